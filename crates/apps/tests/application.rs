@@ -1,13 +1,9 @@
 //! What every application on a master and slaves gets: a sum over ranks.
 
-#[path = "../../work/tests/cluster/mod.rs"]
-mod cluster;
-#[path = "../../work/tests/scene/mod.rs"]
-mod scene;
-
 use std::sync::atomic::AtomicBool;
 
-use cluster::{emulation, play};
+use crate::cluster::{emulation, play};
+use crate::scene::value;
 use crosstalk_apps::{Answer, Role};
 use crosstalk_comm::{Account, Rank};
 use crosstalk_core::Fault;
@@ -16,7 +12,6 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 use crosstalk_work::Declared;
-use scene::value;
 
 /// Slave `p` has the number `p + 1`, and the master expects a certain sum.
 #[derive(PartialEq)]
@@ -89,7 +84,7 @@ fn every_declared_metric_is_reported_and_no_other() {
 #[test]
 fn a_wrong_answer_is_the_masters_fault_and_no_slave_is_left_alone() {
     let params = Params::default().with("expected", 7);
-    let mut outcomes = scene::play(&SUM, &params, 4, 20.0, &AtomicBool::new(false));
+    let mut outcomes = crate::scene::play(&SUM, &params, 4, 20.0, &AtomicBool::new(false));
     let fault = outcomes.remove(0).expect_err("the answer is wrong");
     assert_eq!(fault.message, "wrong answer: 6, not 7");
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
@@ -98,7 +93,7 @@ fn a_wrong_answer_is_the_masters_fault_and_no_slave_is_left_alone() {
 #[test]
 fn a_part_that_does_not_fit_is_refused_before_anything_runs() {
     let refused = |node, nodes| {
-        let prepared = SUM.prepare(&scene::part("sum", &Params::default(), node, nodes, 1.0));
+        let prepared = SUM.prepare(&crate::scene::part("sum", &Params::default(), node, nodes, 1.0));
         prepared.map(|_| ()).expect_err("refused").message
     };
     assert_eq!(refused(0, 3), "expected one master and 3 slaves, found node 0 of 3");

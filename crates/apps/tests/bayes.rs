@@ -1,13 +1,9 @@
 //! The classification of articles through its workload, on ranks that really
 //! exchange messages.
 
-#[path = "../../work/tests/cluster/mod.rs"]
-mod cluster;
-mod data;
-#[path = "../../work/tests/scene/mod.rs"]
-mod scene;
-
-use cluster::{emulation, play};
+use crate::cluster::{emulation, play};
+use crate::data::{real, workspace};
+use crate::scene::value;
 use crosstalk_apps::bayes::BAYES;
 use crosstalk_apps::bayes::corpus::Corpus;
 use crosstalk_apps::mapreduce::budget;
@@ -15,8 +11,6 @@ use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, FaultKind};
-use data::{real, workspace};
-use scene::value;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,8 @@
 //! PageRank and the classification of articles on nodes whose memory does not
 //! hold their part of the data.
 
-#[path = "../../work/tests/cluster/mod.rs"]
-mod cluster;
-#[path = "../../work/tests/scene/mod.rs"]
-mod scene;
-
-use cluster::{emulation, play};
+use crate::cluster::{emulation, play};
+use crate::scene::value;
 use crosstalk_apps::bayes::BAYES;
 use crosstalk_apps::mapreduce::budget;
 use crosstalk_apps::pagerank::PAGERANK;
@@ -15,7 +11,6 @@ use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
-use scene::value;
 use std::process::Command;
 
 /// Plays `workload` on nodes of so much `memory` (else of plenty), with a disk or without.

@@ -1,19 +1,13 @@
 //! PageRank through its workload, on ranks that really exchange messages.
 
-#[path = "../../work/tests/cluster/mod.rs"]
-mod cluster;
-mod data;
-#[path = "../../work/tests/scene/mod.rs"]
-mod scene;
-
-use cluster::{emulation, play};
+use crate::cluster::{emulation, play};
+use crate::data::{real, workspace};
+use crate::scene::value;
 use crosstalk_apps::pagerank::PAGERANK;
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
-use data::{real, workspace};
-use scene::value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,5 @@
 //! A command in a control group of its own: as background work, which yields to everything else,
-//! or as foreground work, beside which its neighbours can be told apart.
+//! or as foreground work, which its group sets apart from its neighbours.
 //!
 //! Background work gets `cpu.idle` where its tree meets the others': it runs on what they leave, and
 //! they take a processor from it the moment they wake up. A nice value does nothing there, since it
@@ -18,7 +18,7 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{cannot, is_resource_shortage};
 
 use crate::group::reading::cpu_time;
-use crate::group::{Group, Hierarchy, Made, Reach, Seat, Setting, tighten};
+use crate::group::{Group, Hierarchy, Location, OwnGroup, Reach, Setting, tighten};
 
 /// What names of background work's groups begin with: the guard knows them by it.
 pub const BACKGROUND: &str = "crosstalk-background";
@@ -38,12 +38,12 @@ const MOST_PROCESSORS: f64 = 8192.0;
 
 /// What is to be run, and how.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ExecRequest {
     /// The command and its arguments.
     pub command: Vec<OsString>,
     /// Whether it yields.
     pub background: bool,
-    /// What its group is called; its program's name where nobody says.
+    /// What its group is called; its program's name by default.
     pub name: Option<String>,
     /// Memory that it never goes beyond.
     pub memory: Option<Bytes>,
@@ -57,7 +57,7 @@ pub struct Asked {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    made: Made,
+    made: OwnGroup,
 }
 
 /// How it ended.
@@ -74,18 +74,18 @@ pub struct Ended {
 /// # Errors
 /// Where no group can be made or a setting that was asked for is not offered (nothing is left
 /// then), or the program does not start.
-pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
-    let command = asked.command.split_first().filter(|(program, _)| !program.is_empty());
+pub fn begin(request: &ExecRequest, ledger: &Ledger) -> Result<Running, Fault> {
+    let command = request.command.split_first().filter(|(program, _)| !program.is_empty());
     let (program, arguments) = command.ok_or_else(|| {
         Fault::usage("there is no command")
             .remedy("write it behind two dashes: -- ./my-job --its-foreground-flag")
     })?;
-    if asked.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
+    if request.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
         return Err(Fault::usage("expected at least 1 MiB: no program runs in less").at("--memory"));
     }
-    let told = program.to_string_lossy();
-    let made = Made::new(&group_name(asked, &told)?, ledger)?;
-    settle(asked, made.group())?;
+    let name = program.to_string_lossy();
+    let made = OwnGroup::new(&group_name(request, &name)?, ledger)?;
+    settle(request, made.group())?;
     let mut command = Command::new(program);
     command.args(arguments);
     let child = made.place(&mut command)?.spawn().map_err(|e| {
@@ -94,14 +94,14 @@ pub fn begin(asked: &Asked, ledger: &Ledger) -> Result<Running, Fault> {
         } else {
             Fault::usage(format!("cannot start it: {e}")).remedy("check the program's name and PATH")
         };
-        fault.at(told.clone())
+        fault.at(name.clone())
     })?;
     Ok(Running { child, made })
 }
 
-fn group_name(asked: &Asked, program: &str) -> Result<String, Fault> {
-    let kind = if asked.background { BACKGROUND } else { FOREGROUND };
-    if let Some(name) = &asked.name {
+fn group_name(request: &ExecRequest, program: &str) -> Result<String, Fault> {
+    let kind = if request.background { BACKGROUND } else { FOREGROUND };
+    if let Some(name) = &request.name {
         if name.len() > 64 || !name.chars().all(is_plain) || name.chars().all(|c| c == '.') {
             return Err(Fault::usage(format!(
                 "expected up to 64 letters, digits, `-`, `_` and `.`, found `{}`",
@@ -144,17 +144,17 @@ pub fn set_idle_class(group: &Group) -> Result<(), Fault> {
     Ok(())
 }
 
-fn settle(asked: &Asked, group: &Group) -> Result<(), Fault> {
-    if asked.background {
+fn settle(request: &ExecRequest, group: &Group) -> Result<(), Fault> {
+    if request.background {
         set_idle_class(group)?;
     }
-    if let Some(memory) = asked.memory {
+    if let Some(memory) = request.memory {
         tighten(group, &Setting::MemoryMax(Some(memory)))?;
     }
-    if let Some(cores) = asked.cores {
+    if let Some(cores) = request.cores {
         group.set(&Setting::Cores(processors(cores, &allowed())?))?;
     }
-    if let Some(quota) = asked.quota {
+    if let Some(quota) = request.quota {
         if !(0.01..=MOST_PROCESSORS).contains(&quota) {
             return Err(Fault::usage(format!(
                 "expected 0.01 to {MOST_PROCESSORS} processors' time, found {quota}"
@@ -188,7 +188,7 @@ impl Running {
     }
 
     /// Its group.
-    pub fn made(&self) -> &Made {
+    pub fn made(&self) -> &OwnGroup {
         &self.made
     }
 
@@ -208,7 +208,7 @@ impl Running {
     }
 }
 
-/// Where a group's CPU time is told.
+/// Where a group's CPU time is read.
 pub const USAGE: [(&str, &str); 2] = [("cpuacct", "cpuacct.usage"), ("", "cpu.stat")];
 
 fn code(status: ExitStatus) -> u8 {
@@ -218,9 +218,9 @@ fn code(status: ExitStatus) -> u8 {
 
 /// What groups of ours need of this machine.
 pub fn groups(hierarchy: &Hierarchy) -> Need {
-    match Seat::find(hierarchy, &crate::group::may_write) {
-        Ok(seat) => {
-            let reach = match seat.reach {
+    match Location::find(hierarchy, &crate::group::may_write) {
+        Ok(location) => {
+            let reach = match location.reach {
                 Reach::Everybody => "yield to everybody",
                 Reach::User => "yield to this user's own services only",
             };
@@ -249,7 +249,6 @@ pub fn needs() -> Vec<Need> {
     } else {
         needs.push(Need::found("pressure", "/proc/pressure"));
     }
-    needs.push(crate::resctrl::need());
     needs
 }
 
@@ -257,8 +256,8 @@ pub fn needs() -> Vec<Need> {
 mod tests {
     use super::*;
 
-    fn asked(name: Option<&str>) -> Asked {
-        Asked {
+    fn request(name: Option<&str>) -> ExecRequest {
+        ExecRequest {
             command: vec!["x".into()],
             background: true,
             name: name.map(String::from),
@@ -269,20 +268,20 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_called_as_asked_or_after_its_program() {
-        assert_eq!(group_name(&asked(Some("night")), "x"), Ok("crosstalk-background-night".into()));
-        assert_eq!(group_name(&asked(Some("night.2")), "x"), Ok("crosstalk-background-night.2".into()));
-        assert_eq!(group_name(&asked(None), "/usr/bin/a b.c"), Ok("crosstalk-background-ab.c".into()));
+    fn a_group_is_called_as_requested_or_after_its_program() {
+        assert_eq!(group_name(&request(Some("night")), "x"), Ok("crosstalk-background-night".into()));
+        assert_eq!(group_name(&request(Some("night.2")), "x"), Ok("crosstalk-background-night.2".into()));
+        assert_eq!(group_name(&request(None), "/usr/bin/a b.c"), Ok("crosstalk-background-ab.c".into()));
         for program in ["…", "..", "/", "a/.."] {
             assert_eq!(
-                group_name(&asked(None), program),
+                group_name(&request(None), program),
                 Ok("crosstalk-background-work".into()),
                 "{program}"
             );
         }
         assert_eq!(called(&"x".repeat(255)).len(), 32);
         for wrong in ["", "a/b", "..", "a b", "a\n", "é", &"x".repeat(65)] {
-            let fault = group_name(&asked(Some(wrong)), "x").expect_err("refused");
+            let fault = group_name(&request(Some(wrong)), "x").expect_err("refused");
             assert_eq!(fault.place.as_deref(), Some("--name"));
             assert!(!fault.message.contains('\n'), "{fault}");
         }

@@ -1,4 +1,4 @@
-//! The processes of this host, as far as it takes to tell foreground work from background.
+//! The processes of this host, as far as it takes to tell foreground from background work.
 //!
 //! Source: proc_pid_stat(5), proc_pid_cgroup(5), sched(7).
 
@@ -78,7 +78,7 @@ pub fn parse_stat(text: &str) -> Option<Process> {
         parent: field(4)?.parse().ok()?,
         session: field(6)?.parse().unwrap_or_default(),
         user: 0,
-        // It may be any bytes, chosen by whoever runs it, and is told to people.
+        // It may be any bytes, chosen by whoever runs it, and is shown to people.
         name: name.chars().map(|c| if c.is_control() { '?' } else { c }).collect(),
         nice: field(19)?.parse().ok()?,
         idle_class: number(41).is_some_and(|policy| policy == SCHED_IDLE),
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((process.name.as_str(), process.nice), ("a) b (c)", 19));
         assert_eq!((process.ticks, process.ended), (56, 15));
         let steers = parse_stat(&STAT.replace("a) b", "a\x1b\n) b")).expect("reads");
-        assert_eq!(steers.name, "a??) b (c)", "it is told to people");
+        assert_eq!(steers.name, "a??) b (c)", "it is shown to people");
         assert!(process.idle_class);
         let kernel = STAT.replace("4194560", "2129984");
         assert_eq!(parse_stat(&kernel), None, "a thread of the kernel");

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crosstalk_cgroup::exec::{Asked, begin};
+use crosstalk_cgroup::exec::{ExecRequest, begin};
 use crosstalk_cgroup::group::reading::{cpu_time, pressure};
-use crosstalk_cgroup::group::{Group, Made, Setting};
+use crosstalk_cgroup::group::{Group, OwnGroup, Setting};
 use crosstalk_core::units::Bytes;
 use crosstalk_host::{Launcher, Ledger};
 
@@ -19,8 +19,8 @@ fn ledger() -> Ledger {
     Ledger::open(&Launcher { program: PathBuf::from("sh"), args }).expect("a ledger")
 }
 
-fn made(ledger: &Ledger) -> Option<Made> {
-    match Made::new("crosstalk-foreground-test", ledger) {
+fn made(ledger: &Ledger) -> Option<OwnGroup> {
+    match OwnGroup::new("crosstalk-foreground-test", ledger) {
         Ok(made) => Some(made),
         Err(fault) => {
             eprintln!("skipped: {}", fault.sentence());
@@ -35,12 +35,12 @@ fn spinner() -> Command {
     command
 }
 
-fn place(made: &Made, mut command: Command) -> Child {
+fn place(made: &OwnGroup, mut command: Command) -> Child {
     made.place(&mut command).expect("its files open").spawn().expect("sh starts")
 }
 
-/// CPU time that the group has used, told by whichever tree counts it.
-fn used(made: &Made) -> Duration {
+/// CPU time that the group has used, from whichever tree counts it.
+fn used(made: &OwnGroup) -> Duration {
     let path = made.group().file(&[("cpuacct", "cpuacct.usage"), ("", "cpu.stat")]).expect("is counted");
     cpu_time(&fs::read_to_string(path).expect("reads")).expect("is a time")
 }
@@ -68,7 +68,7 @@ fn a_group_holds_what_begins_in_it_and_takes_it_along() {
 }
 
 #[test]
-fn a_frozen_group_stands_still_and_goes_on() {
+fn a_frozen_group_is_paused_and_resumes() {
     let ledger = ledger();
     let Some(made) = made(&ledger) else { return };
     if made.group().place(&Setting::Frozen(true)).is_none() {
@@ -81,7 +81,7 @@ fn a_frozen_group_stands_still_and_goes_on() {
     sleep(Duration::from_millis(50));
     let before = used(&made);
     sleep(Duration::from_millis(300));
-    assert!(used(&made) - before < Duration::from_millis(50), "it stands still");
+    assert!(used(&made) - before < Duration::from_millis(50), "it is paused");
     made.group().set(&Setting::Frozen(false)).expect("is offered");
     await_that("it goes on", || used(&made) > before + Duration::from_millis(20));
     // Frozen things end, too.
@@ -191,7 +191,7 @@ fn guests_go_back_to_where_they_were() {
     let place = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cgroup")).expect("runs");
     let before = place(child.id());
     let home = Group::of_process(child.id()).expect("is there");
-    match Made::for_guests("crosstalk-foreground-guests", &home, &ledger) {
+    match OwnGroup::for_guests("crosstalk-foreground-guests", &home, &ledger) {
         Ok(made) => {
             made.take_in(child.id()).expect("may be moved");
             assert!(place(child.id()).contains("crosstalk-foreground-guests-"));
@@ -213,10 +213,10 @@ fn guests_have_no_more_than_at_home() {
     let quota = Setting::Quota(Some(0.5));
     home.group().set(&quota).expect("is offered where groups can be made");
     let guests =
-        Made::for_guests("crosstalk-foreground-guests", home.group(), &ledger).expect("can be made, too");
-    let told = |group: &Group| fs::read_to_string(group.place(&quota).expect("is offered")).expect("reads");
-    assert_eq!(told(guests.group()), told(home.group()));
-    assert!(told(guests.group()).starts_with("50000"), "{}", told(guests.group()));
+        OwnGroup::for_guests("crosstalk-foreground-guests", home.group(), &ledger).expect("can be made, too");
+    let said = |group: &Group| fs::read_to_string(group.place(&quota).expect("is offered")).expect("reads");
+    assert_eq!(said(guests.group()), said(home.group()));
+    assert!(said(guests.group()).starts_with("50000"), "{}", said(guests.group()));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn what_cannot_be_set_leaves_nothing() {
     if made(&ledger).is_none() {
         return;
     }
-    let asked = Asked {
+    let request = ExecRequest {
         command: vec!["true".into()],
         background: true,
         name: Some("refused".into()),
@@ -233,9 +233,9 @@ fn what_cannot_be_set_leaves_nothing() {
         cores: Some(usize::MAX),
         quota: None,
     };
-    assert!(begin(&asked, &ledger).is_err());
-    let asked = Asked { cores: None, command: vec!["/no/such/program".into()], ..asked };
-    assert!(begin(&asked, &ledger).expect_err("is not there").message.contains("cannot start it"));
+    assert!(begin(&request, &ledger).is_err());
+    let request = ExecRequest { cores: None, command: vec!["/no/such/program".into()], ..request };
+    assert!(begin(&request, &ledger).expect_err("is not there").message.contains("cannot start it"));
     let left = Command::new("find")
         .args(["/sys/fs/cgroup", "-name", "crosstalk-background-refused-*"])
         .output()

@@ -113,7 +113,7 @@ ui.perfetto.dev. docs/explanation/trace.md says what each stage is.")]
 Background work is put into the idle class (cpu.idle) where its group meets all others: a nice value \
 has no effect there. Signals go to the command, and its exit code is returned (128 and the signal's \
 number where a signal ended it). What it has started ends with it, also where crosstalk is killed. \
-More: docs/guard.md.")]
+More: docs/how-to/background-work.md.")]
     Exec(ExecArgs),
     /// Keep foreground work within an agreed slowdown, and give background work the rest.
     #[command(after_help = "Examples:
@@ -123,7 +123,7 @@ More: docs/guard.md.")]
   crosstalk guard --metrics 127.0.0.1:9273  serve OpenMetrics at /metrics
 
 Everything that is not declared background work is foreground work. All settings are put back at the \
-end, also after kill -9. More, and what the guard cannot see: docs/guard.md.")]
+end, also after kill -9. More: docs/how-to/guard.md.")]
     Guard(GuardArgs),
     /// Analyse what a run has measured, again; never measures.
     #[command(after_help = "Examples:

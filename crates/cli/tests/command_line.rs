@@ -1,9 +1,7 @@
 //! The contract of the command line: help with examples, exit codes, faults
 //! that name the place and the remedy, JSON whose last line is the result.
 
-mod common;
-
-use common::{command, crosstalk, stderr, stdout};
+use crate::common::{command, crosstalk, stderr, stdout};
 
 /// Arguments, what stderr must say, exit code.
 type Bad = (&'static [&'static str], &'static [&'static str], i32);
@@ -208,7 +206,7 @@ fn json_is_one_object_a_line_and_the_last_is_the_result() {
 #[test]
 fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
     let dir = tempfile::tempdir().expect("a directory");
-    if !common::virtual_nodes(dir.path()) {
+    if !crate::common::virtual_nodes(dir.path()) {
         return;
     }
     let told: serde_json::Value =

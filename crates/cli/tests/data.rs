@@ -1,7 +1,5 @@
 //! `crosstalk data`: a tiny data set, fetched from a server on this machine.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::symlink;
@@ -9,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::thread;
 
-use common::{command, crosstalk, stderr, stdout};
+use crate::common::{command, crosstalk, stderr, stdout};
 use serde_json::Value;
 
 /// SHA-256 of `abc` (FIPS 180-2, appendix B.1).

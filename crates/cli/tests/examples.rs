@@ -1,8 +1,6 @@
 //! The examples of `--help`, as they stand.
 
-mod common;
-
-use common::{crosstalk, stderr, stdout};
+use crate::common::{crosstalk, stderr, stdout};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,16 +1,14 @@
 //! `crosstalk exec` on this machine: what gives way, what comes back, and that nothing is left however
 //! it ends. Skipped where no control groups can be made.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::external::{Spinner, alone, await_that, dirs, external, inside, ticks};
-use common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
+use crate::common::external::{Spinner, alone, await_that, dirs, external, inside, ticks};
+use crate::common::{command, crosstalk, finish, lacks_groups, stderr, stdout};
 
 #[test]
 fn the_exit_code_comes_back_and_signals_go_through() {

@@ -1,8 +1,6 @@
 //! What attackers and full disks do to a run: nothing steers the terminal, nothing ends the measuring, nothing
 //! that was damaged is believed, and what cannot be is refused before anything is begun.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -10,8 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::external::await_that;
-use common::{await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study};
+use crate::common::external::await_that;
+use crate::common::{
+    await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study,
+};
 use crosstalk_core::record::Line;
 use crosstalk_study::journal::{Chain, lines};
 

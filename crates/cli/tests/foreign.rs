@@ -72,7 +72,7 @@ fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
     let before = ["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file));
     let own = crowd();
     let guard = Guarding::begin(&["--background", &foreign.name(), "--json"]);
-    await_that("it stands still", || foreign.is_frozen());
+    await_that("it is paused", || foreign.is_frozen());
     foreign.rename(&format!("crosstalk-test-{}-renamed", std::process::id()));
     let lines = guard.said().lines().count();
     await_that("it goes on", || guard.said().lines().count() > lines);
@@ -123,7 +123,7 @@ fn who_is_told_to_end_ends_although_own_work_leaves_nothing_and_that_is_told() {
     let mut spinner = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh starts");
     let name = format!("process {}", spinner.id());
     let guard = Guarding::begin(&["--pid", &spinner.id().to_string(), "--slowdown", "0.1%", "--explain"]);
-    await_that("it stands still", || {
+    await_that("it is paused", || {
         let mut groups = Vec::new();
         search(Path::new("/sys/fs/cgroup"), "crosstalk-guests-", &mut groups);
         is_frozen(&groups)

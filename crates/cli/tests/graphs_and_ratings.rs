@@ -1,8 +1,6 @@
 //! Graphs and ratings in files as users have them, through the program.
 
-mod common;
-
-use common::{PACKERS, crosstalk, packed, samples, stderr};
+use crate::common::{PACKERS, crosstalk, packed, samples, stderr};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

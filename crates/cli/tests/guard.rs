@@ -60,7 +60,7 @@ fn what_cannot_be_is_said() {
 }
 
 #[test]
-fn a_group_that_goes_while_it_is_guarded_is_told_once() {
+fn a_group_that_goes_while_it_is_guarded_is_reported_once() {
     if lacks_groups() {
         return;
     }
@@ -71,12 +71,46 @@ fn a_group_that_goes_while_it_is_guarded_is_told_once() {
     guard.await_look();
     child.end();
     assert!(dirs("going").is_empty(), "its group is gone while the guard runs");
-    await_that("its end is told", || notes(&guard.said(), "going has ended") > 0);
+    await_that("its end is reported", || notes(&guard.said(), "going has ended") > 0);
     let lines = guard.said().lines().count();
     await_that("it goes on", || guard.said().lines().count() > lines);
     let (code, said, complained) = guard.end();
     assert_eq!(code, Some(0), "{complained}");
     assert_eq!(notes(&said, "going has ended"), 1, "{said}");
+}
+
+#[test]
+fn background_work_runs_while_foreground_work_waits_for_its_lock() {
+    if lacks_groups() {
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let lock = folder.path().join("lock");
+    // It gives the lock back once it has computed for a while.
+    let script = format!(
+        "exec 9> {0}; flock 9; echo > {0}.taken; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; flock -u 9; \
+         while :; do :; done",
+        lock.display()
+    );
+    let own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let guard = Guarding::begin(&["--json"]);
+    guard.await_look();
+    let child = external("locker", &script);
+    await_that("it has the lock", || folder.path().join("lock.taken").exists());
+    await_that("it is paused", || is_frozen(&dirs("locker")));
+    let mut waiter = Command::new("flock");
+    let waiter = Running::start({
+        waiter.arg(&lock).arg("true").stdout(Stdio::piped()).stderr(Stdio::piped());
+        waiter
+    });
+    assert!(waiter.finish().status.success(), "it gets the lock although processors are taken");
+    await_that("the guard says so", || notes(&guard.said(), "waits for a lock of") > 0);
+    await_that("it is paused again", || is_frozen(&dirs("locker")));
+    drop(own);
+    let (code, _, complained) = guard.end();
+    assert_eq!(code, Some(0), "{complained}");
+    child.end();
 }
 
 #[test]
@@ -90,12 +124,12 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     let before = settings("guarded");
     // Enough foreground work that the guard has something to do.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
-    // While it begins, and last once everything stands still.
+    // While it begins, and last once everything is paused.
     for millis in [Some(0), Some(30), Some(200), Some(700), None] {
         let mut guard = Running::start(command(Path::new("/"), &["guard", "--background", "guarded"]));
         match millis {
             Some(millis) => std::thread::sleep(Duration::from_millis(millis)),
-            None => await_that("it stands still", || is_frozen(&dirs("guarded"))),
+            None => await_that("it is paused", || is_frozen(&dirs("guarded"))),
         }
         guard.kill();
         await_promised("all is as before", || settings("guarded") == before);
@@ -103,16 +137,16 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     // And when it ends as it is told to. It takes a moment to be sure that nothing is left over.
     let guard = Guarding::begin(&["--background", "guarded", "--json"]);
     let last = |said: &str| said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    let has_stood = |line: &Value| line["sums"]["still"].as_f64().is_some_and(|still| still > 0.5);
-    await_that("it stands still for half a second", || {
-        last(&guard.said()).is_some_and(|line| has_stood(&line))
+    let was_paused = |line: &Value| line["sums"]["paused"].as_f64().is_some_and(|seconds| seconds > 0.5);
+    await_that("it is paused for half a second", || {
+        last(&guard.said()).is_some_and(|line| was_paused(&line))
     });
     let (code, said, complained) = guard.end();
     assert_eq!(code, Some(0), "{complained}");
     assert_eq!(settings("guarded"), before);
     let result = last(&said).expect("JSON");
     assert_eq!(result["result"], "guard");
-    assert_eq!(result["sums"]["highest"], "still", "foreground work used everything: {result}");
+    assert_eq!(result["sums"]["highest"], "paused", "foreground work used everything: {result}");
     child.end();
     assert!(dirs("guarded").is_empty());
 }
@@ -128,10 +162,10 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
     let before = settings("unread");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let metrics = folder.path().join("metrics");
-    let looks = || {
+    let samples = || {
         let text = fs::read_to_string(&metrics).unwrap_or_default();
-        let told = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_looks_total "));
-        told.map_or(0, |looks| looks.parse::<u64>().expect("a number"))
+        let told = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_samples_total "));
+        told.map_or(0, |samples| samples.parse::<u64>().expect("a number"))
     };
     for stream in ["output", "error"] {
         // A pipe is full with so much.
@@ -145,13 +179,13 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
             _ => start.stderr(writer).stdout(Stdio::null()),
         };
         let mut guard = Running::start(start);
-        await_that("it looks", || looks() > 0);
+        await_that("it samples", || samples() > 0);
         // It says on standard error that it does not pause.
         kill("-TSTP", guard.id());
         // Each time it publishes how often it has looked it says it, too.
         for _ in 0..2 {
-            let so_far = looks();
-            await_that("it goes on", || looks() > so_far);
+            let so_far = samples();
+            await_that("it goes on", || samples() > so_far);
         }
         kill("-TERM", guard.id());
         let mut ended = None;
@@ -195,16 +229,16 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
     await_that("they spin", || inside("held").len() > 2);
     let freezers = || [told("held", "freezer.state"), told("held", "cgroup.freeze")].concat();
     if freezers().is_empty() || told("held", "cpuset.cpus").is_empty() {
-        eprintln!("skipped: here are no groups that stand still or have processors of their own");
+        eprintln!("skipped: here are no groups that can be paused or have processors of their own");
         return;
     }
-    // Its owner has it stand still.
+    // Its owner has paused it.
     let went = freezers();
     for (path, text) in &went {
         fs::write(path, if text == "THAWED" { "FROZEN" } else { "1" }).expect("may be set");
     }
     let is_frozen = || freezers().iter().all(|(_, text)| text == "FROZEN" || text == "1");
-    await_that("it stands still", is_frozen);
+    await_that("it is paused", is_frozen);
     let before = settings("held");
     let processors = told("held", "cpuset.cpus");
     // Foreground work that leaves room, and foreground work that leaves none, have the guard do something.
@@ -213,13 +247,13 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
         let mut guard =
             Running::start(command(Path::new("/"), &["guard", "--background", "held", "--for", "2 s"]));
         while guard.child().try_wait().expect("is ours").is_none() {
-            assert!(is_frozen(), "its owner has it stand still");
+            assert!(is_frozen(), "its owner has paused it");
             assert_eq!(told("held", "cpuset.cpus"), processors);
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(settings("held"), before);
     }
-    // What stands still does not end.
+    // What is paused does not end.
     went.iter().for_each(|(path, text)| fs::write(path, text).expect("may be set"));
     child.end();
 }
@@ -263,7 +297,7 @@ fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
     let path = file.display().to_string();
     let first = Guarding::begin(&["--background", "told", "--metrics", &path, "--explain"]);
     await_that("numbers come", || {
-        fs::read_to_string(&file).is_ok_and(|text| text.contains("crosstalk_guard_looks_total"))
+        fs::read_to_string(&file).is_ok_and(|text| text.contains("crosstalk_guard_samples_total"))
     });
     let second: Output = crosstalk(dir.path(), &["guard", "--background", "told", "--for", "1 s"]);
     assert_eq!(second.status.code(), Some(2), "{}", stderr(&second));

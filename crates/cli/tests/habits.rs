@@ -1,11 +1,9 @@
 //! What users of hyperfine expect of a command line, and plans that hold.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{command, crosstalk, stderr, stdout, study};
+use crate::common::{command, crosstalk, stderr, stdout, study};
 
 /// `crosstalk ARGS -- sh -c LINE` on this machine alone.
 fn run(dir: &Path, args: &[&str], line: &str) -> Output {
@@ -89,7 +87,7 @@ fn runs_warmup_prepare_quiet_and_exports_are_as_in_hyperfine() {
     // Two levels, each warmed up once and run twice; each prepared.
     assert_eq!(read(at("ran")).lines().count(), 6);
     assert_eq!(read(at("prepared")).lines().count(), 6);
-    let finished = common::journal(&dir.path().join("out"));
+    let finished = crate::common::journal(&dir.path().join("out"));
     assert_eq!(finished.iter().filter(|l| l["line"] == "attempt" && l["status"] == "finished").count(), 4);
     let results = json(&read(at("a.json")));
     let results = results["results"].as_array().expect("a list");

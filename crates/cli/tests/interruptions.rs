@@ -1,13 +1,11 @@
 //! Ctrl-C at any moment: nothing is lost, nothing is left, and the last line
 //! says how to go on.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Child, Output};
 use std::time::{Duration, Instant};
 
-use common::{
+use crate::common::{
     PATIENCE, await_samples, command, crosstalk, finish, interrupt, journal, kill, left_behind, stderr,
     stdout, study, virtual_nodes,
 };

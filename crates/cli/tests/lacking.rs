@@ -1,8 +1,6 @@
 //! What this host cannot run of a study is said once, before it runs, and is not tried.
 
-mod common;
-
-use common::{command, finish, journal, stderr, stdout};
+use crate::common::{command, finish, journal, stderr, stdout};
 use std::path::Path;
 
 const STUDY: &str = r#"

@@ -45,7 +45,7 @@ impl Pair {
         self.three.iter().all(|pid| *pid > 0)
     }
 
-    fn stands_still(&self) -> bool {
+    fn is_paused(&self) -> bool {
         let place = place(self.sleeper.id());
         let group = place.lines().find(|line| line.contains("crosstalk-guests-"));
         let Some(name) = group.and_then(|line| line.rsplit('/').next()) else { return false };
@@ -102,7 +102,7 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
     let _own: Vec<Spinner> = (0..4).map(|_| Spinner::on("0-1023")).collect();
     let mut all: Vec<Pair> = all.map(|done| Pair::new(folder.path(), done)).collect();
     await_that("each guard has two reapers", || all.iter_mut().all(Pair::finds_its_reapers));
-    await_that("all stand still", || all.iter().all(Pair::stands_still));
+    await_that("all are paused", || all.iter().all(Pair::is_paused));
     for pair in &all {
         pair.done.iter().for_each(|(one, signal)| kill(signal, pair.three[*one]));
     }
@@ -112,27 +112,27 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
                 await_promised(&format!("it runs where it was: {:?}", pair.done), || pair.is_back());
                 pair.guard.take().expect("was ours").kill();
             }
-            Some(_) => await_promised(&format!("it runs: {:?}", pair.done), || !pair.stands_still()),
+            Some(_) => await_promised(&format!("it runs: {:?}", pair.done), || !pair.is_paused()),
             None => assert!(!pair.is_back(), "its guard goes on: {:?}", pair.done),
         }
     }
     // A guard that goes on guards as before, and finds out that it was stopped.
     for pair in all.iter().filter(|pair| pair.done_to(GUARD) == Some("-STOP")) {
-        assert!(!pair.stands_still(), "whoever was at work before: {:?}", pair.done);
+        assert!(!pair.is_paused(), "whoever was at work before: {:?}", pair.done);
         kill("-CONT", pair.three[GUARD]);
         // As soon as it has frozen the group again, it is stopped again.
-        await_that(&format!("it stands still again: {:?}", pair.done), || pair.stands_still());
+        await_that(&format!("it is paused again: {:?}", pair.done), || pair.is_paused());
         kill("-STOP", pair.three[GUARD]);
     }
     for pair in all.iter().filter(|pair| pair.done_to(GUARD) == Some("-STOP")) {
-        await_promised(&format!("it runs again: {:?}", pair.done), || !pair.stands_still());
+        await_promised(&format!("it runs again: {:?}", pair.done), || !pair.is_paused());
         kill("-CONT", pair.three[GUARD]);
     }
     for pair in &mut all {
         if pair.done_to(GUARD) == Some("-KILL") {
             continue;
         }
-        await_that(&format!("it stands still again: {:?}", pair.done), || pair.stands_still());
+        await_that(&format!("it is paused again: {:?}", pair.done), || pair.is_paused());
         // Whoever was killed is replaced.
         if pair.done.iter().any(|(one, signal)| *one != GUARD && *signal == "-KILL") {
             let (before, done) = (pair.three, pair.done);

@@ -1,13 +1,11 @@
 //! `crosstalk guard` where control groups can only be read, are no longer mounted, or nothing tells pressure: in
 //! mounts of its own. Skipped where these, or control groups, cannot be made.
 
-mod common;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::external::{Spinner, alone, await_that, dirs, external, inside, notes, settings};
-use common::{crosstalk, finish, lacks_groups, stderr, stdout};
+use crate::common::external::{Spinner, alone, await_that, dirs, external, inside, notes, settings};
+use crate::common::{crosstalk, finish, lacks_groups, stderr, stdout};
 
 /// What a shell says that has mounts of its own, in which `$CROSSTALK` is the program; none where that
 /// takes rights that are missing.
@@ -26,9 +24,9 @@ fn apart(script: &str) -> Option<Output> {
 const READ_ONLY: &str = "for at in $(grep -E ' (cgroup|cgroup2) ' /proc/self/mounts | cut -d' ' -f2); do \
                          mount -o remount,bind,ro $at || exit 99; done;";
 
-/// Waits until the group NAME has stood still for half a second without a break, as foreground work that leaves nothing
+/// Waits until the group NAME has been paused for half a second without a break, as foreground work that leaves nothing
 /// has it, and not for a moment, to see whether foreground work would use more.
-fn until_still(name: &str) -> String {
+fn until_paused(name: &str) -> String {
     format!(
         "n=0; while [ $n -lt 10 ]; do n=$((n + 1)); grep -qsE 'FROZEN|^1$' $(find /sys/fs/cgroup -path \
          '*/crosstalk-background-{name}-*' '(' -name freezer.state -o -name cgroup.freeze ')') || n=0; sleep 0.05; \
@@ -96,9 +94,9 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
     // Enough foreground work that the guard has something to do.
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     // After a second it has tried to write, and has not ended.
-    let still = until_still("stuck");
+    let paused = until_paused("stuck");
     let script = format!(
-        "$CROSSTALK guard --background stuck --json & guard=$!; {still} {READ_ONLY} sleep 1; kill -TERM $guard && \
+        "$CROSSTALK guard --background stuck --json & guard=$!; {paused} {READ_ONLY} sleep 1; kill -TERM $guard && \
          wait $guard"
     );
     if let Some(output) = apart(&script) {
@@ -125,9 +123,9 @@ fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
     let before = settings("unmounted");
     let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     let unmount = "grep -E ' cgroup2? ' /proc/self/mounts | while read -r _ at _; do umount -l $at; done;";
-    let still = until_still("unmounted");
+    let paused = until_paused("unmounted");
     let script = format!(
-        "$CROSSTALK guard --background unmounted & guard=$!; {still} {unmount} sleep 1; kill -TERM $guard && \
+        "$CROSSTALK guard --background unmounted & guard=$!; {paused} {unmount} sleep 1; kill -TERM $guard && \
          wait $guard"
     );
     if let Some(output) = apart(&script) {

@@ -1,8 +1,6 @@
 //! `crosstalk exec` and `crosstalk guard` beside programs and groups of any name: they are found, and nobody hides by
 //! one. Skipped where no control groups can be made.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -10,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use common::external::{Running, alone, await_that, inside};
-use common::{command, crosstalk, lacks_groups, stderr, stdout};
+use crate::common::external::{Running, alone, await_that, inside};
+use crate::common::{command, crosstalk, lacks_groups, stderr, stdout};
 
 #[test]
 fn a_program_is_found_by_its_name_whatever_that_holds() {

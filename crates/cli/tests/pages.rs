@@ -2,8 +2,6 @@
 //! command that a page shows is run, or stands below a paragraph that begins with "Needs" and says why it is not.
 //! `docs/README.md` tells writers the same.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::page::{Page, below, pages, root};
-use common::{crosstalk, finish, stderr, stdout, study, virtual_nodes};
+use crate::common::page::{Page, below, pages, root};
+use crate::common::{crosstalk, finish, stderr, stdout, study, virtual_nodes};
 
 /// Lines that a page may have.
 const LONGEST: usize = 150;

@@ -1,8 +1,6 @@
 //! `crosstalk path`: what latencies are made of.
 
-mod common;
-
-use common::{crosstalk, stderr, stdout};
+use crate::common::{crosstalk, stderr, stdout};
 use serde_json::Value;
 
 fn path(args: &[&str]) -> String {

@@ -1,15 +1,13 @@
 //! A program of the user's own, as a newcomer runs it: the README's example, what a command line may not be, and
 //! what a run says of the program's time.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{crosstalk, samples, stderr, stdout, virtual_nodes};
+use crate::common::{crosstalk, samples, stderr, stdout, virtual_nodes};
 
 /// The README's program.
 const JOB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/job.py");

@@ -1,13 +1,11 @@
 //! What the environment, a path or a file may do to a run, told before anything runs or where it happens.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::Path;
 use std::process::Output;
 
-use common::{command, crosstalk, finish, left_behind, stderr, stdout, study};
+use crate::common::{command, crosstalk, finish, left_behind, stderr, stdout, study};
 
 const RUN: [&str; 6] = ["run", "./s.toml", "--testbed", "local", "--out", "out"];
 
@@ -174,7 +172,11 @@ fn a_pipe_that_nobody_reads_is_refused_before_anything_runs() {
     std::io::Read::read_to_string(&mut reader, &mut read).expect("reads to the end");
     assert!(read.contains("run_time"), "{read}");
     let got = || fs::read_to_string(dir.path().join("got")).unwrap_or_default();
-    assert!(common::external::holds_within(common::PATIENCE, || got().contains("run_time")), "{}", got());
+    assert!(
+        crate::common::external::holds_within(crate::common::PATIENCE, || got().contains("run_time")),
+        "{}",
+        got()
+    );
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Where there is no room for more: processes, or clients that ask for metrics. It is said, and nothing panics.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::external::{Running, alone, await_that};
-use common::{command, finish, lacks_groups, stderr};
+use crate::common::external::{Running, alone, await_that};
+use crate::common::{command, finish, lacks_groups, stderr};
 
 /// A group in which so many processes and threads may be.
 struct Few(PathBuf);

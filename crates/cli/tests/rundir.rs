@@ -1,13 +1,11 @@
 //! A run's directory whose files were changed, mixed or taken away, and files of a user's that are none.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{command, crosstalk, stderr, stdout};
+use crate::common::{command, crosstalk, stderr, stdout};
 
 /// A finished run in `dir/NAME`.
 fn run(dir: &Path, name: &str, seed: &str) {

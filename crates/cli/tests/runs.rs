@@ -1,12 +1,10 @@
 //! Whole runs of the real program on real nodes: a study in virtual time, a
 //! program of the user's own, interruptions, kills, a full report.
 
-mod common;
-
 use std::time::Duration;
 
-use common::external::await_that;
-use common::{
+use crate::common::external::await_that;
+use crate::common::{
     await_samples, command, crosstalk, finish, interrupt, journal, kill, left_behind, samples, stderr,
     stdout, study, virtual_nodes,
 };

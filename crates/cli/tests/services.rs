@@ -1,8 +1,6 @@
 //! `crosstalk trace` of services that answer otherwise than by read and write of one request after another.
 
-mod common;
-
-use common::{command, crosstalk, finish, stderr, stdout};
+use crate::common::{command, crosstalk, finish, stderr, stdout};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,11 +1,9 @@
 //! Text files that people name as input, however they are written and packed.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::{PACKERS, crosstalk, journal, packed, samples, stderr};
+use crate::common::{PACKERS, crosstalk, journal, packed, samples, stderr};
 
 /// More levels than a stack holds where a reader calls itself for each.
 const DEEP: usize = 100_000;
@@ -206,7 +204,7 @@ fn what_is_nested_too_deeply_is_refused() {
 #[test]
 fn a_journal_s_line_that_is_nested_too_deeply_is_told_with_its_number() {
     let dir = tempfile::tempdir().expect("a directory");
-    common::study(dir.path());
+    crate::common::study(dir.path());
     let args = ["run", "./s.toml", "--testbed", "local", "--looks", "1", "--out", "out"];
     assert_eq!(crosstalk(dir.path(), &args).status.code(), Some(0));
     let path = dir.path().join("out/journal.ndjson");

@@ -1,8 +1,6 @@
 //! What a verdict may say, as a user of the command line reads it.
 
-mod common;
-
-use common::{command, crosstalk, finish, interrupt, stderr, stdout, study};
+use crate::common::{command, crosstalk, finish, interrupt, stderr, stdout, study};
 use serde_json::Value;
 use std::path::Path;
 
@@ -166,11 +164,13 @@ fn an_attempt_that_was_interrupted_did_not_fail() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["run", "--testbed", "local", "--vary", "env.A=1,2", "--looks", "40", "--out", "out", "--"];
     let child = command(dir.path(), &[&args[..], &["sleep", "0.2"]].concat()).spawn().expect("starts");
-    common::await_samples(&dir.path().join("out"), 16);
+    crate::common::await_samples(&dir.path().join("out"), 16);
     interrupt(child.id());
     assert_eq!(finish(child).status.code(), Some(130));
-    let last =
-        common::journal(&dir.path().join("out")).into_iter().rev().find(|line| line["line"] == "attempt");
+    let last = crate::common::journal(&dir.path().join("out"))
+        .into_iter()
+        .rev()
+        .find(|line| line["line"] == "attempt");
     let was_amid = last.is_some_and(|line| line["status"] == "interrupted");
     let text = stdout(&crosstalk(dir.path(), &["report", "out"]));
     assert!(!text.contains("did not finish"), "{text}");

@@ -262,7 +262,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         }
         crosstalk --json guard --background spin >/guarded &
         guard=$!
-        ends_once /guarded '"still":([1-9]|0[.][6-9])' '"foreground":[1-9]'
+        ends_once /guarded '"paused":([1-9]|0[.][6-9])' '"foreground":[1-9]'
         echo "== after"
         settings spin "$knobs"
         crosstalk guard --background spin >/dev/null 2>&1 &
@@ -330,8 +330,8 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
     );
     assert_eq!(part("after"), before, "{parts:#?}");
     let sums = &told(part("guarded"))["sums"];
-    assert_eq!(sums["highest"], "still", "foreground work used all processors: {sums}");
-    assert!(sums["still"].as_f64() > Some(0.5) && sums["foreground"].as_f64() > Some(1.0), "{sums}");
+    assert_eq!(sums["highest"], "paused", "foreground work used all processors: {sums}");
+    assert!(sums["paused"].as_f64() > Some(0.5) && sums["foreground"].as_f64() > Some(1.0), "{sums}");
     assert_eq!(part("frozen"), &["seen"]);
     assert_eq!(part("killed"), before, "{parts:#?}");
     let late = &told(part("late"))["sums"];

@@ -1,8 +1,6 @@
 //! `crosstalk probe wire`: one way over one wire, through the kernel's sockets and past them.
 
-mod common;
-
-use common::{command, crosstalk, kill, left_behind, stderr, stdout};
+use crate::common::{command, crosstalk, kill, left_behind, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! What messages, exports and completions say: in the user's words, with the remedy of what went wrong.
 
-mod common;
-
-use common::{command, crosstalk, stderr, stdout};
+use crate::common::{command, crosstalk, stderr, stdout};
 use std::path::Path;
 use std::process::Command;
 

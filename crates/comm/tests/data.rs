@@ -1,8 +1,6 @@
 //! Every operation delivers the right data, in virtual and in real time.
 
-mod common;
-
-use common::{emulation, fabric, run};
+use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Op;
 
 #[test]

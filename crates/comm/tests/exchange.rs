@@ -1,8 +1,6 @@
 //! Large simultaneous exchanges end; clocks, accounts and fidelity are reported.
 
-mod common;
-
-use common::{emulation, fabric, run, try_run};
+use crate::common::{emulation, fabric, run, try_run};
 use crosstalk_core::units::Seconds;
 use std::hint::black_box;
 

@@ -1,9 +1,7 @@
 //! Failures end in a fault that names the node. None blocks, panics or takes
 //! unbounded memory.
 
-mod common;
-
-use common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
+use crate::common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
 use crosstalk_comm::{Op, bind};
 use crosstalk_core::message::Part;
 use crosstalk_core::{Fault, FaultKind};

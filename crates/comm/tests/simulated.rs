@@ -1,9 +1,7 @@
 //! In virtual time, executed collectives take the time that the simulator computes
 //! for the same steps: within 1 %, on a number of ranks that is no power of two.
 
-mod common;
-
-use common::{emulation, fabric, run};
+use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_model::collective::{self, Round};

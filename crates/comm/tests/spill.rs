@@ -1,8 +1,6 @@
 //! Spilling is charged as the disk's time, and the account still adds up.
 
-mod common;
-
-use common::{emulation, fabric, run};
+use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Access;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;

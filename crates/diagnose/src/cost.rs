@@ -17,13 +17,13 @@ use serde::Serialize;
 
 use crosstalk_cgroup::process::{Process, TICK, all, descendants};
 
-/// How long is looked whether it computes at all.
+/// For how long is checked whether it computes at all.
 const LOOK: Duration = Duration::from_millis(400);
 /// Clock ticks in that time from which it does: a twentieth of a processor.
 const COMPUTES: u64 = 2;
 /// How long the scheduler has to get used to the threads, which is not counted.
 const SETTLE: Duration = Duration::from_millis(200);
-/// A part of a processor that somebody else must take to be told of.
+/// A part of a processor that somebody else must take to be mentioned.
 const WORTH_A_WORD: f64 = 0.05;
 /// How long is counted.
 const SPAN: Duration = Duration::from_secs(1);
@@ -32,12 +32,12 @@ const SPAN: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "cost", rename_all = "kebab-case")]
 pub enum Cost {
-    /// Foreground work was set beside it.
+    /// Foreground work ran meanwhile.
     Measured {
         /// What one thread of foreground work a processor got of it: 1 is all.
         share: f64,
         /// The part of the time in which those threads could have run and others did; nothing where
-        /// the kernel does not tell.
+        /// the kernel does not count it.
         waited: Option<f64>,
         /// Processors' time that the background work took meanwhile, a second.
         background: f64,
@@ -60,7 +60,7 @@ pub enum Cost {
 
 impl Cost {
     /// In a sentence.
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         match self {
             Cost::Measured { share, background, processors, seconds, .. } => {
                 let theirs = background / *processors as f64;
@@ -71,7 +71,7 @@ impl Cost {
                     String::new()
                 };
                 format!(
-                    "foreground work gets {:.0} % of a processor beside it; it takes {:.0} %{others} (measured now for {seconds:.0} s, \
+                    "foreground work gets {:.0} % of a processor while it runs; it takes {:.0} %{others} (measured now for {seconds:.0} s, \
                      a thread of foreground work on each of {processors})",
                     share * 100.0,
                     theirs * 100.0
@@ -95,7 +95,7 @@ fn long(seconds: f64) -> String {
     }
 }
 
-/// What each of these costs, each told by its processes, with what those have started. All are
+/// What each of these costs, each named by its processes, with what those have started. All are
 /// measured at once, so that it takes no longer the more there are.
 pub fn costs(background: &[Vec<u32>]) -> Vec<Cost> {
     if background.is_empty() {
@@ -105,7 +105,7 @@ pub fn costs(background: &[Vec<u32>]) -> Vec<Cost> {
     let mut each: Vec<Watched> = background.iter().map(|pids| Watched::new(pids, &everybody)).collect();
     thread::sleep(LOOK);
     let everybody = all();
-    each.iter_mut().for_each(|watched| watched.look(&everybody));
+    each.iter_mut().for_each(|watched| watched.note(&everybody));
     let foreground = allowed();
     let wanted: BTreeSet<usize> = each
         .iter()
@@ -131,8 +131,8 @@ impl Watched {
         Watched { used: ticks(pids, everybody), pids: pids.into(), computes: false, processors }
     }
 
-    /// Notes whether it has computed since it was looked at first.
-    fn look(&mut self, everybody: &[Process]) {
+    /// Notes whether it has computed since it was first read.
+    fn note(&mut self, everybody: &[Process]) {
         let used = ticks(&self.pids, everybody);
         self.computes = used.saturating_sub(self.used) >= COMPUTES;
         self.used = used;
@@ -201,7 +201,7 @@ fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Got>, Ve
             thread::Builder::new().spawn_scoped(scope, move || compute(processor, began)).ok()
         };
         let threads: Vec<_> = processors.iter().filter_map(begin).collect();
-        // What waits has its turn before what computes: this thread is hardly late.
+        // What waits runs before what computes: this thread is hardly late.
         thread::sleep(SETTLE);
         let (from, before) = (Instant::now(), used());
         thread::sleep(SPAN);
@@ -213,7 +213,7 @@ fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Got>, Ve
     })
 }
 
-/// Computes on a processor until it is over, and tells what it got from when it counts.
+/// Computes on a processor until it is over, and returns what it got from when it counts.
 fn compute(processor: usize, began: Instant) -> Option<Got> {
     pin(processor).ok()?;
     spin_until(began + SETTLE);
@@ -226,7 +226,7 @@ fn compute(processor: usize, began: Instant) -> Option<Got> {
 }
 
 fn delay() -> Option<u64> {
-    thread_schedstat().map(|told| told.delay_ns)
+    thread_schedstat().map(|schedstat| schedstat.delay_ns)
 }
 
 fn spin_until(end: Instant) {
@@ -259,23 +259,23 @@ mod tests {
         let Cost::Measured { share, waited, background, processors, .. } = cost else { panic!("{cost:?}") };
         assert!((share - 0.55).abs() < 1e-9 && waited.is_some_and(|waited| (waited - 0.45).abs() < 1e-9));
         assert!((background - 0.9).abs() < 1e-9 && processors == 2);
-        let told = |ticks: u64| watched(true, &[0, 1]).cost(&all, ticks, 1.0).told();
+        let said = |ticks: u64| watched(true, &[0, 1]).cost(&all, ticks, 1.0).sentence();
         assert_eq!(
-            told(88),
-            "foreground work gets 55 % of a processor beside it; it takes 44 % (measured now for 1 s, a thread of foreground work on \
+            said(88),
+            "foreground work gets 55 % of a processor while it runs; it takes 44 % (measured now for 1 s, a thread of foreground work on \
              each of 2)"
         );
-        assert!(told(60).contains("it takes 30 %, and what else runs here 15 % (measured"), "{}", told(60));
+        assert!(said(60).contains("it takes 30 %, and what else runs here 15 % (measured"), "{}", said(60));
     }
 
     #[test]
     fn what_does_not_compute_has_no_cost_but_what_it_has_used() {
         let cost = watched(false, &[0]).cost(&[got(0, 0.5)], 0, 1.0);
         assert_eq!(cost, Cost::Quiet { used: 300.0 });
-        assert!(cost.told().ends_with("so far it has used 5 min of CPU time"), "{}", cost.told());
+        assert!(cost.sentence().ends_with("so far it has used 5 min of CPU time"), "{}", cost.sentence());
         assert_eq!((long(7.4), long(36_000.0)), ("7 s".into(), "10 h".into()));
         let elsewhere = watched(true, &[9]).cost(&[got(0, 0.5)], 0, 1.0);
-        assert!(elsewhere.told().contains("may not use"), "{}", elsewhere.told());
+        assert!(elsewhere.sentence().contains("may not use"), "{}", elsewhere.sentence());
     }
 
     #[test]

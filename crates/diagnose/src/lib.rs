@@ -1,4 +1,4 @@
-//! The diagnosis that nobody tells: work that was made nice so that it disturbs nobody, but stands in
+//! A diagnosis: work that was made nice so that it disturbs nobody, but is in
 //! a group of its own, where nice does nothing.
 //!
 //! A nice value shares the CPU out among the processes of one group. Between groups only the groups'
@@ -29,7 +29,7 @@ const NICE: i32 = 10;
 /// Work that has used less CPU time than this is not worth a word: 10 s, in ticks.
 const HEAVY: u64 = 1000;
 
-/// Background work in one group, and how it stands there.
+/// Background work in one group, and how it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
     /// Which it is.
@@ -44,7 +44,7 @@ pub struct Diagnosis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It yields, and by what.
-    GivesWay(String),
+    Yields(String),
     /// It competes with foreground work.
     Competes {
         /// Why.
@@ -57,12 +57,12 @@ pub enum Standing {
 }
 
 impl Diagnosis {
-    /// As `doctor` tells it, with what it costs where that was asked.
+    /// As `doctor` prints it, with what it costs where that was request.
     pub fn need(&self, cost: Option<&Cost>) -> Need {
         match &self.standing {
-            Standing::GivesWay(how) => Need::found(&self.what, how),
+            Standing::Yields(how) => Need::found(&self.what, how),
             Standing::Competes { why, remedy, .. } => {
-                let cost = cost.map(|cost| format!("; {}", cost.told())).unwrap_or_default();
+                let cost = cost.map(|cost| format!("; {}", cost.sentence())).unwrap_or_default();
                 Need::missing(&self.what, format!("{why}{cost}"), remedy)
             }
         }
@@ -71,7 +71,7 @@ impl Diagnosis {
     /// The processes whose cost can be asked for; none where it yields.
     pub fn competing(&self) -> Option<&[u32]> {
         match &self.standing {
-            Standing::GivesWay(_) => None,
+            Standing::Yields(_) => None,
             Standing::Competes { pids, .. } => Some(pids),
         }
     }
@@ -81,7 +81,7 @@ impl Diagnosis {
 /// where there is none.
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
     let meant = meant(&snapshot.processes);
-    // By group: what stands in one is in the same position.
+    // By group: what is in one is in the same position.
     let mut groups: BTreeMap<&str, Vec<&Process>> = BTreeMap::new();
     for process in snapshot.processes.iter().filter(|process| meant.contains(&process.pid)) {
         if let Some(group) = process.cpu_group() {
@@ -106,7 +106,7 @@ enum Manner {
     Nice(i32),
 }
 
-/// Those in one group that are told of together: a client with its tasks, and what is as nice as each other.
+/// Those in one group that are one entry: a client with its tasks, and what is as nice as each other.
 fn parts<'a>(members: &[&'a Process], all: &[Process]) -> Vec<Vec<&'a Process>> {
     let clients = members.iter().filter(|process| is_client(process));
     let donated: BTreeSet<u32> = clients.flat_map(|client| descendants(client.pid, all)).collect();
@@ -144,7 +144,7 @@ fn meant(processes: &[Process]) -> BTreeSet<u32> {
     nice.map(|process| process.pid).chain(donated).collect()
 }
 
-/// How `part` of those that are meant in a group stands there.
+/// How `part` of those that are meant in a group is there.
 fn judge(
     snapshot: &Snapshot,
     meant: &BTreeSet<u32>,
@@ -180,12 +180,12 @@ fn standing(
     for level in snapshot::line(group) {
         let Some(share) = snapshot.shares.get(level) else { continue };
         if share.yields() {
-            return Standing::GivesWay(format!("yields: its group {level} is idle, or of the least weight"));
+            return Standing::Yields(format!("yields: its group {level} is idle, or of the least weight"));
         }
-        if stands_beside(snapshot, meant, above, level) {
+        if has_foreground(snapshot, meant, above, level) {
             let why = format!(
-                "{}. It stands in {group}, and {level} has as \
-                 much of the CPU as everything in any group beside it: one of its threads can take half of a core from \
+                "{}. It is in {group}, and {level} has as \
+                 much of the CPU as everything in any group next to it: one of its threads can take half of a core from \
                  one of yours",
                 nice(part)
             );
@@ -196,10 +196,10 @@ fn standing(
         above = level;
     }
     // Beside everybody's programs nice does what it should.
-    Standing::GivesWay(if above == "/" {
+    Standing::Yields(if above == "/" {
         "shares its group with foreground work, where its nice value counts".into()
     } else {
-        format!("stands in one group with all others ({above}), where its nice value counts")
+        format!("is in one group with all others ({above}), where its nice value counts")
     })
 }
 
@@ -214,8 +214,8 @@ fn nice(part: &[&Process]) -> String {
     }
 }
 
-/// Whether foreground work stands in a group or below it, but outside of `level`.
-fn stands_beside(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, level: &str) -> bool {
+/// Whether foreground work is in a group or below it, but outside of `level`.
+fn has_foreground(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, level: &str) -> bool {
     snapshot.processes.iter().filter(|process| !meant.contains(&process.pid)).any(|process| {
         process.cpu_group().map(Path::new).is_some_and(|of| of.starts_with(group) && !of.starts_with(level))
     })

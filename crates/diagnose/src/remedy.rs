@@ -81,7 +81,7 @@ fn by_guard(part: &[&Process]) -> String {
     format!("sudo crosstalk guard {}", named.join(" "))
 }
 
-/// Whether nobody else's processes are in a group or below it. What stands in a service with them is
+/// Whether nobody else's processes are in a group or below it. What is in a service with them is
 /// theirs: its helpers, which are not busy themselves.
 fn only(snapshot: &Snapshot, group: &str, members: &[&Process]) -> bool {
     let theirs = |process: &Process| {

@@ -14,7 +14,7 @@ pub struct Snapshot {
     /// The processes.
     pub processes: Vec<Process>,
     /// The groups that have a share of the CPU of their own, by their names from the tree's root.
-    /// What stands in any other group shares with those of the nearest group above it.
+    /// What is in any other group shares with those of the nearest group above it.
     pub shares: BTreeMap<String, Share>,
     /// Whether the tree is v2's.
     pub v2: bool,
@@ -36,7 +36,7 @@ pub struct Share {
 /// Who runs the host's services, and so owns their groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Manager {
-    /// systemd, of this version; 0 where it does not tell.
+    /// systemd, of this version; 0 where that is unknown.
     Systemd(u32),
     /// Another one, which does not make groups.
     #[default]
@@ -68,7 +68,7 @@ impl Share {
         Some(Share { weight: weight?, idle, at })
     }
 
-    /// Whether what stands in it yields to what stands beside it.
+    /// Whether what is in it yields to what stands beside it.
     pub fn yields(&self) -> bool {
         /// A weight that is as good as none.
         const SMALL: u64 = 2;
@@ -81,14 +81,14 @@ impl Manager {
         if !Path::new("/run/systemd/system").exists() {
             return Manager::Other;
         }
-        let told = Command::new("systemctl").arg("--version").output();
-        Manager::Systemd(told.map_or(0, |told| version(&String::from_utf8_lossy(&told.stdout))))
+        let output = Command::new("systemctl").arg("--version").output();
+        Manager::Systemd(output.map_or(0, |output| version(&String::from_utf8_lossy(&output.stdout))))
     }
 }
 
-/// The version that `systemctl --version` tells first: `systemd 252 (252.22-1~deb12u1)`.
-fn version(told: &str) -> u32 {
-    let word = told.split_whitespace().nth(1).unwrap_or_default();
+/// The version that `systemctl --version` prints first: `systemd 252 (252.22-1~deb12u1)`.
+fn version(text: &str) -> u32 {
+    let word = text.split_whitespace().nth(1).unwrap_or_default();
     word.split(|c: char| !c.is_ascii_digit()).next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn systemd_tells_its_version_first() {
+    fn systemd_prints_its_version_first() {
         assert_eq!(version("systemd 252 (252.22-1~deb12u1)\n+PAM +AUDIT\n"), 252);
         assert_eq!(version("systemd 249.11-0ubuntu3"), 249);
         assert_eq!((version(""), version("systemd v")), (0, 0));

@@ -1,4 +1,4 @@
-//! Mocked hosts: what is told of each, and what mends it.
+//! Mocked hosts: what is said of each, and what mends it.
 
 use super::*;
 use crosstalk_core::need::NeedState;
@@ -51,13 +51,13 @@ fn only(snapshot: &Snapshot) -> Diagnosis {
 fn remedy_of(snapshot: &Snapshot) -> String {
     match only(snapshot).standing {
         Standing::Competes { remedy, .. } => remedy,
-        Standing::GivesWay(how) => panic!("{how}"),
+        Standing::Yields(how) => panic!("{how}"),
     }
 }
 
 fn yields(snapshot: &Snapshot) -> String {
     match only(snapshot).standing {
-        Standing::GivesWay(how) => how,
+        Standing::Yields(how) => how,
         Standing::Competes { why, .. } => panic!("{why}"),
     }
 }
@@ -73,20 +73,20 @@ fn the_packaged_service_is_found_where_nice_does_nothing() {
 }
 
 #[test]
-fn what_it_costs_is_told_with_it_where_that_was_measured() {
+fn what_it_costs_is_said_with_it_where_that_was_measured() {
     let found = only(&packaged(DEBIAN));
-    let told = |cost: Option<&Cost>| match found.need(cost).state {
+    let said = |cost: Option<&Cost>| match found.need(cost).state {
         NeedState::Missing { consequence, remedy } => (consequence, remedy.is_some()),
         NeedState::Found { detail } => panic!("{detail}"),
     };
     let cost = Cost::Measured { share: 0.51, waited: None, background: 1.96, processors: 4, seconds: 1.0 };
-    let (measured, mended) = told(Some(&cost));
+    let (measured, mended) = said(Some(&cost));
     assert!(
-        measured.contains("of yours; foreground work gets 51 % of a processor beside it") && mended,
+        measured.contains("of yours; foreground work gets 51 % of a processor while it runs") && mended,
         "{measured}"
     );
-    assert!(told(Some(&Cost::Quiet { used: 7200.0 })).0.contains("it has used 2 h of CPU time"));
-    assert!(told(None).0.ends_with("from one of yours"));
+    assert!(said(Some(&Cost::Quiet { used: 7200.0 })).0.contains("it has used 2 h of CPU time"));
+    assert!(said(None).0.ends_with("from one of yours"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn below_one_group_for_all_each_level_is_judged() {
 }
 
 #[test]
-fn what_stands_in_a_group_that_gives_way_is_background_all_of_it() {
+fn what_stands_in_a_group_that_yields_is_background_all_of_it() {
     let mut snapshot = host(
         Manager::Other,
         vec![
@@ -147,10 +147,10 @@ fn what_stands_in_a_group_that_gives_way_is_background_all_of_it() {
 }
 
 #[test]
-fn what_it_does_to_give_way_is_told_of_the_nicest_of_its_processes() {
+fn what_it_does_to_yield_is_said_of_the_nicest_of_its_processes() {
     let why = |snapshot: &Snapshot| match only(snapshot).standing {
         Standing::Competes { why, .. } => why,
-        Standing::GivesWay(how) => panic!("{how}"),
+        Standing::Yields(how) => panic!("{how}"),
     };
     let mut snapshot = packaged(DEBIAN);
     assert!(why(&snapshot).starts_with("it is nice (19), but that counts within its group only."));
@@ -158,7 +158,7 @@ fn what_it_does_to_give_way_is_told_of_the_nicest_of_its_processes() {
     assert!(why(&snapshot).starts_with("it is in the idle class, but"));
     snapshot.processes[2].idle_class = false;
     (snapshot.processes[1].nice, snapshot.processes[2].nice) = (0, 0);
-    assert!(why(&snapshot).starts_with("it does nothing to yield. It stands in"), "{}", why(&snapshot));
+    assert!(why(&snapshot).starts_with("it does nothing to yield. It is in"), "{}", why(&snapshot));
 }
 
 #[test]
@@ -226,19 +226,19 @@ fn a_group_that_it_has_to_itself_is_made_idle() {
 }
 
 #[test]
-fn where_the_idle_class_is_missing_above_a_group_is_told_with_what_gives_it_that() {
-    let told = |snapshot: &Snapshot, pid: u32| level_of(snapshot, &[pid]).expect("stands in a group");
+fn where_the_idle_class_is_missing_above_a_group_is_said_with_what_gives_it_that() {
+    let said = |snapshot: &Snapshot, pid: u32| level_of(snapshot, &[pid]).expect("is in a group");
     let nested = |others: &str| {
         host(Manager::Other, vec![process(7, "render", 0, "/batch/a"), process(10, "bash", 0, others)])
     };
     let line = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
-    assert_eq!(told(&nested("/foreground"), 7), ("/batch".into(), Some(line)));
+    assert_eq!(said(&nested("/foreground"), 7), ("/batch".into(), Some(line)));
     assert_eq!(
-        told(&nested("/batch/foreground"), 7),
+        said(&nested("/batch/foreground"), 7),
         ("/batch".into(), None),
         "foreground work would yield, too"
     );
-    let (level, line) = told(&packaged(DEBIAN), 8);
+    let (level, line) = said(&packaged(DEBIAN), 8);
     assert!(level == "/system.slice" && line.is_some_and(|line| line.contains("boinc-client.service.d")));
     assert_eq!(level_of(&host(DEBIAN, vec![process(7, "render", 0, "/")]), &[7]), None);
     assert_eq!(level_of(&packaged(DEBIAN), &[99]), None, "it has ended");
@@ -257,16 +257,16 @@ fn any_nice_work_in_a_group_with_others_can_be_guarded() {
 }
 
 #[test]
-fn each_in_a_group_is_told_of_with_its_own_nice_value() {
+fn each_in_a_group_is_an_entry_with_its_own_nice_value() {
     let spin = |pid, name: &str, nice| process(pid, name, nice, "/batch");
     let others = [spin(22, "render", 19), process(10, "bash", 0, "/foreground")];
     let members = [vec![spin(20, "pack", 12), spin(21, "render", 19)], others.to_vec()].concat();
-    let told = |snapshot: &Snapshot| -> Vec<(String, String, Vec<u32>, String)> {
+    let said = |snapshot: &Snapshot| -> Vec<(String, String, Vec<u32>, String)> {
         let one = |found: Diagnosis| match found.standing {
             Standing::Competes { why, remedy, pids } => {
                 (found.what, why.split(',').next().unwrap_or_default().to_string(), pids, remedy)
             }
-            Standing::GivesWay(how) => panic!("{how}"),
+            Standing::Yields(how) => panic!("{how}"),
         };
         diagnose(snapshot).into_iter().map(one).collect()
     };
@@ -281,23 +281,23 @@ fn each_in_a_group_is_told_of_with_its_own_nice_value() {
         |(what, why, pids): (String, String, Vec<u32>), remedy: &str| (what, why, pids, remedy.to_string());
     let mut snapshot = host(Manager::Other, members);
     let both = [with(pack.clone(), &idle), with(render.clone(), &idle)];
-    assert_eq!(told(&snapshot), both, "one line mends both");
+    assert_eq!(said(&snapshot), both, "one line mends both");
     // With foreground work in the group, each is named.
     snapshot.processes.push(spin(23, "editor", 0));
     assert_eq!(
-        told(&snapshot),
+        said(&snapshot),
         [with(pack, "sudo crosstalk guard --pid 20"), with(render, "sudo crosstalk guard --pid 21 --pid 22")]
     );
     // A client's tasks are its own, and nobody else's in its group are.
     let mut snapshot = packaged(DEBIAN);
     snapshot.processes.push(process(24, "backup", 12, "/system.slice/boinc-client.service"));
-    let found: Vec<(String, String)> = told(&snapshot).into_iter().map(|one| (one.0, one.1)).collect();
+    let found: Vec<(String, String)> = said(&snapshot).into_iter().map(|one| (one.0, one.1)).collect();
     let named = [("BOINC", "it is nice (19)"), ("backup (process 24)", "it is nice (12)")];
     assert_eq!(found, named.map(|(what, why)| (format!("background work {what}"), why.to_string())));
 }
 
 #[test]
-fn beside_everybody_nice_counts_and_light_work_is_not_told() {
+fn beside_everybody_nice_counts_and_light_work_is_not_mentioned() {
     let beside = host(DEBIAN, vec![process(7, "boinc", 10, "/"), process(10, "bash", 0, "/")]);
     assert!(only(&beside).need(None).is_found());
     let light = vec![Process { ticks: 5, ..process(7, "backup", 19, "/a") }, process(10, "bash", 0, "/")];

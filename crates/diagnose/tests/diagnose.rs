@@ -4,20 +4,20 @@
 use std::process::{Child, Command, Stdio};
 use std::{path::PathBuf, thread, time::Duration};
 
-use crosstalk_cgroup::group::{Made, Setting};
+use crosstalk_cgroup::group::{OwnGroup, Setting};
 use crosstalk_diagnose::{Cost, Diagnosis, Snapshot, costs, diagnose};
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::{Launcher, Ledger};
 
 /// Programs of nice 19 that compute, one for each processor, in a group beside this process's.
 struct Service {
-    made: Made,
+    made: OwnGroup,
     programs: Vec<Child>,
 }
 
 impl Service {
     fn start(ledger: &Ledger) -> Option<Self> {
-        let made = match Made::new("crosstalk-foreground-nice", ledger) {
+        let made = match OwnGroup::new("crosstalk-foreground-nice", ledger) {
             Ok(made) => made,
             Err(fault) => {
                 eprintln!("skipped: {}", fault.sentence());
@@ -35,7 +35,7 @@ impl Service {
         Some(Service { made, programs })
     }
 
-    /// What is told of it, as of one that has been at it for hours.
+    /// What is said of it, as of one that has been at it for hours.
     fn diagnosed(&self) -> Diagnosis {
         let mut snapshot = Snapshot::take();
         let ours = |pid: u32| self.programs.iter().any(|program| program.id() == pid);
@@ -55,7 +55,7 @@ impl Service {
     fn own_part(&self) -> Option<f64> {
         let pids = self.programs.iter().map(Child::id).collect();
         let cost = costs(&[pids]).remove(0);
-        eprintln!("{}", cost.told());
+        eprintln!("{}", cost.sentence());
         match cost {
             Cost::Measured { share, background, processors, .. } => {
                 Some(share / (share + background / processors as f64))
@@ -85,7 +85,7 @@ fn a_nice_service_beside_foreground_work_takes_a_large_part_of_it_until_its_grou
         return;
     }
     assert!(service.diagnosed().competing().is_some(), "nice does nothing there");
-    // A half where both stand in groups of their own; two thirds where this process stands at the top.
+    // A half where both are in groups of their own; two thirds where this process stands at the top.
     let beside = service.own_part().expect("it computes");
     assert!((0.3..0.8).contains(&beside), "foreground work has {beside} of what both have");
     service.made.group().set(&Setting::Idle(true)).expect("is offered");

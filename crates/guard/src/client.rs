@@ -79,7 +79,7 @@ impl AskedClient {
 
     /// What can be done by asking.
     pub(super) fn offers() -> Offers {
-        Offers { idle: false, turns: false, still: true, cores: false, memory: false, io: false }
+        Offers { idle: false, duty_cycle: false, pause: true, cores: false }
     }
 
     /// Asks it to pause or to resume, where that is due.

@@ -19,17 +19,12 @@ pub(super) struct Control<T> {
 impl<T: Clone + PartialEq> Control<T> {
     /// One that is as it was found.
     pub(super) fn new(dial: Dial) -> Self {
-        Control { dial, place: Place { at: None, refused: None, told: false } }
+        Control { dial, place: Place { at: None, refused: None, reported: false } }
     }
 
     /// What it said when it was found.
     pub(super) fn was(&self) -> &str {
         self.dial.was()
-    }
-
-    /// Where the guard has set it; `None` where it is as it was found.
-    pub(super) fn at(&self) -> Option<T> {
-        self.place.at.clone()
     }
 
     /// Sets it, with `None` to what it said when it was found, unless it is there.
@@ -48,23 +43,9 @@ impl<T: Clone + PartialEq> Control<T> {
     /// Sets it again to where it is: it may have been put back meanwhile. What is refused is refused the next time
     /// that it is set, too.
     pub(super) fn again(&mut self, setting: impl FnOnce(T) -> Setting) {
-        if let Some(at) = self.at() {
+        if let Some(at) = self.place.at.clone() {
             let _ = self.dial.set(&setting(at));
         }
-    }
-
-    /// What it says now, if that can be read.
-    pub(super) fn says(&self) -> Option<String> {
-        self.dial.says().ok()
-    }
-
-    /// Leaves it as its owner has set it meanwhile.
-    ///
-    /// # Errors
-    /// Those of [`Dial::adopt`].
-    pub(super) fn adopt(&mut self) -> Result<(), Fault> {
-        (self.place.at, self.place.refused) = (None, None);
-        self.dial.adopt()
     }
 }
 
@@ -73,7 +54,7 @@ struct Place<T> {
     at: Option<T>,
     /// What was refused last, and when.
     refused: Option<(Option<T>, Instant)>,
-    told: bool,
+    reported: bool,
 }
 
 impl<T: Clone + PartialEq> Place<T> {
@@ -91,7 +72,7 @@ impl<T: Clone + PartialEq> Place<T> {
             Ok(()) => (self.at, self.refused) = (to, None),
             Err(fault) => {
                 self.refused = Some((to, now));
-                if !std::mem::replace(&mut self.told, true) {
+                if !std::mem::replace(&mut self.reported, true) {
                     return Err(fault);
                 }
             }
@@ -105,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_refused_is_not_taken_for_done_and_told_once() {
-        let mut place = Place { at: None, refused: None, told: false };
+    fn what_was_refused_is_not_taken_for_done_and_reported_once() {
+        let mut place = Place { at: None, refused: None, reported: false };
         let (now, mut tries) = (Instant::now(), Vec::new());
         let mut set = |place: &mut Place<u32>, to: Option<u32>, seconds: f64, taken: bool| {
             place.set(to, now + Duration::from_secs_f64(seconds), |to| {
@@ -118,7 +99,7 @@ mod tests {
         assert_eq!(set(&mut place, Some(5), 0.0, true), Ok(()));
         assert!(set(&mut place, Some(9), 0.1, false).is_err());
         assert_eq!((place.at, set(&mut place, Some(9), 0.2, false)), (Some(5), Ok(())), "it waits");
-        assert_eq!(set(&mut place, Some(9), 1.2, false), Ok(()), "it is told once");
+        assert_eq!(set(&mut place, Some(9), 1.2, false), Ok(()), "it is reported once");
         assert_eq!(set(&mut place, None, 1.3, true), Ok(()), "another is tried at once");
         assert_eq!(set(&mut place, Some(9), 1.4, true), Ok(()));
         assert_eq!(place.at, Some(9));

@@ -2,22 +2,19 @@
 
 use crosstalk_core::units::{digits, human};
 
-use crosstalk_policy::Program;
-use crosstalk_policy::{Decision, Grade, Still};
-use crosstalk_policy::{Probe, Sense};
-use crosstalk_policy::{Report, Sums};
+use crosstalk_policy::{Decision, Grade, Pause, Probe, Program, Report, Snapshot, Sums};
 
 /// One sentence, or two: what is done now, and why. `largest` are foreground work's programs that use most.
-pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: f64) -> String {
+pub fn explain(decision: &Decision, snapshot: &Snapshot, largest: &[Program], budget: f64) -> String {
     let percent = |value: f64| format!("{} %", digits(value * 100.0));
     let why = &decision.why;
     let (kind, ratio) = worst(&why.ratios);
     let grant = &decision.grant;
-    if !sense.background_there {
+    if !snapshot.background_there {
         return "No background work is guarded: there is none, or none that can be.".into();
     }
-    // Who waits for devices hardly computes.
-    let devices = matches!(decision.grade, Grade::Io | Grade::Turns | Grade::Still);
+    // Work that waits for devices hardly computes.
+    let devices = matches!(decision.grade, Grade::DutyCycle | Grade::Paused);
     if !why.busy && !devices {
         let then = if why.yields {
             "yields by itself to whatever wakes up"
@@ -26,17 +23,18 @@ pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: 
         };
         return format!(
             "Foreground work is quiet (it uses {}): background work runs on what is idle, and {then}.",
-            processors(sense.foreground_cpu, sense)
+            processors(snapshot.foreground_cpu, snapshot)
         );
     }
-    // Who ends soon is not among them.
+    // A program that ends soon is not among them.
     let known: f64 = largest.iter().map(|program| program.cpu).sum();
-    let word = if 2.0 * known >= sense.foreground_cpu { "mostly" } else { "among it" };
+    let word = if 2.0 * known >= snapshot.foreground_cpu { "mostly" } else { "among it" };
     let mostly = if largest.is_empty() { String::new() } else { format!(" ({word} {})", names(largest)) };
-    let foreground = format!("Foreground work uses {}{mostly}.", processors(sense.foreground_cpu, sense));
+    let foreground =
+        format!("Foreground work uses {}{mostly}.", processors(snapshot.foreground_cpu, snapshot));
     match decision.grade {
         Grade::Base if ratio > 1.0 => format!(
-            "{foreground} Beside background work {kind} takes {} longer, which keeps within the {} agreed on: background work runs.",
+            "{foreground} While background work runs, {kind} takes {} longer, which keeps within the {} agreed on: background work runs.",
             percent(ratio - 1.0), percent(budget)
         ),
         Grade::Base if !why.yields => format!(
@@ -45,37 +43,32 @@ pub fn explain(decision: &Decision, sense: &Sense, largest: &[Program], budget: 
         Grade::Base => format!(
             "{foreground} Background work yields to it, and slows neither computing nor memory: it runs on the rest."
         ),
-        Grade::Cores => format!("Background work is kept to {} of {} processors, so that foreground work has those that it uses.", grant.cores, sense.cores),
-        Grade::Memory if sense.refaults < 1.0 => format!(
-            "Memory is short, and foreground work has needed more of it: background work may have {}.",
-            human(grant.memory.unwrap_or(0) as f64, "B")
-        ),
-        Grade::Memory => format!(
-            "Foreground work has to fetch pages again that were pushed out ({} a second): background work may have {} of memory.",
-            digits(sense.refaults), human(grant.memory.unwrap_or(0) as f64, "B")
-        ),
-        Grade::Io => "Foreground work may be waiting for devices: background work comes last there.".into(),
-        Grade::Turns => {
-            let cause = if !why.busy || why.devices > why.waiting.max(ratio - 1.0) {
-                format!("While background work runs, foreground work waits for devices and takes {} longer", percent(why.devices))
+        Grade::Cores => format!("Background work is kept to {} of {} processors, so that foreground work has those that it uses.", grant.cores, snapshot.cores),
+        Grade::DutyCycle => {
+            let at_devices = !why.busy || why.devices > why.waiting.max(ratio - 1.0);
+            let cause = if at_devices {
+                format!("foreground work waits for devices and takes {} longer", percent(why.devices))
             } else if why.waiting > ratio - 1.0 {
-                format!("While background work runs, foreground work waits for processors and takes {} longer", percent(why.waiting))
+                format!("foreground work waits for processors and takes {} longer", percent(why.waiting))
             } else {
-                format!("While background work runs, {kind} takes {} longer", percent(ratio - 1.0))
+                format!("{kind} takes {} longer", percent(ratio - 1.0))
             };
-            let plural = if grant.cores == 1 { "" } else { "s" };
-            let cores = if grant.cores < sense.cores { format!(" on {} processor{plural}", grant.cores) } else { String::new() };
+            let promise = if at_devices { " (at devices that is aimed at, not promised)" } else { "" };
             format!(
-                "{cause}: background work runs {} of the time{cores}, so that foreground work is slower by {} at most.",
-                percent(grant.share), percent(budget)
+                "While background work runs, {cause}: background work runs {} of the time, so that foreground work is slower by {} at most{promise}.",
+                percent(grant.share),
+                percent(budget)
             )
         }
-        Grade::Still if why.still == Some(Still::Trial) => "Background work stands still for a moment, to see whether foreground work would use more processors.".into(),
-        Grade::Still if why.still == Some(Still::Devices) => "Background work stands still for a moment, to see whether devices would serve foreground work faster.".into(),
-        Grade::Still if why.still == Some(Still::Swapping) => {
-            "Foreground work needs the memory: background work would mostly swap, or read its files again. It stands still.".into()
-        }
-        Grade::Still => format!("Foreground work uses all processors{mostly}: background work would get nothing and only be in its way. It stands still until there is room."),
+        Grade::Paused => match why.pause {
+            Some(Pause::Trial) => "Background work is paused for a moment, to see whether foreground work would use more processors.".into(),
+            Some(Pause::Devices) => "Background work is paused for a moment, to see whether devices would serve foreground work faster.".into(),
+            Some(Pause::Memory) => format!(
+                "Memory is short, and background work takes what foreground work needs (that fetches {} pages a second again): background work is paused.",
+                digits(snapshot.refaults)
+            ),
+            _ => format!("Foreground work uses all processors{mostly}: background work would get nothing and only be in its way. It is paused until there is room."),
+        },
     }
 }
 
@@ -86,21 +79,21 @@ fn names(largest: &[Program]) -> String {
 }
 
 /// Processors of all that there are.
-fn processors(used: f64, sense: &Sense) -> String {
-    format!("{used:.2} of {} processors", sense.cores)
+fn processors(used: f64, snapshot: &Snapshot) -> String {
+    format!("{used:.2} of {} processors", snapshot.cores)
 }
 
 /// What adds up, in a sentence.
 pub fn summary(sums: &Sums) -> String {
     let share = |part: f64| format!("{} %", digits(100.0 * part / sums.seconds.max(1e-9)));
     format!(
-        "In {} background work used {} of CPU time; foreground work used {}, and was at work {} of the time. Background work stood \
-         still {} of the time. The guard itself took {} of a processor.",
+        "In {} background work used {} of CPU time; foreground work used {}, and was at work {} of the time. Background work was \
+         paused {} of the time. The guard itself took {} of a processor.",
         human(sums.seconds, "s"),
         human(sums.background, "s"),
         human(sums.foreground, "s"),
         share(sums.busy),
-        share(sums.still),
+        share(sums.paused),
         share(sums.cost),
     )
 }
@@ -114,28 +107,28 @@ fn worst(ratios: &[f64; 3]) -> (&'static str, f64) {
 
 /// The live view: a few lines that fit into `width`.
 pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
-    let Report { decision, sense, largest, sums, .. } = *report;
-    // Beside it 40 columns are for words.
+    let Report { decision, snapshot, largest, sums, .. } = *report;
+    // 40 columns are for words.
     let long = width.saturating_sub(40).clamp(6, 20);
     let bar = |share: f64| {
         let cells = (share.clamp(0.0, 1.0) * long as f64).round() as usize;
         format!("{}{}", "█".repeat(cells), "░".repeat(long - cells))
     };
-    let cores = sense.cores as f64;
+    let cores = snapshot.cores as f64;
     let kinds = [("computing", 0), ("latency", 1), ("bandwidth", 2)];
     let ratios: Vec<String> =
         kinds.iter().map(|(name, kind)| format!("{name} {}×", digits(decision.why.ratios[*kind]))).collect();
     let mut lines = vec![
         format!(
             "foreground {} {:.2} of {cores} processors  {}",
-            bar(sense.foreground_cpu / cores),
-            sense.foreground_cpu,
+            bar(snapshot.foreground_cpu / cores),
+            snapshot.foreground_cpu,
             names(largest)
         ),
         format!(
             "background {} {:.2}, {} of CPU time",
-            bar(sense.background_cpu / cores),
-            sense.background_cpu,
+            bar(snapshot.background_cpu / cores),
+            snapshot.background_cpu,
             human(sums.background, "s")
         ),
         format!(
@@ -146,17 +139,17 @@ pub fn view(report: &Report<'_>, budget: f64, width: usize) -> Vec<String> {
         format!("while it runs: {} (of {} pairs)", ratios.join(", "), decision.why.pairs),
         format!(
             "refaults {}/s, waits for memory {} %, for devices {} %",
-            digits(sense.refaults),
-            digits(100.0 * sense.memory_stall),
-            digits(100.0 * sense.io_stall)
+            digits(snapshot.refaults),
+            digits(100.0 * snapshot.memory_stall),
+            digits(100.0 * snapshot.io_stall)
         ),
         format!(
             "the guard takes {} % of a processor, wakes up {} late",
             digits(100.0 * sums.cost / sums.seconds.max(1e-9)),
-            human(sense.lateness, "s")
+            human(snapshot.lateness, "s")
         ),
     ];
-    lines.extend(wrap(&explain(decision, sense, largest, budget), width));
+    lines.extend(wrap(&explain(decision, snapshot, largest, budget), width));
     // A line that the terminal breaks would not be taken away again.
     lines.into_iter().map(|line| line.chars().take(width).collect()).collect()
 }
@@ -188,11 +181,11 @@ mod tests {
     use std::time::Duration;
 
     fn decision(grade: Grade) -> Decision {
-        let grant = Grant { share: 0.25, cores: 1, memory: Some(64 << 20), least_io: true };
+        let grant = Grant { share: 0.25, cores: 1 };
         let why = Why {
             busy: true,
             yields: true,
-            still: None,
+            pause: None,
             ratios: [1.0, 1.4, 1.1],
             pairs: 9,
             waiting: 0.0,
@@ -203,47 +196,53 @@ mod tests {
     }
 
     #[test]
-    fn every_grade_is_told_with_its_reason() {
-        let sense = Sense { foreground_cpu: 1.0, refaults: 300.0, ..Sense::quiet(2, 0.05) };
-        let told = |grade| explain(&decision(grade), &sense, &[], 0.01);
-        assert!(told(Grade::Turns).starts_with(
-            "While background work runs, memory latency takes 40.0 % longer: background work runs 25.0 % of the time on 1 processor,"
+    fn every_grade_is_explained() {
+        let snapshot = Snapshot { foreground_cpu: 1.0, refaults: 300.0, ..Snapshot::quiet(2, 0.05) };
+        let words = |grade| explain(&decision(grade), &snapshot, &[], 0.01);
+        assert!(words(Grade::DutyCycle).starts_with(
+            "While background work runs, memory latency takes 40.0 % longer: background work runs 25.0 % of the time,"
         ));
-        assert!(told(Grade::Turns).contains("by 1.00 % at most"));
-        assert!(told(Grade::Memory).contains("300 a second") && told(Grade::Memory).contains("64 MiB"));
-        assert!(told(Grade::Cores).contains("1 of 2 processors"));
-        assert!(told(Grade::Io).contains("comes last"));
-        let mut waits = decision(Grade::Turns);
+        assert!(words(Grade::DutyCycle).contains("by 1.00 % at most."));
+        assert!(words(Grade::Cores).contains("1 of 2 processors"));
+        let mut waits = decision(Grade::DutyCycle);
         waits.why.devices = 1.5;
-        assert!(explain(&waits, &sense, &[], 0.01).contains("waits for devices and takes 150 % longer"));
+        let waits = explain(&waits, &snapshot, &[], 0.01);
+        assert!(waits.contains("waits for devices and takes 150 % longer") && waits.contains("not promised"));
+        let mut paused = decision(Grade::Paused);
+        paused.why.pause = Some(Pause::Memory);
+        assert!(explain(&paused, &snapshot, &[], 0.01).contains("300 pages a second"));
         let program = |name: &str, pid| Program { pid, name: name.into(), cpu: 0.5 };
         let largest = [program("sysbench", 4711), program("sh", 12)];
-        let named = explain(&decision(Grade::Still), &sense, &largest, 0.01);
+        let named = explain(&decision(Grade::Paused), &snapshot, &largest, 0.01);
         assert!(named.contains("all processors (mostly sysbench 4711, sh 12):"), "{named}");
-        let more = Sense { foreground_cpu: 2.1, ..sense };
-        assert!(
-            explain(&decision(Grade::Still), &more, &largest, 0.01)
-                .contains("(among it sysbench 4711, sh 12)")
-        );
-        assert!(told(Grade::Still).contains("all processors"));
-        assert!(told(Grade::Base).contains("keeps within"));
+        let more = Snapshot { foreground_cpu: 2.1, ..snapshot };
+        let named = explain(&decision(Grade::Paused), &more, &largest, 0.01);
+        assert!(named.contains("(among it sysbench 4711, sh 12)"), "{named}");
+        assert!(words(Grade::Base).contains("keeps within"));
         let quiet =
             Decision { why: Why { busy: false, ..decision(Grade::Base).why }, ..decision(Grade::Base) };
-        let told = |quiet: &Decision| explain(quiet, &Sense::quiet(2, 0.05), &[], 0.01);
+        let words = |quiet: &Decision| explain(quiet, &Snapshot::quiet(2, 0.05), &[], 0.01);
         assert!(
-            told(&quiet).starts_with("Foreground work is quiet") && told(&quiet).contains("yields by itself")
+            words(&quiet).starts_with("Foreground work is quiet")
+                && words(&quiet).contains("yields by itself")
         );
-        let beside = Decision { why: Why { yields: false, ..quiet.why }, ..quiet };
-        assert!(!told(&beside).contains("yields"), "the idle class does not reach");
+        let competes = Decision { why: Why { yields: false, ..quiet.why }, ..quiet };
+        assert!(!words(&competes).contains("yields"), "the idle class does not reach");
     }
 
     #[test]
     fn the_view_fits() {
-        let sense = Sense { foreground_cpu: 1.0, ..Sense::quiet(2, 0.05) };
-        let (decision, sums) = (decision(Grade::Turns), Sums::default());
+        let snapshot = Snapshot { foreground_cpu: 1.0, ..Snapshot::quiet(2, 0.05) };
+        let (decision, sums) = (decision(Grade::DutyCycle), Sums::default());
         let (at, largest) = (Duration::ZERO, [Program { pid: 1, name: "x".repeat(99), cpu: 1.0 }]);
-        let report =
-            Report { at, sense: &sense, decision: &decision, largest: &largest, notes: &[], sums: &sums };
+        let report = Report {
+            at,
+            snapshot: &snapshot,
+            decision: &decision,
+            largest: &largest,
+            notes: &[],
+            sums: &sums,
+        };
         let lines = view(&report, 0.01, 72);
         assert!(lines.len() >= 7 && lines.iter().all(|line| line.chars().count() <= 72), "{lines:?}");
     }

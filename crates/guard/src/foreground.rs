@@ -17,12 +17,12 @@ use crosstalk_cgroup::process::TICK;
 pub(super) enum AllCpu {
     /// Of all groups together, exact.
     Total(Steady),
-    /// Of the groups right below v2's root, which itself tells ticks only: each is exact. Besides,
+    /// Of the groups right below v2's root, which itself counts ticks only: each is exact. Besides,
     /// in ticks, of what stands in the root itself.
     Groups(Groups),
     /// The host's, in ticks.
     Host(Steady),
-    /// Nothing tells.
+    /// Nothing counts.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Groups {
     /// Where each is read, and what it had used when it was.
     known: BTreeMap<PathBuf, (Steady, Duration)>,
     rooted: Rooted,
-    /// The root's number of links when they were looked for: 2, and one for each (`simple_getattr` of
+    /// The root's number of links when they were searched for: 2, and one for each (`simple_getattr` of
     /// the kernel's `fs/libfs.c`).
     links: u64,
     /// One of them has gone since.
@@ -52,7 +52,7 @@ impl Groups {
             lost: false,
             sum: Duration::ZERO,
         };
-        groups.look_for_new(true);
+        groups.find_new(true);
         groups.renew();
         groups
     }
@@ -66,7 +66,7 @@ impl Groups {
 
     /// Looks for groups that have come. What those used that were there at `first` is not of this
     /// time; of those that have come since, all is.
-    fn look_for_new(&mut self, first: bool) {
+    fn find_new(&mut self, first: bool) {
         let links = fs::metadata(&self.root).map_or(0, |root| root.nlink());
         // One that has come where another has gone does not show there.
         if links == self.links && links > 0 && !self.lost {
@@ -77,7 +77,7 @@ impl Groups {
             if !self.known.contains_key(&path)
                 && let Some(mut file) = Steady::open(&path.join("cpu.stat"))
             {
-                let used = if first { file.told(cpu_time).unwrap_or_default() } else { Duration::ZERO };
+                let used = if first { file.parsed(cpu_time).unwrap_or_default() } else { Duration::ZERO };
                 self.known.insert(path, (file, used));
             }
         }
@@ -85,7 +85,7 @@ impl Groups {
 
     /// Counts what those that are known have used, and forgets those that have gone.
     fn count(&mut self) {
-        self.known.retain(|_, (file, before)| match file.told(cpu_time) {
+        self.known.retain(|_, (file, before)| match file.parsed(cpu_time) {
             Some(now) => {
                 self.sum += now.saturating_sub(*before);
                 *before = now;
@@ -99,10 +99,10 @@ impl Groups {
     }
 
     fn read(&mut self) -> Duration {
-        self.look_for_new(false);
+        self.find_new(false);
         self.count();
         if self.lost {
-            self.look_for_new(false);
+            self.find_new(false);
             self.count();
         }
         self.sum += self.rooted.used(&self.root);
@@ -137,8 +137,8 @@ impl AllCpu {
     /// CPU time so far.
     pub(super) fn read(&mut self) -> Option<Duration> {
         match self {
-            AllCpu::Total(file) => file.told(cpu_time),
-            AllCpu::Host(file) => file.told(|text| busy_time(text, TICK)),
+            AllCpu::Total(file) => file.parsed(cpu_time),
+            AllCpu::Host(file) => file.parsed(|text| busy_time(text, TICK)),
             AllCpu::Groups(groups) => Some(groups.read()),
             AllCpu::Unknown => None,
         }
@@ -156,7 +156,7 @@ impl AllCpu {
         }
     }
 
-    /// The shortest time over which it tells anything.
+    /// The shortest time over which it counts anything.
     pub(super) fn resolution(&self) -> Duration {
         let exact = match self {
             AllCpu::Total(_) => true,

@@ -55,7 +55,7 @@ impl Lock {
             if !holders.is_empty() {
                 return Ok(Some(Lock { dir, _hold: hold }));
             }
-            // It is not told, or was let go of just now.
+            // It is not listed, or was let go of just now.
             thread::sleep(GLANCE);
         }
         Err(another(name, &path, None))

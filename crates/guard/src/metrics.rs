@@ -2,11 +2,9 @@
 
 use std::fmt::Write;
 
-use crosstalk_policy::Decision;
-use crosstalk_policy::Sums;
-use crosstalk_policy::{Probe, Sense};
+use crosstalk_policy::{Decision, Probe, Snapshot, Sums};
 
-/// What the text is: to be told over HTTP.
+/// The text's media type.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 struct Text(String);
@@ -27,7 +25,6 @@ impl Text {
         let _ = writeln!(self.0, "# HELP {full} {help}");
         let suffix = if kind == "counter" { "_total" } else { "" };
         for (labels, value) in samples {
-            let value = if value.is_infinite() { "+Inf".into() } else { value.to_string() };
             let _ = writeln!(self.0, "{full}{suffix}{labels} {value}");
         }
     }
@@ -42,7 +39,7 @@ impl Text {
 }
 
 /// The text.
-pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> String {
+pub fn text(decision: &Decision, snapshot: &Snapshot, sums: &Sums, budget: f64) -> String {
     let mut text = Text(String::new());
     let (grant, why) = (&decision.grant, &decision.why);
     text.gauge("slowdown_agreed", "ratio", "Slowdown of foreground work that is agreed on.", budget);
@@ -52,18 +49,16 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
         "Slowdown of foreground work that is to be expected now.",
         why.expected,
     );
-    text.gauge("foreground_processors", "", "Processors that foreground work uses.", sense.foreground_cpu);
-    text.gauge("background_processors", "", "Processors that background work uses.", sense.background_cpu);
-    text.gauge("stolen_processors", "", "Processors that other machines take.", sense.stolen);
+    text.gauge("foreground_processors", "", "Processors that foreground work uses.", snapshot.foreground_cpu);
+    text.gauge("background_processors", "", "Processors that background work uses.", snapshot.background_cpu);
+    text.gauge("stolen_processors", "", "Processors that other machines take.", snapshot.stolen);
     text.gauge("granted_time", "ratio", "Share of the time that background work may run.", grant.share);
     text.gauge("granted_processors", "", "Processors that background work may use.", grant.cores as f64);
-    let memory = grant.memory.map_or(f64::INFINITY, |bytes| bytes as f64);
-    text.gauge("granted_memory", "bytes", "Memory that background work may have.", memory);
     text.gauge("foreground_busy", "", "Whether foreground work is at work.", f64::from(u8::from(why.busy)));
     text.gauge(
         "grade",
         "",
-        "How far the guard goes: 0 idle class, 1 processors, 2 memory, 3 I/O, 4 turns, 5 still.",
+        "How far the guard goes: 0 idle class, 1 fewer processors, 2 duty cycle, 3 paused.",
         f64::from(decision.grade as u8),
     );
     let kinds = Probe::KINDS.map(|kind| kind.trim_start_matches("memory "));
@@ -73,10 +68,10 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
         "gauge",
         "contention",
         "ratio",
-        "How many times as long a probe takes beside background work.",
+        "How many times as long a probe takes while background work runs.",
         &ratios,
     );
-    let probe = sense.probe.as_ref().map(Probe::times).unwrap_or_default();
+    let probe = snapshot.probe.as_ref().map(Probe::times).unwrap_or_default();
     let times: Vec<(String, f64)> = kinds
         .iter()
         .zip(probe)
@@ -90,32 +85,37 @@ pub fn text(decision: &Decision, sense: &Sense, sums: &Sums, budget: f64) -> Str
         "foreground_memory_stall",
         "ratio",
         "Least share of the time that foreground work waits for memory.",
-        sense.memory_stall,
+        snapshot.memory_stall,
     );
     text.gauge(
         "foreground_io_stall",
         "ratio",
         "Least share of the time that foreground work waits for devices.",
-        sense.io_stall,
+        snapshot.io_stall,
     );
     text.gauge(
         "foreground_refaults",
         "",
         "Pages a second that foreground work fetches again.",
-        sense.refaults,
+        snapshot.refaults,
     );
     text.gauge(
         "background_memory",
         "bytes",
         "Memory that background work has.",
-        sense.background_memory as f64,
+        snapshot.background_memory as f64,
     );
-    text.gauge("wake_up_lateness", "seconds", "How much later than asked the guard woke up.", sense.lateness);
+    text.gauge(
+        "wake_up_lateness",
+        "seconds",
+        "How much later than asked the guard woke up.",
+        snapshot.lateness,
+    );
     text.counter("foreground_cpu", "seconds", "CPU time of foreground work.", sums.foreground);
     text.counter("background_cpu", "seconds", "CPU time of background work.", sums.background);
-    text.counter("still", "seconds", "Time for which background work stood still.", sums.still);
+    text.counter("paused", "seconds", "Time for which background work was paused.", sums.paused);
     text.counter("cost_cpu", "seconds", "CPU time of the guard itself.", sums.cost);
-    text.counter("looks", "", "How often the guard looked.", sums.looks as f64);
+    text.counter("samples", "", "How often the guard sampled.", sums.samples as f64);
     text.0 + "# EOF\n"
 }
 
@@ -128,17 +128,17 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn each_family_is_told_once_with_its_type_and_the_end_is_marked() {
-        let offers = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
+    fn each_family_stands_there_once_with_its_type_and_the_end_is_marked() {
+        let offers = Offers { idle: true, duty_cycle: true, pause: true, cores: true };
         let mut policy = Policy::new(Contract { slowdown: 0.01, busy: 0.05 }, offers, 2);
         let probe = Probe { compute: 1e-6, latency: 2e-6, bandwidth: 3e-6 };
-        let sense = Sense { probe: Some(probe), ..Sense::quiet(2, 0.05) };
-        let decision = policy.step(Duration::from_secs(1), &sense);
-        let told = text(&decision, &sense, &Sums::default(), 0.01);
-        assert!(told.ends_with("\n# EOF\n") && !told.contains("\n\n"));
+        let snapshot = Snapshot { probe: Some(probe), ..Snapshot::quiet(2, 0.05) };
+        let decision = policy.step(Duration::from_secs(1), &snapshot);
+        let text = text(&decision, &snapshot, &Sums::default(), 0.01);
+        assert!(text.ends_with("\n# EOF\n") && !text.contains("\n\n"));
         let mut families = BTreeSet::new();
         let mut family = String::new();
-        for line in told.lines().filter(|line| *line != "# EOF") {
+        for line in text.lines().filter(|line| *line != "# EOF") {
             if let Some(typed) = line.strip_prefix("# TYPE ") {
                 family = typed.split(' ').next().expect("a name").to_string();
                 assert!(families.insert(family.clone()), "{family} twice");
@@ -147,11 +147,10 @@ mod tests {
             } else {
                 let (name, value) = line.rsplit_once(' ').expect("a value");
                 assert!(name.starts_with(&family), "{line} in {family}");
-                assert!(value == "+Inf" || value.parse::<f64>().is_ok(), "{line}");
+                assert!(value.parse::<f64>().is_ok(), "{line}");
             }
         }
-        assert!(told.contains("crosstalk_guard_background_cpu_seconds_total 0\n"));
-        assert!(told.contains("crosstalk_guard_granted_memory_bytes +Inf\n"));
-        assert!(told.contains("crosstalk_guard_contention_ratio{kind=\"latency\"} 1\n"));
+        assert!(text.contains("crosstalk_guard_background_cpu_seconds_total 0\n"));
+        assert!(text.contains("crosstalk_guard_contention_ratio{kind=\"latency\"} 1\n"));
     }
 }

@@ -46,10 +46,10 @@ impl Place {
     pub(super) fn processor(&mut self) -> Option<usize> {
         let (mut runs, mut ran) = (Vec::new(), None);
         self.threads.retain_mut(|thread| {
-            let told = thread.told(state);
-            runs.extend(told.filter(|(runs, _)| *runs).map(|(_, processor)| processor));
-            ran = ran.or(told.map(|(_, processor)| processor));
-            told.is_some()
+            let found = thread.parsed(state);
+            runs.extend(found.filter(|(runs, _)| *runs).map(|(_, processor)| processor));
+            ran = ran.or(found.map(|(_, processor)| processor));
+            found.is_some()
         });
         self.barred = ran.is_none();
         let same = self.before.filter(|before| runs.contains(before));
@@ -73,7 +73,7 @@ fn state(text: &str) -> Option<(bool, usize)> {
 pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T) -> Option<(T, Duration)> {
     let pinned = Some(processor).filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok())?;
     let came = Instant::now();
-    let told = act();
+    let done = act();
     let others: Vec<usize> = all.iter().copied().filter(|one| *one != processor).collect();
     if !others.is_empty() {
         // Where that is refused it goes when it sleeps.
@@ -81,7 +81,7 @@ pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T)
     }
     let time = came.elapsed();
     drop(pinned);
-    Some((told, time))
+    Some((done, time))
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     fn this_thread_goes_there_and_back() {
         let all = allowed();
         for processor in &all {
-            assert_eq!(there(*processor, &all, allowed).map(|(told, _)| told), Some(vec![*processor]));
+            assert_eq!(there(*processor, &all, allowed).map(|(done, _)| done), Some(vec![*processor]));
             assert_eq!(allowed(), all);
         }
         assert_eq!(there(0, &[], || ()), None);

@@ -1,4 +1,4 @@
-//! The guard's own probe: a fixed piece of work, about a hundred microseconds long, whose time tells
+//! The guard's own probe: a fixed piece of work, about a hundred microseconds long, whose time shows
 //! what a neighbour does to computing, to loads from memory, and to copying it.
 //!
 //! It works on more memory than most caches have (the last-level cache twice, up to 64 MiB). Loads go through

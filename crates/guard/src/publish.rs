@@ -1,4 +1,4 @@
-//! Where metrics are told: in a file that is replaced whole, or over HTTP to whoever asks.
+//! Where metrics are published: in a file that is replaced whole, or over HTTP to whoever asks.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub enum Publisher {
     /// A file.
     File(PathBuf),
-    /// Whoever asks at this address is told the text.
+    /// Whoever asks at this address gets the text.
     Address(SocketAddr, Arc<Mutex<String>>),
 }
 
@@ -77,7 +77,7 @@ impl Publisher {
         let listener = TcpListener::bind(address).map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
         let text = Arc::new(Mutex::new("# EOF\n".to_string()));
-        let told = Arc::clone(&text);
+        let shared = Arc::clone(&text);
         spawn_thread("metrics", move || {
             // Each is served within bounded time, and who is slow keeps nobody else waiting.
             let served = Arc::new(());
@@ -86,7 +86,7 @@ impl Publisher {
                     refuse(stream);
                     continue;
                 }
-                let text = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let text = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let one = Arc::clone(&served);
                 // Whoever has gone away, or finds no thread, is not answered.
                 let _ = thread::Builder::new().spawn(move || {
@@ -104,7 +104,9 @@ impl Publisher {
     /// Where the file cannot be written.
     pub fn publish(&self, text: &str) -> Result<(), Fault> {
         match self {
-            Publisher::Address(_, told) => *told.lock().unwrap_or_else(PoisonError::into_inner) = text.into(),
+            Publisher::Address(_, shared) => {
+                *shared.lock().unwrap_or_else(PoisonError::into_inner) = text.into()
+            }
             Publisher::File(path) => {
                 replace(path, text).map_err(|e| {
                     Fault::environment(format!("cannot write metrics: {e}"))
@@ -120,28 +122,28 @@ impl Publisher {
 /// A file is replaced, and taken away at the end: it must be one that a guard has left, or none.
 fn may_be_replaced(path: &Path) -> Result<(), Fault> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
-    // A device is not opened, and of a long file no more is read than tells.
+    // A device is not opened, and of a long file no more is read than is needed.
     let ends = |text: &[u8]| text.ends_with(b"# EOF\n");
     let is_text = found.is_file() && found.len() <= LARGEST && fs::read(path).is_ok_and(|text| ends(&text));
     if is_text {
         return Ok(());
     }
-    Err(Fault::usage("something else than metrics stands there, which would be replaced")
+    Err(Fault::usage("it holds something other than metrics, which would be replaced")
         .at(format!("--metrics {}", path.display()))
         .remedy("name a file that is not there yet"))
 }
 
 /// Whoever reads the file finds the old text or the new one. In a folder that others may write to, what
-/// they have put beside it is neither followed nor written to.
+/// they have put next to it is neither followed nor written to.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut beside = path.to_path_buf().into_os_string();
-    beside.push(format!(".{}", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let created = || OpenOptions::new().write(true).create_new(true).open(&beside);
+    let mut temporary = path.to_path_buf().into_os_string();
+    temporary.push(format!(".{}", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let created = || OpenOptions::new().write(true).create_new(true).open(&temporary);
     // One that a killed guard of the same number has left.
-    let mut file = created().or_else(|_| fs::remove_file(&beside).and_then(|()| created()))?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&beside, path));
-    written.inspect_err(|_| drop(fs::remove_file(&beside)))
+    let mut file = created().or_else(|_| fs::remove_file(&temporary).and_then(|()| created()))?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&temporary, path));
+    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
 
 impl Drop for Publisher {
@@ -214,13 +216,16 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_is_told() {
+    fn whoever_asks_gets_the_text() {
         let publisher = Publisher::new("127.0.0.1:0").expect("listens");
         publisher.publish("a 1\n# EOF\n").expect("is kept");
         let Publisher::Address(address, _) = &publisher else { panic!("an address") };
         let address = *address;
-        let told = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-        assert!(told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n# EOF\n"), "{told}");
+        let answer = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        assert!(
+            answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\na 1\n# EOF\n"),
+            "{answer}"
+        );
         assert!(ask(address, b"GET /x HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404"));
         assert!(ask(address, b"\xff\xff").starts_with("HTTP/1.1 400"));
         ask(address, &[b'x'; 100_000]);
@@ -230,9 +235,9 @@ mod tests {
         assert!(ask(address, b"GET / HTTP/1.0\r\n\r\n").ends_with("# EOF\n"), "it goes on");
         assert!(began.elapsed() < PATIENCE, "who says nothing keeps nobody else waiting");
         let one_more: Vec<_> = (0..2).map(|_| TcpStream::connect(address).expect("listens")).collect();
-        let told = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
-        assert!(told.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{told}");
-        assert!(told.contains("Retry-After: 1") && told.ends_with("ask again in a second\n"), "{told}");
+        let answer = ask(address, b"GET /metrics HTTP/1.1\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{answer}");
+        assert!(answer.contains("Retry-After: 1") && answer.ends_with("ask again in a second\n"), "{answer}");
         drop(one_more);
         drop(silent);
     }
@@ -249,7 +254,7 @@ mod tests {
         assert!(!path.exists(), "no numbers of a guard that has ended");
         fs::write(&path, "precious\n").expect("writes");
         let fault = Publisher::new(&path.display().to_string()).expect_err("is somebody's");
-        assert!(fault.to_string().contains("something else"), "{fault}");
+        assert!(fault.to_string().contains("something other"), "{fault}");
         assert_eq!(fs::read_to_string(&path).expect("reads"), "precious\n");
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).expect("links");

@@ -11,19 +11,19 @@ use crosstalk_host::ledger::{REAP, REAPER};
 
 use crosstalk_cgroup::process::{TICK, parse_stat};
 
-/// Them, with the ticks that each had used when it was last looked at.
+/// Them, with the ticks that each had used when it was last read.
 #[derive(Debug, Default)]
 pub(super) struct Rooted {
     ticks: BTreeMap<u32, u64>,
-    /// Those of them that have used any lately: the others are looked at only when they are renewed.
+    /// Those of them that have used any lately: the others are read only when they are renewed.
     busy: BTreeSet<u32>,
     /// The kernel's threads, which stand there on every host.
     kernel: BTreeSet<u32>,
-    /// When it was looked for those that have come.
-    looked: Option<Instant>,
+    /// When those that have come were last searched for.
+    searched: Option<Instant>,
 }
 
-/// Between two looks for those that have come: the list is long, since the kernel's threads are in it.
+/// Time between two searches for those that have come: the list is long, since the kernel's threads are in it.
 const NEW: Duration = Duration::from_millis(250);
 
 impl Rooted {
@@ -33,7 +33,7 @@ impl Rooted {
     }
 
     /// Looks at all that are there, without this process; what those known before have used since
-    /// the last look.
+    /// the last reading.
     pub(super) fn renew(&mut self, root: &Path) -> Duration {
         let there = standing(root);
         self.ticks.retain(|pid, _| there.contains(pid));
@@ -60,12 +60,12 @@ impl Rooted {
         time(used)
     }
 
-    /// What the busy ones, and those that have come, have used since the last look.
+    /// What the busy ones, and those that have come, have used since the last reading.
     pub(super) fn used(&mut self, root: &Path) -> Duration {
         let mut used = 0;
         // Where a service manager has placed everybody, nobody comes.
-        if !self.is_empty() && self.looked.is_none_or(|at| at.elapsed() >= NEW) {
-            self.looked = Some(Instant::now());
+        if !self.is_empty() && self.searched.is_none_or(|at| at.elapsed() >= NEW) {
+            self.searched = Some(Instant::now());
             for pid in standing(root) {
                 if !self.ticks.contains_key(&pid) && !self.kernel.contains(&pid) {
                     // All that it has used is of this time.
@@ -86,8 +86,8 @@ impl Rooted {
 
 /// Who stands in the root, without this process.
 fn standing(root: &Path) -> BTreeSet<u32> {
-    let told = fs::read_to_string(root.join("cgroup.procs")).unwrap_or_default();
-    let numbers = told.lines().filter_map(|line| line.trim().parse().ok());
+    let text = fs::read_to_string(root.join("cgroup.procs")).unwrap_or_default();
+    let numbers = text.lines().filter_map(|line| line.trim().parse().ok());
     numbers.filter(|pid| *pid != std::process::id()).collect()
 }
 
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(rooted.renew(folder.path()), Duration::ZERO);
         assert!(rooted.is_empty(), "this process is counted elsewhere");
         there(&[std::process::id(), child.id()]);
-        assert_eq!(rooted.renew(folder.path()), Duration::ZERO, "since it is looked at");
+        assert_eq!(rooted.renew(folder.path()), Duration::ZERO, "since it is read");
         let (mut used, until) = (Duration::ZERO, Instant::now() + Duration::from_secs(20));
         while used < Duration::from_millis(50) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));

@@ -97,7 +97,7 @@ impl Rules {
         let text = regular::text(path, LONGEST).map_err(|e| {
             Fault::usage(format!("cannot read it: {e}"))
                 .at(place.clone())
-                .remedy("name a file of rules, as in docs/guard.md")
+                .remedy("name a file of rules, as in docs/how-to/guard.md")
         })?;
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         Self::parse(&text, &users).map_err(|fault| fault.at(place))
@@ -183,14 +183,14 @@ impl Rule {
         let never = |what: &str, why: String| Err(Fault::usage(format!("no {what} is ever so: {why}")));
         let known = |text: &str| text.chars().filter(|c| *c != '*').map(char::len_utf8).sum::<usize>();
         if let Some(command) = &self.command {
-            let told = format!("command = {command:?}");
+            let written = format!("command = {command:?}");
             if command.is_empty() || command.contains('\0') {
-                return never("program's name", told)
+                return never("program's name", written)
                     .map_err(|fault| fault.remedy("write it as `ps -o comm` does"));
             }
             if known(command) > NAME {
                 let short: String = command.chars().take_while(|c| *c != '*').take(NAME).collect();
-                return never("program's name", format!("{told}, of which the kernel keeps {NAME} bytes"))
+                return never("program's name", format!("{written}, of which the kernel keeps {NAME} bytes"))
                     .map_err(|fault| fault.remedy(format!("write `ps -o comm`'s name, or {short:?}")));
             }
         }
@@ -220,7 +220,7 @@ fn unreadable(error: &toml::de::Error, text: &str) -> Fault {
     let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
     let line = before.map_or(1, |before| 1 + before.iter().filter(|byte| **byte == b'\n').count());
     Fault::usage(format!("line {line}: {}", message(in_plain_words(error.message()))))
-        .remedy("write rules as docs/guard.md has them, or as docs/schema/guard.json says")
+        .remedy("write rules as docs/how-to/guard.md has them, or as docs/schema/guard.json says")
 }
 
 /// Whether the text is as the pattern says, in which `*` stands for anything.

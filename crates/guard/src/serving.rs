@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use super::guarded_group::GuardedGroup;
 use super::steady::Steady;
-use super::tenant::Tenant;
 use crosstalk_cgroup::group::reading::{pressure, served};
 use crosstalk_policy::{BEGINS, SETTLE};
 use crosstalk_policy::{Requests, Served};
 
-/// Between two looks. Looking more often would lose what is looked for: each look has the kernel add up
+/// Time between two readings. More would lose what is sought: each has the kernel add up
 /// processors' waiting anew, and drop that of one on which less than a tick happened (`collect_percpu_times` in
 /// `kernel/sched/psi.c`).
 const EVERY: Duration = Duration::from_millis(250);
@@ -23,17 +23,17 @@ const DISKS: &str = "/sys/block";
 pub(super) struct Serving {
     stats: Option<Steady>,
     pressure: Option<Steady>,
-    /// The disks whose requests are looked at, and where each stands.
+    /// The disks whose requests count, and the slot of each.
     disks: BTreeMap<String, usize>,
     before: Option<Counted>,
-    /// Whether background work waited for devices when last looked at.
+    /// Whether background work waited for devices when that was last read.
     wanted: bool,
 }
 
 /// Of each kind how many requests, and how many milliseconds.
 type Counters = [(u64, u64); Requests::KINDS];
 
-/// Since when background work runs, or stands still.
+/// Since when background work runs, or is paused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turned {
     pub(super) at: Duration,
@@ -41,7 +41,7 @@ pub(super) struct Turned {
 }
 
 impl Turned {
-    /// It runs from now on, or stands still; a probe's moment is no rest: what it had begun goes on.
+    /// It runs from now on, or is paused; a pause for a probe does not count: what it had begun goes on.
     pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
         if runs != self.runs && (runs || !briefly) {
             *self = Turned { at: now, runs };
@@ -59,7 +59,7 @@ struct Counted {
 }
 
 impl Serving {
-    /// Nothing has been looked at yet.
+    /// Nothing has been read yet.
     pub(super) fn new() -> Self {
         let open = |path: &str| Steady::open(Path::new(path));
         Serving {
@@ -83,7 +83,7 @@ impl Serving {
         self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     }
 
-    /// Whether it is time to look. `turned` is since when background work runs, or stands still; `turns` says that
+    /// Whether it is time to read. `turned` is since when background work runs, or is paused; `turns` says that
     /// it is about to do the other. What is seen while it does either begins once what went before is over, and
     /// ends with that; while it runs that says something only where it wants anything of devices.
     pub(super) fn is_due(&self, now: Duration, turned: Turned, turns: bool) -> bool {
@@ -93,13 +93,18 @@ impl Serving {
         apart && (turns || before.at < settled) || now.saturating_sub(before.at) >= EVERY
     }
 
-    /// What was served since this was last asked; `None` where nothing tells that anybody waits. `turned` as
+    /// What was served since this was last read; `None` where the kernel does not account for waiting. `turned` as
     /// above.
-    pub(super) fn look(&mut self, now: Duration, turned: Turned, tenants: &mut [Tenant]) -> Option<Served> {
-        let waited = self.pressure.as_mut()?.told(pressure)?.some;
-        let background: Option<Duration> = tenants.iter_mut().map(Tenant::device_stall).sum();
+    pub(super) fn read(
+        &mut self,
+        now: Duration,
+        turned: Turned,
+        groups: &mut [GuardedGroup],
+    ) -> Option<Served> {
+        let waited = self.pressure.as_mut()?.parsed(pressure)?.some;
+        let background: Option<Duration> = groups.iter_mut().map(|group| group.usage.device_stall()).sum();
         let stats = self.stats.as_mut();
-        let requests = stats.and_then(|file| file.told(|text| Some(served(text, &self.disks))));
+        let requests = stats.and_then(|file| file.parsed(|text| Some(served(text, &self.disks))));
         let counted = Counted { at: now, waited, background, requests };
         let before = self.before.replace(counted)?;
         let found = Served {
@@ -114,8 +119,8 @@ impl Serving {
         Some(found).filter(|found| found.seconds > 0.0)
     }
 
-    /// Learns whether background work `waited` for devices since then. That it does not say only looks between
-    /// which it ran: while it stands still it waits for nothing.
+    /// Learns whether background work `waited` for devices since then. That it does not, only readings show
+    /// between which it ran: while it is paused it waits for nothing.
     fn learn(&mut self, since: Duration, turned: Turned, waited: bool) {
         let ran = turned.runs && since >= turned.at;
         self.wanted = waited || self.wanted && !ran;
@@ -143,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_looks_rarely_and_at_both_ends_of_what_stands_still() {
+    fn it_reads_rarely_and_at_both_ends_of_a_pause() {
         let at = Duration::from_millis;
         let mut serving = Serving::new();
         let runs = Turned { at: at(0), runs: true };
@@ -151,17 +156,17 @@ mod tests {
         let counted = |millis| Counted { at: at(millis), waited: at(0), background: None, requests: None };
         serving.before = Some(counted(100));
         assert!(!serving.is_due(at(340), runs, true) && serving.is_due(at(350), runs, false));
-        // It stands still from 200 ms on.
-        let still = Turned { at: at(200), runs: false };
-        assert!(!serving.is_due(at(220), still, true), "what it had begun goes on");
-        assert!(serving.is_due(at(240), still, false));
+        // It is paused from 200 ms on.
+        let paused = Turned { at: at(200), runs: false };
+        assert!(!serving.is_due(at(220), paused, true), "what it had begun goes on");
+        assert!(serving.is_due(at(240), paused, false));
         serving.before = Some(counted(240));
-        assert!(!serving.is_due(at(300), still, false) && serving.is_due(at(300), still, true));
-        assert!(serving.is_due(at(490), still, false));
+        assert!(!serving.is_due(at(300), paused, false) && serving.is_due(at(300), paused, true));
+        assert!(serving.is_due(at(490), paused, false));
     }
 
     #[test]
-    fn a_probe_makes_no_looks() {
+    fn a_probe_is_no_reason_to_read() {
         let at = Duration::from_millis;
         let counted = Counted { at: at(100), waited: at(0), background: None, requests: None };
         let serving = Serving { wanted: true, before: Some(counted), ..Serving::new() };
@@ -172,18 +177,18 @@ mod tests {
         }
         assert!(!serving.is_due(at(220), turned, false) && serving.is_due(at(350), turned, false));
         turned.turn(at(400), false, false);
-        assert!(serving.is_due(at(450), turned, false), "this is a rest");
+        assert!(serving.is_due(at(450), turned, false), "this is a pause");
     }
 
     #[test]
-    fn what_is_served_beside_background_work_that_runs_by_turns_is_seen_where_it_wants_devices() {
+    fn what_is_served_in_a_duty_cycle_is_seen_where_background_work_wants_devices() {
         let at = Duration::from_millis;
-        for (runs, still, waits) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
+        for (runs, paused, waits) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
             let mut serving = Serving { wanted: !waits, ..Serving::new() };
             let mut turned = Turned { at: at(0), runs: true };
-            let (mut now, mut seen, mut looks, mut before, mut ran) = (0, 0, 0, 0, false);
+            let (mut now, mut seen, mut reads, mut before, mut ran) = (0, 0, 0, 0, false);
             for turn in 0..40 {
-                let end = now + if turned.runs { runs } else { still };
+                let end = now + if turned.runs { runs } else { paused };
                 while now < end {
                     now = (now + 20).min(end);
                     ran |= turned.runs;
@@ -191,15 +196,15 @@ mod tests {
                         let within = turned.runs && at(before) >= turned.at + BEGINS;
                         seen += if within { now - before } else { 0 };
                         serving.learn(at(before), turned, waits && ran);
-                        (before, looks, ran) = (now, looks + 1, false);
+                        (before, reads, ran) = (now, reads + 1, false);
                         serving.before =
                             Some(Counted { at: at(now), waited: at(0), background: None, requests: None });
                     }
                 }
                 turned = Turned { at: at(now), runs: turn % 2 == 1 };
             }
-            assert_eq!(seen > 20 * runs / 2, waits, "{seen} of {} ms in {looks} looks", 20 * runs);
-            assert!(looks <= 80, "{looks} looks in 40 turns");
+            assert_eq!(seen > 20 * runs / 2, waits, "{seen} of {} ms in {reads} readings", 20 * runs);
+            assert!(reads <= 80, "{reads} readings in 40 switches");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Longer than any file that is read so.
 const LONGEST: usize = 64 << 10;
-/// A file that has told less is at its end: the kernel ends a reading only where the next record does not
+/// A file that has said less is at its end: the kernel ends a reading only where the next record does not
 /// fit into a page (fs/seq_file.c), and none is that long here. Asking again would have it written again.
 const WHOLE: usize = 2048;
 
@@ -44,7 +44,7 @@ impl Steady {
     }
 
     /// What `parse` makes of it; `None` where it is gone.
-    pub(super) fn told<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    pub(super) fn parsed<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         parse(self.read().ok()?)
     }
 }

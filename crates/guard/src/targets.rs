@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::Ledger;
 
+use super::guarded_group::GuardedGroup;
 use super::named;
 use super::rules::Rules;
-use super::tenant::Tenant;
 use crosstalk_boinc::client::{ClientSelector, NAME, RunningClient, is_running};
 use crosstalk_cgroup::exec::{BACKGROUND, GUESTS, USAGE};
-use crosstalk_cgroup::group::{Group, Hierarchy, Made, anybodys, below};
+use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, anybodys, below};
 use crosstalk_cgroup::process::{Process, all, descendants};
 use crosstalk_diagnose::{Snapshot, level_of};
 
@@ -32,7 +32,7 @@ pub enum Target {
 pub struct Targets {
     named: Vec<Target>,
     rules: Rules,
-    /// Those that could not be guarded when others were last looked for, of which that was told.
+    /// Those that could not be guarded when others were last looked for, which was reported.
     refused: Vec<String>,
     /// The process of BOINC's client that is guarded.
     client: Option<u32>,
@@ -51,11 +51,15 @@ impl Targets {
     ///
     /// # Errors
     /// Where one of them is not there, or cannot be.
-    pub(super) fn named(&mut self, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Vec<Tenant>, Fault> {
-        let mut tenants: Vec<Tenant> = Vec::new();
+    pub(super) fn named(
+        &mut self,
+        hierarchy: &Hierarchy,
+        ledger: &Ledger,
+    ) -> Result<Vec<GuardedGroup>, Fault> {
+        let mut found: Vec<GuardedGroup> = Vec::new();
         for target in self.named.clone() {
-            let known = groups(&[], &tenants);
-            let tenant = match target {
+            let known = groups(&[], &found);
+            let group = match target {
                 Target::Group(name) => {
                     let group = named::group(&name, &started(hierarchy), hierarchy)?;
                     self.whole(&name.display().to_string(), group, hierarchy, &known, ledger).map_err(
@@ -77,13 +81,13 @@ impl Targets {
                             self.barred = Some((client, fault));
                             continue;
                         }
-                        tenant => tenant?,
+                        group => group?,
                     }
                 }
             };
-            tenants.extend(tenant);
+            found.extend(group);
         }
-        Ok(tenants)
+        Ok(found)
     }
 
     /// How BOINC's client is found and spoken to, where it was named.
@@ -109,7 +113,7 @@ impl Targets {
         self.client = None;
     }
 
-    /// The group of BOINC's client, where that was started again: one that is only looked at.
+    /// The group of BOINC's client, where that was started again: one that is only watched.
     pub(super) fn client_again(&mut self) -> Option<Group> {
         if self.client.is_some() {
             return None;
@@ -128,28 +132,28 @@ impl Targets {
         known: &[Group],
         ledger: &Ledger,
         notes: &mut Vec<String>,
-    ) -> Vec<Tenant> {
-        let mut tenants = Vec::new();
+    ) -> Vec<GuardedGroup> {
+        let mut found = Vec::new();
         // Those that have ended are forgotten.
-        let told = std::mem::take(&mut self.refused);
+        let reported = std::mem::take(&mut self.refused);
         let named: Vec<(String, Group)> = self.named_again(hierarchy);
         for (name, group) in started(hierarchy).into_iter().chain(named) {
-            let tenant = self.whole(&name, group, hierarchy, &groups(known, &tenants), ledger);
-            self.keep(&name, tenant, &mut tenants, &told, notes);
+            let group = self.whole(&name, group, hierarchy, &groups(known, &found), ledger);
+            self.keep(&name, group, &mut found, &reported, notes);
         }
         if self.client.is_none()
             && let Some(client) = self.way().and_then(|way| way.find().ok())
         {
-            let before = tenants.len();
-            let tenant = self.process(client.pid, NAME, hierarchy, &groups(known, &tenants), ledger);
-            self.keep(NAME, tenant, &mut tenants, &told, notes);
-            self.client = (tenants.len() > before).then_some(client.pid);
+            let before = found.len();
+            let group = self.process(client.pid, NAME, hierarchy, &groups(known, &found), ledger);
+            self.keep(NAME, group, &mut found, &reported, notes);
+            self.client = (found.len() > before).then_some(client.pid);
         }
         if !self.rules.name_background() {
-            return tenants;
+            return found;
         }
         let processes = all();
-        let guarded: Vec<u32> = groups(known, &tenants).iter().flat_map(Group::processes).collect();
+        let guarded: Vec<u32> = groups(known, &found).iter().flat_map(Group::processes).collect();
         for process in processes.iter().filter(|process| !guarded.contains(&process.pid)) {
             if process.pid == std::process::id() || !self.rules.background(process) {
                 continue;
@@ -160,26 +164,26 @@ impl Targets {
                 continue;
             }
             let name = format!("{} ({})", process.name, process.pid);
-            let known = groups(known, &tenants);
-            let tenant = self.process(process.pid, &name, hierarchy, &known, ledger);
-            self.keep(&name, tenant, &mut tenants, &told, notes);
+            let known = groups(known, &found);
+            let group = self.process(process.pid, &name, hierarchy, &known, ledger);
+            self.keep(&name, group, &mut found, &reported, notes);
         }
-        tenants
+        found
     }
 
-    /// What cannot be guarded is told once, and left.
+    /// What cannot be guarded is reported once, and left.
     fn keep(
         &mut self,
         name: &str,
-        tenant: Result<Option<Tenant>, Fault>,
-        tenants: &mut Vec<Tenant>,
-        told: &[String],
+        group: Result<Option<GuardedGroup>, Fault>,
+        found: &mut Vec<GuardedGroup>,
+        reported: &[String],
         notes: &mut Vec<String>,
     ) {
-        match tenant {
-            Ok(tenant) => tenants.extend(tenant),
+        match group {
+            Ok(group) => found.extend(group),
             Err(fault) => {
-                if !told.iter().any(|known| known == name) {
+                if !reported.iter().any(|known| known == name) {
                     let why = fault.sentence();
                     notes.push(format!("{name} is not guarded, and counts as foreground work here: {why}"));
                 }
@@ -209,7 +213,7 @@ impl Targets {
         hierarchy: &Hierarchy,
         known: &[Group],
         ledger: &Ledger,
-    ) -> Result<Option<Tenant>, Fault> {
+    ) -> Result<Option<GuardedGroup>, Fault> {
         if known.iter().any(|group| group.processes().contains(&pid)) {
             return Ok(None);
         }
@@ -230,10 +234,10 @@ impl Targets {
             Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
         let (_, shared) = shared.parted(|controller| STAYS.contains(&controller));
         if shared.is_nowhere() {
-            return Tenant::new(name, foreground, None, hierarchy, ledger).map(Some);
+            return GuardedGroup::new(name, foreground, None, hierarchy, ledger).map(Some);
         }
-        let made = Made::for_guests(GUESTS, &shared, ledger)?;
-        // Who comes to be while others are moved is found by another look. Those that it has put into
+        let made = OwnGroup::for_guests(GUESTS, &shared, ledger)?;
+        // Who comes to be while others are moved is found the next time. Those that it has put into
         // other groups stand there for a reason.
         for _ in 0..LOOKS {
             let processes = all();
@@ -244,7 +248,7 @@ impl Targets {
             }
         }
         let group = foreground.with(made.group());
-        Tenant::new(name, group, Some(made), hierarchy, ledger).map(Some)
+        GuardedGroup::new(name, group, Some(made), hierarchy, ledger).map(Some)
     }
 
     /// A process and its descendants, without those that rules say are foreground work, and theirs.
@@ -265,7 +269,7 @@ impl Targets {
         hierarchy: &Hierarchy,
         known: &[Group],
         ledger: &Ledger,
-    ) -> Result<Option<Tenant>, Fault> {
+    ) -> Result<Option<GuardedGroup>, Fault> {
         if known.iter().any(|known| known.holds(&group)) {
             return Ok(None);
         }
@@ -279,7 +283,7 @@ impl Targets {
                 .remedy("guard from another terminal, or as a service of its own"));
         }
         can_be_counted(name, &group)?;
-        // Most have no rules, and then nobody is to be looked at.
+        // Most have no rules, and then no process is read.
         let foreground = if !self.rules.name_foreground() {
             None
         } else {
@@ -293,12 +297,12 @@ impl Targets {
             ))
             .remedy("move it to another group, or name the others by `--pid`"));
         }
-        Tenant::new(name, group, None, hierarchy, ledger).map(Some)
+        GuardedGroup::new(name, group, None, hierarchy, ledger).map(Some)
     }
 
     /// Why a group's idle class does not protect everybody, and what would.
-    pub(super) fn why_not_idle(&self, tenant: &Tenant) -> String {
-        let (why, remedy) = match level_of(&Snapshot::take(), &tenant.group().processes()) {
+    pub(super) fn why_not_idle(&self, group: &GuardedGroup) -> String {
+        let (why, remedy) = match level_of(&Snapshot::take(), &group.group().processes()) {
             Some((level, line)) => (
                 format!("{level}, in which it stands, would have to be in that class"),
                 line.map_or_else(String::new, |line| format!(" (for good: {line})")),
@@ -306,16 +310,16 @@ impl Targets {
             None => ("its kernel or a group above it keeps it from that".into(), String::new()),
         };
         format!(
-            "{} cannot yield by the idle class: {why}; foreground work is protected by fewer processors and by turns, \
+            "{} cannot yield by the idle class: {why}; foreground work is protected by fewer processors and by a duty cycle, \
              which leaves background work less{remedy}",
-            tenant.name
+            group.name
         )
     }
 }
 
-/// The groups that are known, with those of these tenants.
-fn groups(known: &[Group], tenants: &[Tenant]) -> Vec<Group> {
-    known.iter().chain(tenants.iter().map(Tenant::group)).cloned().collect()
+/// The groups that are known, with those of these found.
+fn groups(known: &[Group], found: &[GuardedGroup]) -> Vec<Group> {
+    known.iter().chain(found.iter().map(GuardedGroup::group)).cloned().collect()
 }
 
 /// Controllers of v1 in whose trees nobody is moved: memory's charges would not follow, and nothing is
@@ -328,14 +332,14 @@ fn find(pid: u32, processes: &[Process]) -> Result<&Process, Fault> {
     })
 }
 
-/// That the group's processors' time is told: on v1 that may be in another tree than the one in which
-/// they are shared out, and what is not told would count as foreground work's.
+/// That the group's processors' time is counted: on v1 that may be in another tree than the one in which
+/// they are shared out, and what is not counted would count as foreground work's.
 fn can_be_counted(name: &str, group: &Group) -> Result<(), Fault> {
     if group.file(&USAGE).is_some() {
         return Ok(());
     }
     Err(Fault::environment(format!(
-        "what the group {name} uses cannot be told from foreground work: it has no group in the tree of cpuacct"
+        "what the group {name} uses cannot be told apart from foreground work: it has no group in the tree of cpuacct"
     ))
     .remedy("make it there, too, and move its processes; or name these by `--pid`"))
 }
@@ -354,7 +358,7 @@ pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
         return Ok(foreground);
     }
     Err(Fault::environment(format!(
-        "process {pid} shares its control group with others: what it uses cannot be told from foreground work"
+        "process {pid} shares its control group with others: what it uses cannot be told apart from foreground work"
     ))
     .remedy("start it as a service of its own, or guard as root"))
 }
@@ -370,7 +374,7 @@ fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
             found.entry(name.clone()).or_insert(place.join(name));
         }
     }
-    // In which trees it stands elsewhere, one that is in it tells; who has started an empty one is
+    // In which trees it stands elsewhere, one that is in it says so; who has started an empty one is
     // about to start what goes into it.
     let groups = found.into_iter().filter_map(|(name, dir)| {
         let inside = Group::new(BTreeMap::from([(String::new(), dir)])).processes();
@@ -414,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn each_tree_is_looked_at_by_itself() {
+    fn each_tree_is_read_by_itself() {
         let all = [process(7, 1, "2:memory:/\n1:cpu:/batch"), process(9, 1, "2:memory:/\n1:cpu:/batch2")];
         assert!(is_alone(&all[0], "cpu", &[7], &all));
         assert!(!is_alone(&all[0], "memory", &[7], &all), "the top is everybody's");
@@ -434,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_guarded_counts_as_foreground_work_which_is_told_once() {
+    fn what_is_not_guarded_counts_as_foreground_work_which_is_reported_once() {
         let (mut targets, mut notes) = (Targets::default(), Vec::new());
         let refused = || Err(Fault::usage("another guard has the group of batch"));
         targets.keep("batch", refused(), &mut Vec::new(), &[], &mut notes);

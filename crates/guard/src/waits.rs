@@ -15,8 +15,8 @@ use crosstalk_policy::Program;
 
 /// Who used most over a longer time is not who does so now.
 pub(super) const LATELY: Duration = Duration::from_secs(6);
-/// So many programs are told that use most, and nobody who uses less than this of a processor.
-const TOLD: (usize, f64) = (3, 0.05);
+/// So many programs that use most are named, and none that uses less than this of a processor.
+const NAMED: (usize, f64) = (3, 0.05);
 
 /// The threads that are watched for how long they wait for a processor.
 #[derive(Debug, Default)]
@@ -33,8 +33,8 @@ pub(super) struct OwnWaits {
     waited: Duration,
 }
 
-/// So many programs, so many threads of each that are looked at, and so many of all that are
-/// watched: more would cost more than they tell.
+/// So many programs, so many threads of each that are read, and so many of all that are
+/// watched: more would cost more than they show.
 const PROGRAMS: usize = 6;
 const THREADS: usize = 64;
 const WATCHED: usize = 24;
@@ -53,12 +53,12 @@ impl OwnWaits {
         let mut most: Vec<(u64, &Process)> =
             foreground.iter().map(|process| (used(process), process)).filter(|(used, _)| *used > 0).collect();
         most.sort_unstable_by_key(|(used, process)| (Reverse(*used), process.pid));
-        let told = most.iter().map(|(used, process)| Program {
+        let programs = most.iter().map(|(used, process)| Program {
             pid: process.pid,
             name: process.name.clone(),
             cpu: TICK.as_secs_f64() * *used as f64 / seconds,
         });
-        let largest = told.take_while(|program| program.cpu >= TOLD.1).take(TOLD.0).collect();
+        let largest = programs.take_while(|program| program.cpu >= NAMED.1).take(NAMED.0).collect();
         self.ticks = foreground.iter().map(|process| (process.pid, process.ticks)).collect();
         let (mut busiest, mut ran) = (Vec::new(), BTreeMap::new());
         for (_, Process { pid, .. }) in most.into_iter().take(PROGRAMS) {
@@ -66,8 +66,8 @@ impl OwnWaits {
             for thread in threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).take(THREADS)
             {
                 let path = PathBuf::from(format!("/proc/{pid}/task/{thread}"));
-                let told = fs::read_to_string(path.join("schedstat")).ok();
-                let Some(now) = told.and_then(|text| parse_schedstat(&text)) else {
+                let text = fs::read_to_string(path.join("schedstat")).ok();
+                let Some(now) = text.and_then(|text| parse_schedstat(&text)) else {
                     continue;
                 };
                 let before = self.ran.get(&thread).copied().unwrap_or(0);
@@ -101,6 +101,11 @@ impl OwnWaits {
         &mut self.place
     }
 
+    /// The threads that are watched.
+    pub(super) fn threads(&self) -> impl Iterator<Item = u32> {
+        self.threads.keys().copied()
+    }
+
     /// How long they have waited so far; `None` where nobody is watched.
     pub(super) fn read(&mut self) -> Option<Duration> {
         if self.threads.is_empty() {
@@ -117,7 +122,7 @@ impl OwnWaits {
 }
 
 fn waited(file: &mut Steady) -> Option<Duration> {
-    file.told(|text| Some(Duration::from_nanos(parse_schedstat(text)?.delay_ns)))
+    file.parsed(|text| Some(Duration::from_nanos(parse_schedstat(text)?.delay_ns)))
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
 //! Whether foreground work is at work, and whether it leaves any room: from CPU time, which the kernel
-//! counts in ticks of some milliseconds, so that short looks are coarse.
+//! counts in ticks of some milliseconds, so that short samples are coarse.
 
 use std::time::Duration;
 
-use super::sense::Sense;
+use super::snapshot::Snapshot;
 
-/// Processors from which foreground work counts as at work, where nobody says.
+/// Processors from which foreground work counts as at work, by default.
 pub const BUSY: f64 = 0.05;
 /// It is over when less than this share of that has been used for so long.
 const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
 /// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
-/// single look is coarse.
+/// single snapshot is coarse.
 const SMOOTH: f64 = 0.25;
 /// Share of the host that is too little to be worth running background work in, and that is enough
-/// again; and what is enough in a single look.
+/// again; and what is enough in a single snapshot.
 const TOO_LITTLE: f64 = 0.03;
 const ENOUGH: f64 = 0.06;
 const PLENTY: f64 = 0.15;
@@ -22,8 +22,8 @@ const FULL_FOR: Duration = Duration::from_millis(100);
 
 /// Foreground work that uses so many processors more than before is joined by other.
 pub const MORE: f64 = 0.25;
-/// Over how long what it uses is averaged to say that it begins, in seconds: in a short look a service
-/// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a look.
+/// Over how long what it uses is averaged to say that it begins, in seconds: in a short sample a service
+/// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a snapshot.
 const STIRS: f64 = 0.1;
 /// For so long it has only begun.
 const BEGINNING: Duration = Duration::from_millis(150);
@@ -60,25 +60,25 @@ impl Activity {
         }
     }
 
-    /// Takes a look in.
-    pub fn see(&mut self, now: Duration, sense: &Sense) {
-        self.stir += (1.0 - (-sense.interval / STIRS).exp()) * (sense.foreground_cpu - self.stir);
+    /// Takes a snapshot in.
+    pub fn see(&mut self, now: Duration, snapshot: &Snapshot) {
+        self.stir += (1.0 - (-snapshot.interval / STIRS).exp()) * (snapshot.foreground_cpu - self.stir);
         if self.stir >= self.threshold && !self.busy {
             (self.busy, self.began, self.last) = (true, now, (now, 0.0));
             // What was before it began says nothing.
-            self.room = sense.room();
+            self.room = snapshot.room();
         }
-        // A sum, since a service that wakes up for a moment in a short look uses much of that.
-        self.last.1 += sense.foreground_cpu * sense.interval;
+        // A sum, since a service that wakes up for a moment in a short sample uses much of that.
+        self.last.1 += snapshot.foreground_cpu * snapshot.interval;
         if self.last.1 >= self.threshold * OVER.0 * OVER.1.as_secs_f64() {
             self.last = (now, 0.0);
         } else if now.saturating_sub(self.last.0) >= OVER.1 {
             self.busy = false;
         }
-        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
-        self.room += weight * (sense.room() - self.room);
-        let cores = sense.cores as f64;
-        if !self.busy || self.room > ENOUGH * cores || sense.room() > PLENTY * cores {
+        let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
+        self.room += weight * (snapshot.room() - self.room);
+        let cores = snapshot.cores as f64;
+        if !self.busy || self.room > ENOUGH * cores || snapshot.room() > PLENTY * cores {
             (self.full, self.tight) = (false, None);
         } else if self.room < TOO_LITTLE * cores {
             let since = *self.tight.get_or_insert(now);
@@ -112,22 +112,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const LOOK: f64 = 0.025;
+    const SAMPLE: f64 = 0.025;
 
     /// Looks at foreground work that uses so much, for so long.
     fn watch(activity: &mut Activity, from: f64, seconds: f64, foreground_cpu: f64) -> f64 {
-        let looks = (seconds / LOOK).round() as usize;
-        for look in 1..=looks {
-            let now = Duration::from_secs_f64(from + look as f64 * LOOK);
-            activity.see(now, &Sense { foreground_cpu, ..Sense::quiet(2, LOOK) });
+        let samples = (seconds / SAMPLE).round() as usize;
+        for sample in 1..=samples {
+            let now = Duration::from_secs_f64(from + sample as f64 * SAMPLE);
+            activity.see(now, &Snapshot { foreground_cpu, ..Snapshot::quiet(2, SAMPLE) });
         }
-        from + looks as f64 * LOOK
+        from + samples as f64 * SAMPLE
     }
 
     #[test]
-    fn work_is_seen_at_the_first_look_and_its_end_within_a_second() {
+    fn work_is_seen_at_the_first_snapshot_and_its_end_within_a_second() {
         let mut activity = Activity::new(BUSY, 2);
-        let at = watch(&mut activity, 0.0, LOOK, 0.5);
+        let at = watch(&mut activity, 0.0, SAMPLE, 0.5);
         assert!(activity.busy());
         let at = watch(&mut activity, at, 0.5, 0.0);
         assert!(activity.busy(), "a short pause is not the end");
@@ -140,8 +140,8 @@ mod tests {
         let mut activity = Activity::new(BUSY, 2);
         let mut at = 0.0;
         for _ in 0..100 {
-            // 4 ms in one look, and then nothing for half a second.
-            at = watch(&mut activity, at, LOOK, 0.16);
+            // 4 ms in one snapshot, and then nothing for half a second.
+            at = watch(&mut activity, at, SAMPLE, 0.16);
             at = watch(&mut activity, at, 0.5, 0.0);
             assert!(!activity.busy());
         }
@@ -152,8 +152,8 @@ mod tests {
         let mut activity = Activity::new(BUSY, 2);
         let at = watch(&mut activity, 0.0, 4.0, 1.99);
         assert!(activity.full());
-        let at = watch(&mut activity, at, LOOK, 1.5);
-        assert!(!activity.full(), "one look with room is enough");
+        let at = watch(&mut activity, at, SAMPLE, 1.5);
+        assert!(!activity.full(), "one snapshot with room is enough");
         watch(&mut activity, at, 4.0, 1.0);
         assert!(!activity.full());
     }
@@ -161,22 +161,22 @@ mod tests {
     #[test]
     fn what_other_machines_take_is_no_room() {
         let (mut without, mut with) = (Activity::new(BUSY, 2), Activity::new(BUSY, 2));
-        for look in 1..=100 {
-            let now = Duration::from_secs_f64(f64::from(look) * LOOK);
-            let sense = Sense { foreground_cpu: 1.6, ..Sense::quiet(2, LOOK) };
-            without.see(now, &sense);
-            with.see(now, &Sense { stolen: 0.4, ..sense });
+        for sample in 1..=100 {
+            let now = Duration::from_secs_f64(f64::from(sample) * SAMPLE);
+            let snapshot = Snapshot { foreground_cpu: 1.6, ..Snapshot::quiet(2, SAMPLE) };
+            without.see(now, &snapshot);
+            with.see(now, &Snapshot { stolen: 0.4, ..snapshot });
         }
         assert!(!without.full() && with.full());
     }
 
     proptest! {
         #[test]
-        fn quiet_always_ends_everything(looks in prop::collection::vec(0.0_f64..2.0, 0..100)) {
+        fn quiet_always_ends_everything(samples in prop::collection::vec(0.0_f64..2.0, 0..100)) {
             let mut activity = Activity::new(BUSY, 2);
             let mut at = 0.0;
-            for foreground_cpu in looks {
-                at = watch(&mut activity, at, LOOK, foreground_cpu);
+            for foreground_cpu in samples {
+                at = watch(&mut activity, at, SAMPLE, foreground_cpu);
             }
             watch(&mut activity, at, 1.0, 0.0);
             prop_assert!(!activity.busy() && !activity.full());

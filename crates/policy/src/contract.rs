@@ -21,7 +21,7 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The slowdown is a share, `1%` or `0.01`; `busy` is what this program takes where nobody says.
+    /// The slowdown is a share, `1%` or `0.01`; `busy` is what this program takes by default.
     ///
     /// # Errors
     /// A usage fault that names the one that makes no sense here.

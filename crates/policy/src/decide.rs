@@ -1,33 +1,29 @@
-//! What background work is granted, from what is seen: pure, driven by a clock that is told.
+//! What background work is granted, from what is seen: pure, driven by the times that it is given.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::activity::Activity;
+use super::contention::Contention;
 use super::contract::Contract;
 use super::demand::Demand;
 use super::devices::Devices;
-use super::duty::{Rhythm, share};
-use super::menu::Menu;
-use super::pages::Share;
-use super::sense::{Probe, Sense};
+use super::duty::{DutyCycle, share};
+use super::memory::Memory;
+use super::snapshot::{Probe, Snapshot};
 
 /// What can be done to background work here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Offers {
     /// It is in the idle class where it meets foreground work: it never takes a processor from that.
     pub idle: bool,
-    /// It can stand still and go on within milliseconds.
-    pub turns: bool,
-    /// It can stand still.
-    pub still: bool,
+    /// It can be paused and resumed within milliseconds.
+    pub duty_cycle: bool,
+    /// It can be paused.
+    pub pause: bool,
     /// Its processors can be chosen.
     pub cores: bool,
-    /// Its memory can be limited.
-    pub memory: bool,
-    /// Devices have weights.
-    pub io: bool,
 }
 
 /// What background work is granted.
@@ -37,10 +33,6 @@ pub struct Grant {
     pub share: f64,
     /// On how many processors.
     pub cores: usize,
-    /// How many bytes of memory it may have; all where `None`.
-    pub memory: Option<u64>,
-    /// Whether it has the least weight at devices.
-    pub least_io: bool,
 }
 
 /// How far the guard goes, from the least to the most.
@@ -51,14 +43,10 @@ pub enum Grade {
     Base,
     /// Fewer processors.
     Cores,
-    /// Less memory.
-    Memory,
-    /// The least weight at devices.
-    Io,
     /// Running for a part of the time.
-    Turns,
-    /// Standing still.
-    Still,
+    DutyCycle,
+    /// Paused.
+    Paused,
 }
 
 /// What is to be done now.
@@ -70,7 +58,7 @@ pub struct Decision {
     pub run: bool,
     /// How far that goes.
     pub grade: Grade,
-    /// When to look again.
+    /// Time until the next snapshot.
     pub wake: Duration,
     /// Whether to take a probe then, before anything is changed.
     pub probe: bool,
@@ -78,29 +66,29 @@ pub struct Decision {
     pub why: Why,
 }
 
-/// Why background work stands still.
+/// Why background work is paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Still {
+pub enum Pause {
+    /// It would take memory that foreground work needs.
+    Memory,
     /// Foreground work leaves no room.
     Full,
     /// To see whether foreground work would use more processors.
     Trial,
     /// To see whether devices would serve foreground work faster.
     Devices,
-    /// It would only swap.
-    Swapping,
 }
 
 /// What a decision follows from.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Why {
-    /// Foreground work is at work.
+    /// Foreground work is active.
     pub busy: bool,
     /// Background work is in the idle class where it meets foreground work: it gives processors back by itself.
     pub yields: bool,
-    /// Why background work stands still, if it has to.
-    pub still: Option<Still>,
+    /// Why background work is paused, if it has to be.
+    pub pause: Option<Pause>,
     /// How many times as long a probe of each kind takes while background work runs.
     pub ratios: [f64; 3],
     /// How many pairs of probes say so.
@@ -116,33 +104,33 @@ pub struct Why {
 /// Of the slowdown agreed on, what is planned with: the rest is for what is not seen. What probes take from foreground
 /// work is, and goes off it, up to half.
 const PLANNED: f64 = 0.8;
-/// Looks: while foreground work is quiet (it must be seen soon when it begins or goes on), while it is not, and where
-/// there is no background work.
-const LOOK: [Duration; 3] =
+/// Time between snapshots: while foreground work is quiet (it must be seen soon when it begins or goes on), while it
+/// is active, and where there is no background work.
+const SAMPLE: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(250)];
-/// Where foreground work has only begun: the look that saw it may have seen no more than its first moment.
+/// Where foreground work has only begun: the snapshot that saw it may have seen no more than its first moment.
 const BEGINS: Duration = Duration::from_millis(16);
-/// Between two pairs where background work always runs: while little is known or the last pair says much
-/// more than that, beside foreground work where more pairs may show what matters, otherwise while it is at work, and
-/// while it is quiet. The first pairs are quick: what they cost foreground work is not held back yet.
+/// Time between pairs where background work always runs: while little is known or the last pair says much more than
+/// that; while foreground work is active and more pairs may show what matters; otherwise while it is active; and while
+/// it is quiet. The first pairs are quick: what they cost foreground work is not held back yet.
 const SURVEY: [Duration; 4] =
     [Duration::from_millis(40), Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(5)];
 /// So many pairs make that known.
 const KNOWN: usize = 8;
 /// Two probes this far apart say nothing about each other.
 const APART: Duration = Duration::from_millis(500);
-/// Waiting for memory that is nobody's fault.
+/// Waiting for memory that is nobody's fault, as a share of the time.
 const NOISE: f64 = 0.02;
 /// Over how long waiting is averaged, in seconds.
 const SMOOTH: f64 = 1.0;
-/// What looking costs, in processors, above which it is done more rarely, and below which more often.
+/// What sampling costs, in processors, above which it is done more rarely, and below which more often.
 const COST: [f64; 2] = [0.0045, 0.0025];
-/// Over how long that is averaged, in seconds: a probe costs as much as a hundred looks.
+/// Over how long that is averaged, in seconds: a probe costs as much as a hundred snapshots.
 const SMOOTH_COST: f64 = 3.0;
 /// How much more rarely at most.
 const SLOWEST: f64 = 6.0;
 
-/// A probe: whether background work ran, where the guard stood (in foreground work's place, and on which processor), and
+/// A probe: whether background work ran, where it was taken (in foreground work's place, and on which processor), and
 /// when.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Taken {
@@ -159,24 +147,24 @@ pub struct Policy {
     offers: Offers,
     foreground: Activity,
     /// Contention while foreground work is quiet, or where it is not known on which processors it runs: a first guess.
-    guess: Menu,
+    guess: Contention,
     /// Contention in foreground work's place.
-    menu: Menu,
-    rhythm: Rhythm,
-    /// A probe was asked for, since the rhythm turns at the next look: it does, although what that
-    /// follows from may have changed a little by then.
-    turns: bool,
-    /// Whether it stands still for no longer than a probe takes: to devices that is nothing.
+    known: Contention,
+    cycle: DutyCycle,
+    /// A probe was asked for, since the cycle switches at the next snapshot: it does, although what that follows from may
+    /// have changed a little by then.
+    switches: bool,
+    /// Whether it is paused for no longer than a probe takes: to devices that is nothing.
     briefly: bool,
     demand: Demand,
     devices: Devices,
-    pages: Share,
+    memory: Memory,
     waiting: f64,
     /// The probe before.
     last: Option<Taken>,
     /// Probes are taken in foreground work's place.
     placed: bool,
-    /// For which share of the time the guard stands in foreground work's place itself.
+    /// For which share of the time the guard itself runs in foreground work's place.
     displaced: f64,
     there: bool,
     cost: f64,
@@ -190,14 +178,14 @@ impl Policy {
             contract,
             offers,
             foreground: Activity::new(contract.busy, cores),
-            guess: Menu::new(cores, false),
-            menu: Menu::new(cores, offers.cores),
-            rhythm: Rhythm::new(Duration::ZERO),
-            turns: false,
+            guess: Contention::default(),
+            known: Contention::default(),
+            cycle: DutyCycle::new(Duration::ZERO),
+            switches: false,
             briefly: false,
             demand: Demand::default(),
             devices: Devices::default(),
-            pages: Share::default(),
+            memory: Memory::default(),
             waiting: 0.0,
             last: None,
             placed: false,
@@ -208,43 +196,42 @@ impl Policy {
         }
     }
 
-    /// Takes a look in, and says what follows.
-    pub fn step(&mut self, now: Duration, sense: &Sense) -> Decision {
-        if sense.background_there && !self.there {
+    /// Takes a snapshot in, and says what follows.
+    pub fn step(&mut self, now: Duration, snapshot: &Snapshot) -> Decision {
+        if snapshot.background_there && !self.there {
             // Whatever was known is of other work.
-            self.guess = Menu::new(sense.cores, false);
-            self.menu = Menu::new(sense.cores, self.offers.cores);
+            (self.guess, self.known) = (Contention::default(), Contention::default());
             self.devices = Devices::default();
             self.last = None;
         }
-        self.there = sense.background_there;
+        self.there = snapshot.background_there;
         let was_busy = self.foreground.busy();
-        self.foreground.see(now, sense);
+        self.foreground.see(now, snapshot);
         if self.foreground.busy() != was_busy {
             self.last = None;
-            self.menu.rewind();
             self.demand.rewind();
         }
-        self.placed = self.foreground.busy() && sense.stand.foreground;
-        let runs = (self.rhythm.running() && !sense.held) || sense.let_run;
-        self.wait(sense, runs);
-        self.pair(now, sense);
-        let weight = 1.0 - (-sense.interval / SMOOTH_COST).exp();
-        self.displaced += weight * (sense.stand.seconds / sense.interval.max(1e-4) - self.displaced);
+        self.placed = self.foreground.busy() && snapshot.probe_place.foreground;
+        let runs = self.cycle.running() || snapshot.released;
+        self.wait(snapshot, runs);
+        self.pair(now, snapshot);
+        let weight = 1.0 - (-snapshot.interval / SMOOTH_COST).exp();
+        self.displaced +=
+            weight * (snapshot.probe_place.seconds / snapshot.interval.max(1e-4) - self.displaced);
         let planned = self.contract.slowdown * PLANNED;
-        // Who is only asked takes too long for a trial.
-        let tries = self.offers.still && (self.offers.idle || self.offers.turns);
+        // A client that is only asked takes too long for a trial.
+        let tries = self.offers.pause && (self.offers.idle || self.offers.duty_cycle);
         if self.foreground.busy() && !self.foreground.full() && tries {
             let runs = runs && !self.devices.may_explain();
-            self.demand.see(now, sense, runs, planned, !self.offers.idle);
+            self.demand.see(now, snapshot, runs, planned, !self.offers.idle);
         }
         if self.there {
-            let tries = self.offers.turns && !self.foreground.full() && !self.demand.tries();
-            self.devices.see(now, sense, runs || self.briefly, tries);
+            let tries = self.offers.duty_cycle && !self.foreground.full() && !self.demand.tries();
+            self.devices.see(now, snapshot, runs || self.briefly, tries);
         }
-        self.pages.see(now, sense, self.foreground.busy(), planned.max(NOISE));
-        self.keep_pace(sense);
-        self.decide(now, sense)
+        self.memory.see(now, snapshot, self.foreground.busy(), planned.max(NOISE));
+        self.keep_pace(snapshot);
+        self.decide(now, snapshot)
     }
 
     /// Another way for background work to be dealt with, found meanwhile.
@@ -253,35 +240,34 @@ impl Policy {
     }
 
     /// What waiting for processors costs foreground work.
-    fn wait(&mut self, sense: &Sense, runs: bool) {
-        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+    fn wait(&mut self, snapshot: &Snapshot, runs: bool) {
+        let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
         // In the idle class it takes no processor from foreground work; what foreground work waits for is itself.
-        let waited = if self.offers.idle { 0.0 } else { sense.foreground_wait.unwrap_or(0.0) };
+        let waited = if self.offers.idle { 0.0 } else { snapshot.foreground_wait.unwrap_or(0.0) };
         if runs {
-            let taken = waited.min(sense.background_cpu) / sense.foreground_cpu.max(self.contract.busy);
+            let taken = waited.min(snapshot.background_cpu) / snapshot.foreground_cpu.max(self.contract.busy);
             self.waiting += weight * (taken - self.waiting);
         }
     }
 
-    /// Puts the probe beside the one before, if that was taken in the other state.
-    fn pair(&mut self, now: Duration, sense: &Sense) {
-        let Some(probe) = sense.probe else { return };
-        let running = self.rhythm.running();
-        if (running && sense.held) || sense.let_run {
-            // It was taken beside nobody, or beside who was to stand still.
+    /// Pairs the probe with the one before, if that was taken in the other state.
+    fn pair(&mut self, now: Duration, snapshot: &Snapshot) {
+        let Some(probe) = snapshot.probe else { return };
+        let running = self.cycle.running();
+        if snapshot.released {
+            // It was taken while some of background work ran that was to be paused.
             self.last = None;
             return;
         }
-        let taken = Taken { running, place: (self.placed, sense.stand.on), probe, at: now };
+        let taken = Taken { running, place: (self.placed, snapshot.probe_place.on), probe, at: now };
         let Some(before) = self.last.replace(taken) else { return };
         let apart = now.saturating_sub(before.at) > APART.mul_f64(self.pace);
         if before.running == running || before.place != taken.place || apart {
             return;
         }
-        let (running, still) = if running { (probe, before.probe) } else { (before.probe, probe) };
-        let (extra, budget) = (self.extra(), self.budget());
-        let menu = if self.placed { &mut self.menu } else { &mut self.guess };
-        menu.add(&running, &still, extra, self.foreground.room(), budget);
+        let (running, paused) = if running { (probe, before.probe) } else { (before.probe, probe) };
+        let contention = if self.placed { &mut self.known } else { &mut self.guess };
+        contention.add(&running, &paused);
     }
 
     /// By how much background work may slow foreground work.
@@ -296,7 +282,7 @@ impl Policy {
     }
 
     /// How many times as long foreground work takes while background work runs. While it is quiet, what still counts
-    /// is who waits for devices.
+    /// is work that waits for devices.
     fn ratio(&self) -> f64 {
         if self.foreground.busy() {
             self.ratios().into_iter().fold(1.0, f64::max) * self.extra()
@@ -307,22 +293,22 @@ impl Policy {
 
     /// The ratio of each kind: in foreground work's place once that is known, before that the worse one.
     fn ratios(&self) -> [f64; 3] {
-        let (mut ratios, guess) = (self.menu.ratios(), self.guess.ratios());
-        let known = self.menu.contention().pairs() >= KNOWN;
+        let (mut ratios, guess) = (self.known.ratios(), self.guess.ratios());
+        let known = self.known.pairs() >= KNOWN;
         for (ratio, guess) in ratios.iter_mut().zip(guess) {
             *ratio = if known { *ratio } else { ratio.max(guess) };
         }
         ratios
     }
 
-    fn keep_pace(&mut self, sense: &Sense) {
-        if sense.probe.is_some() && self.known() < KNOWN {
+    fn keep_pace(&mut self, snapshot: &Snapshot) {
+        if snapshot.probe.is_some() && self.pairs() < KNOWN {
             // The first probes follow each other more quickly than any later, once.
             return;
         }
-        let weight = 1.0 - (-sense.interval / SMOOTH_COST).exp();
-        self.cost += weight * (sense.looking - self.cost);
-        let change = (sense.interval / SMOOTH).min(1.0);
+        let weight = 1.0 - (-snapshot.interval / SMOOTH_COST).exp();
+        self.cost += weight * (snapshot.sampling - self.cost);
+        let change = (snapshot.interval / SMOOTH).min(1.0);
         if self.cost > COST[0] {
             self.pace = (self.pace * (1.0 + change)).min(SLOWEST);
         } else if self.cost < COST[1] {
@@ -330,82 +316,81 @@ impl Policy {
         }
     }
 
-    fn decide(&mut self, now: Duration, sense: &Sense) -> Decision {
+    fn decide(&mut self, now: Duration, snapshot: &Snapshot) -> Decision {
         let busy = self.foreground.busy();
-        let still = self.still().filter(|_| self.offers.still && self.there);
-        let full = still.is_some();
+        let pause = self.pause().filter(|_| self.offers.pause && self.there);
         let ratio = self.ratio();
-        let allowed = if self.offers.turns { share(self.budget(), ratio) } else { 1.0 };
-        let end = self.turn(now, allowed, full);
-        let pace = if self.pages.hurried() { 1.0 } else { self.pace };
-        let look = match (self.there, busy) {
+        let allowed = if self.offers.duty_cycle { share(self.budget(), ratio) } else { 1.0 };
+        let end = self.switch(now, allowed, pause.is_some());
+        let pace = if self.memory.hurried() { 1.0 } else { self.pace };
+        let sample = match (self.there, busy) {
             (true, true) if self.foreground.begins(now) => BEGINS,
-            (false, _) => LOOK[2].mul_f64(pace),
-            (true, true) if sense.foreground_cpu >= self.contract.busy => LOOK[1].mul_f64(pace),
-            (true, _) => LOOK[0].mul_f64(pace),
+            (false, _) => SAMPLE[2].mul_f64(pace),
+            (true, true) if snapshot.foreground_cpu >= self.contract.busy => SAMPLE[1].mul_f64(pace),
+            (true, _) => SAMPLE[0].mul_f64(pace),
         };
+        // Whether foreground work waits for what is paused must be seen soon.
+        let sample = if self.cycle.running() { sample } else { sample.min(SAMPLE[1]) };
         let left = end.saturating_sub(now);
-        let turning = self.there && self.offers.turns && !full && left <= look;
-        self.turns = turning;
-        self.briefly = !full && allowed >= 1.0 && !self.rhythm.running();
-        let grant = self.grant(sense, busy, if full { 0.0 } else { allowed });
+        let switching = self.there && self.offers.duty_cycle && pause.is_none() && left <= sample;
+        self.switches = switching;
+        self.briefly = pause.is_none() && allowed >= 1.0 && !self.cycle.running();
+        let grant = self.grant(snapshot, busy, if pause.is_some() { 0.0 } else { allowed });
         let why = Why {
             busy,
             yields: self.offers.idle,
-            still,
+            pause,
             ratios: self.ratios(),
-            pairs: self.known(),
+            pairs: self.pairs(),
             waiting: self.waiting.max(self.demand.ratio() - 1.0),
             devices: self.devices.ratio() - 1.0,
             expected: super::duty::slowdown(grant.share, ratio),
         };
         Decision {
-            run: self.rhythm.running(),
-            grade: grade(&grant, sense.cores),
-            wake: if turning { left } else { look },
-            probe: turning,
+            run: self.cycle.running(),
+            grade: grade(&grant, snapshot.cores),
+            wake: if switching { left } else { sample },
+            probe: switching,
             grant,
             why,
         }
     }
 
-    fn still(&self) -> Option<Still> {
-        if self.pages.still() {
-            return Some(Still::Swapping);
-        }
-        if self.foreground.full() || self.demand.tight() {
-            return Some(Still::Full);
-        }
-        let trials = [(self.demand.tries(), Still::Trial), (self.devices.tries(), Still::Devices)];
-        trials.into_iter().find_map(|(tries, still)| tries.then_some(still))
+    fn pause(&self) -> Option<Pause> {
+        let causes = [
+            (self.memory.pauses(), Pause::Memory),
+            (self.foreground.full() || self.demand.tight(), Pause::Full),
+            (self.demand.tries(), Pause::Trial),
+            (self.devices.tries(), Pause::Devices),
+        ];
+        causes.into_iter().find_map(|(holds, pause)| holds.then_some(pause))
     }
 
-    fn known(&self) -> usize {
-        self.menu.contention().pairs().max(self.guess.contention().pairs())
+    fn pairs(&self) -> usize {
+        self.known.pairs().max(self.guess.pairs())
     }
 
-    /// Turns if it is time to; when it is time next.
-    fn turn(&mut self, now: Duration, allowed: f64, full: bool) -> Duration {
+    /// Switches if it is time to; when it is time next.
+    fn switch(&mut self, now: Duration, allowed: f64, paused: bool) -> Duration {
         let survey = self.survey();
-        let announced = std::mem::take(&mut self.turns);
-        if full || !self.there || !self.offers.turns {
+        let announced = std::mem::take(&mut self.switches);
+        if paused || !self.there || !self.offers.duty_cycle {
             // Nothing to be measured, or nothing to be measured by.
-            if self.rhythm.running() == full {
-                self.rhythm.turn(now);
+            if self.cycle.running() == paused {
+                self.cycle.switch(now);
             }
             return now + survey;
         }
-        if announced || now >= self.rhythm.turns(allowed, survey, self.pace) {
-            self.rhythm.turn(now);
+        if announced || now >= self.cycle.next_switch(allowed, survey, self.pace) {
+            self.cycle.switch(now);
         }
-        self.rhythm.turns(allowed, survey, self.pace)
+        self.cycle.next_switch(allowed, survey, self.pace)
     }
 
     fn survey(&self) -> Duration {
-        let menu = if self.placed { &self.menu } else { &self.guess };
-        let contention = menu.contention();
+        let contention = if self.placed { &self.known } else { &self.guess };
         let matters = self.contract.slowdown * PLANNED;
-        let guessed = self.guess.contention().worst() > 1.0 + matters;
+        let guessed = self.guess.worst() > 1.0 + matters;
         let open = self.foreground.busy() && (contention.is_open(matters) || guessed);
         match (contention.pairs() < KNOWN || contention.is_doubted(), self.foreground.busy()) {
             (true, _) => SURVEY[0],
@@ -415,30 +400,20 @@ impl Policy {
         }
     }
 
-    fn grant(&self, sense: &Sense, busy: bool, share: f64) -> Grant {
-        let mut cores = sense.cores;
-        if busy && self.offers.cores {
-            cores = self.menu.cores();
-            if !self.offers.idle {
-                // It would take foreground work's processors from it: those that are left must do.
-                cores = cores.min(self.foreground.room() as usize).max(1);
-            }
+    fn grant(&self, snapshot: &Snapshot, busy: bool, share: f64) -> Grant {
+        let mut cores = snapshot.cores;
+        if busy && self.offers.cores && !self.offers.idle {
+            // It would take foreground work's processors from it: those that are left must do.
+            cores = cores.min(self.foreground.room() as usize).max(1);
         }
-        Grant {
-            share,
-            cores,
-            memory: self.pages.limit().filter(|_| self.offers.memory),
-            least_io: self.devices.shared() && self.offers.io,
-        }
+        Grant { share, cores }
     }
 }
 
 fn grade(grant: &Grant, cores: usize) -> Grade {
     let grades = [
-        (grant.share <= 0.0, Grade::Still),
-        (grant.share < 1.0, Grade::Turns),
-        (grant.least_io, Grade::Io),
-        (grant.memory.is_some(), Grade::Memory),
+        (grant.share <= 0.0, Grade::Paused),
+        (grant.share < 1.0, Grade::DutyCycle),
         (grant.cores < cores, Grade::Cores),
     ];
     grades.into_iter().find(|(holds, _)| *holds).map_or(Grade::Base, |(_, grade)| grade)

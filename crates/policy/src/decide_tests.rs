@@ -1,13 +1,13 @@
-//! The policy against machines on which the truth is known, with a clock that is told.
+//! The policy against machines on which the truth is known, with a simulated clock.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::host::Host;
-use crate::sense::{Served, Stand};
 use crate::simulated::Machine;
+use crate::snapshot::{ProbePlace, Served};
 
-const ALL: Offers = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
+const ALL: Offers = Offers { idle: true, duty_cycle: true, pause: true, cores: true };
 const CONTRACT: Contract = Contract { slowdown: 0.01, busy: 0.05 };
 
 /// Runs the policy on the machine for so long; calls `seen` at every decision.
@@ -15,8 +15,8 @@ fn run(policy: &mut Policy, machine: &mut Machine, seconds: f64, mut seen: impl 
     let until = machine.time + seconds;
     let mut probe = false;
     while machine.time < until {
-        let sense = machine.look(probe).expect("is there");
-        let decision = policy.step(machine.now(), &sense);
+        let snapshot = machine.sample(probe).expect("is there");
+        let decision = policy.step(machine.now(), &snapshot);
         seen(machine.time, &decision);
         machine.apply(&decision.grant, decision.run);
         assert!(decision.wake > Duration::ZERO && decision.wake <= Duration::from_secs(2), "{decision:?}");
@@ -28,7 +28,7 @@ fn run(policy: &mut Policy, machine: &mut Machine, seconds: f64, mut seen: impl 
 fn machine(cores: usize, foreground: f64, ratio: f64) -> Machine {
     let mut machine = Machine::new(cores, ALL);
     machine.foreground = Box::new(move |_| foreground);
-    machine.ratio = Box::new(move |_, _| ratio);
+    machine.ratio = Box::new(move |_| ratio);
     machine
 }
 
@@ -63,7 +63,7 @@ fn memory_bound_foreground_work_is_slowed_by_no_more_than_agreed_and_the_budget_
 fn contention_that_begins_is_held_back_within_a_second_and_a_half() {
     for seed in 1..20 {
         let mut machine = machine(2, 1.0, 1.0);
-        machine.ratio = Box::new(|time, _| if time < 30.0 { 1.0 } else { 2.0 });
+        machine.ratio = Box::new(|time| if time < 30.0 { 1.0 } else { 2.0 });
         (machine.noise, machine.seed) = (0.02, seed);
         let mut policy = Policy::new(CONTRACT, ALL, 2);
         run(&mut policy, &mut machine, 30.0, |_, _| {});
@@ -76,12 +76,12 @@ fn contention_that_begins_is_held_back_within_a_second_and_a_half() {
 }
 
 #[test]
-fn where_foreground_work_uses_everything_background_work_stands_still() {
+fn where_foreground_work_uses_everything_background_work_is_paused() {
     let mut machine = machine(2, 4.0, 1.5);
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     run(&mut policy, &mut machine, 10.0, |_, _| {});
     run(&mut policy, &mut machine, 10.0, |_, decision| {
-        assert!(!decision.run && decision.grade == Grade::Still && decision.why.still == Some(Still::Full));
+        assert!(!decision.run && decision.grade == Grade::Paused && decision.why.pause == Some(Pause::Full));
     });
 }
 
@@ -138,9 +138,9 @@ fn probes_on_two_processors_say_nothing_about_each_other() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut pairs, mut probe) = (0, false);
     while machine.time < 10.0 {
-        let sense = machine.look(probe).expect("is there");
-        let stand = Stand { on: Some(usize::from(machine.running())), ..sense.stand };
-        let decision = policy.step(machine.now(), &Sense { stand, ..sense });
+        let snapshot = machine.sample(probe).expect("is there");
+        let probe_place = ProbePlace { on: Some(usize::from(machine.running())), ..snapshot.probe_place };
+        let decision = policy.step(machine.now(), &Snapshot { probe_place, ..snapshot });
         machine.apply(&decision.grant, decision.run);
         machine.sleep(decision.wake);
         (pairs, probe) = (decision.why.pairs, decision.probe);
@@ -157,8 +157,9 @@ fn foreground_work_whose_place_is_never_known_is_protected_by_what_probes_elsewh
         let mut policy = Policy::new(CONTRACT, ALL, 8);
         let (mut pairs, mut probe) = (0, false);
         while machine.time < 20.0 {
-            let sense = Sense { stand: Stand::default(), ..machine.look(probe).expect("is there") };
-            let decision = policy.step(machine.now(), &sense);
+            let snapshot =
+                Snapshot { probe_place: ProbePlace::default(), ..machine.sample(probe).expect("is there") };
+            let decision = policy.step(machine.now(), &snapshot);
             machine.apply(&decision.grant, decision.run);
             machine.sleep(decision.wake);
             (pairs, probe) = (decision.why.pairs, decision.probe);
@@ -170,37 +171,6 @@ fn foreground_work_whose_place_is_never_known_is_protected_by_what_probes_elsewh
         }
         assert!(pairs >= 8, "{pairs}");
     }
-}
-
-#[test]
-fn fewer_processors_are_chosen_where_that_donates_more() {
-    let mut machine = machine(8, 1.0, 1.0);
-    machine.ratio = Box::new(|_, cores| 1.0 + 0.0156 * (cores * cores) as f64);
-    machine.noise = 0.02;
-    let mut policy = Policy::new(Contract { slowdown: 0.05, ..CONTRACT }, ALL, 8);
-    let mut fewest = 8;
-    run(&mut policy, &mut machine, 200.0, |_, decision| fewest = fewest.min(decision.grant.cores));
-    assert!(fewest < 8);
-    let slowdown = machine.foreground_done[1] / machine.foreground_done[0] - 1.0;
-    assert!(slowdown < 0.055, "{slowdown}");
-}
-
-#[test]
-fn memory_that_foreground_work_misses_is_taken_from_background_work_and_this_does_not_swing() {
-    let mut machine = machine(2, 1.0, 1.0);
-    (machine.memory, machine.tolerates) = (900 << 20, 500 << 20);
-    let mut policy = Policy::new(CONTRACT, ALL, 2);
-    let (mut limits, mut falls) = (Vec::new(), 0);
-    // Until it has enough, in steps.
-    run(&mut policy, &mut machine, 5.0, |_, decision| limits.extend(decision.grant.memory));
-    assert!(limits.last().is_some_and(|limit| *limit <= machine.tolerates), "{limits:?}");
-    run(&mut policy, &mut machine, 595.0, |_, decision| {
-        let limit = decision.grant.memory.unwrap_or(u64::MAX);
-        falls += usize::from(limits.last().is_some_and(|last| limit < *last));
-        limits.push(limit);
-    });
-    assert!(limits.iter().all(|limit| *limit < u64::MAX), "it is held");
-    assert!(falls < 6, "{falls} times too early in ten minutes");
 }
 
 #[test]
@@ -225,42 +195,53 @@ fn without_the_idle_class_foreground_work_waits_no_longer_than_agreed() {
 }
 
 #[test]
-fn pairs_beside_background_work_that_is_held_say_nothing() {
+fn pairs_say_nothing_while_background_work_ends_that_is_to_be_paused() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let (mut now, mut probe) = (Duration::ZERO, None);
-    // Memory is taken from it while it might run, or it runs where it is to stand still.
-    let mut look = |held: bool, told: bool, seconds: u64| {
+    let mut sample = |ends: bool, seconds: u64| {
         let (until, mut share, mut run) = (now + Duration::from_secs(seconds), 1.0, true);
         while now < until {
-            let let_run = told && !run;
-            let sense = Sense {
+            let released = ends && !run;
+            let snapshot = Snapshot {
                 foreground_cpu: 1.0,
                 background_cpu: 1.0,
-                held,
-                let_run,
+                released,
                 probe,
-                ..Sense::quiet(2, 0.02)
+                ..Snapshot::quiet(2, 0.02)
             };
-            let decision = policy.step(now, &sense);
+            let decision = policy.step(now, &snapshot);
             run = decision.run;
-            let latency = if (run || told) && !held { 1.5 } else { 1.0 };
+            let latency = if run || ends { 1.5 } else { 1.0 };
             probe = decision.probe.then_some(Probe { compute: 1.0, latency, bandwidth: 1.0 });
             now += decision.wake;
             share = decision.grant.share;
         }
         share
     };
-    let known = look(false, false, 20);
+    let known = sample(false, 20);
     assert!(known < 0.1, "{known}");
-    assert_eq!(look(true, false, 20), known, "it is not over because nobody ran");
-    assert_eq!(look(false, true, 20), known, "nor because nobody stood still");
+    assert_eq!(sample(true, 20), known, "it is not over because nobody was paused");
+}
+
+#[test]
+fn background_work_that_takes_memory_from_foreground_work_is_paused_ever_longer() {
+    let mut machine = machine(2, 1.0, 1.0);
+    machine.takes_memory = true;
+    let mut policy = Policy::new(CONTRACT, ALL, 2);
+    let (mut pauses, mut was) = (0, false);
+    run(&mut policy, &mut machine, 600.0, |_, decision| {
+        let paused = decision.why.pause == Some(Pause::Memory);
+        pauses += usize::from(paused && !was);
+        was = paused;
+    });
+    assert!((5..=7).contains(&pauses), "{pauses} in ten minutes");
 }
 
 #[test]
 fn where_nothing_can_be_done_nothing_is_tried() {
-    let none = Offers { idle: false, turns: false, still: false, cores: false, memory: false, io: false };
+    let none = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
     let mut machine = machine(2, 2.0, 2.0);
-    (machine.offers, machine.memory, machine.tolerates) = (none, 900 << 20, 0);
+    (machine.offers, machine.takes_memory) = (none, true);
     let mut policy = Policy::new(CONTRACT, none, 2);
     run(&mut policy, &mut machine, 20.0, |_, decision| {
         assert!(decision.run && decision.grade == Grade::Base && !decision.probe, "{decision:?}");
@@ -268,118 +249,101 @@ fn where_nothing_can_be_done_nothing_is_tried() {
 }
 
 #[test]
-fn a_guard_that_costs_too_much_looks_more_rarely() {
-    let looks = |looking: f64| {
+fn a_guard_that_costs_too_much_samples_more_rarely() {
+    let samples = |sampling: f64| {
         let mut policy = Policy::new(CONTRACT, ALL, 2);
         let mut now = Duration::ZERO;
         let mut count = 0;
         while now < Duration::from_secs(60) {
-            let decision = policy.step(now, &Sense { foreground_cpu: 1.0, looking, ..Sense::quiet(2, 0.05) });
+            let decision =
+                policy.step(now, &Snapshot { foreground_cpu: 1.0, sampling, ..Snapshot::quiet(2, 0.05) });
             now += decision.wake;
             count += 1;
         }
         count
     };
-    assert!(looks(0.01) * 3 < looks(0.001));
+    assert!(samples(0.01) * 3 < samples(0.001));
 }
 
 #[test]
-fn foreground_work_that_has_only_begun_is_looked_at_quickly_for_a_moment() {
+fn foreground_work_that_has_only_begun_is_sampled_quickly_for_a_moment() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
     let mut now = Duration::ZERO;
-    let mut look = |foreground_cpu: f64| {
-        let wake = policy.step(now, &Sense { foreground_cpu, ..Sense::quiet(2, 0.025) }).wake;
+    let mut sample = |foreground_cpu: f64| {
+        let wake = policy.step(now, &Snapshot { foreground_cpu, ..Snapshot::quiet(2, 0.025) }).wake;
         now += wake;
         wake
     };
-    (0..20).for_each(|_| assert!(look(0.0) <= LOOK[0]));
-    let looks: Vec<Duration> = (0..40).map(|_| look(0.3)).collect();
-    assert!(looks[..8].iter().all(|look| *look <= BEGINS), "{looks:?}");
-    assert!(looks[30..].iter().any(|look| *look > BEGINS), "{looks:?}");
+    (0..20).for_each(|_| assert!(sample(0.0) <= SAMPLE[0]));
+    let samples: Vec<Duration> = (0..40).map(|_| sample(0.3)).collect();
+    assert!(samples[..8].iter().all(|sample| *sample <= BEGINS), "{samples:?}");
+    assert!(samples[30..].iter().any(|sample| *sample > BEGINS), "{samples:?}");
 }
 
 #[test]
-fn a_probe_that_was_asked_for_is_followed_by_a_turn_however_much_looking_costs() {
+fn a_probe_that_was_asked_for_is_followed_by_a_switch_however_much_sampling_costs() {
     let mut policy = Policy::new(CONTRACT, ALL, 2);
-    let (mut now, mut asked, mut turns, mut ran) = (Duration::ZERO, 0, 0, true);
+    let (mut now, mut asked, mut switches, mut ran) = (Duration::ZERO, 0, 0, true);
     let mut probe = None;
     while now < Duration::from_secs(20) {
-        // From then on looking becomes rarer, which puts off every turn.
-        let looking = if now < Duration::from_secs(5) { 0.0 } else { 0.02 };
+        // From then on sampling becomes rarer, which puts off every turn.
+        let sampling = if now < Duration::from_secs(5) { 0.0 } else { 0.02 };
         let decision =
-            policy.step(now, &Sense { foreground_cpu: 1.0, looking, probe, ..Sense::quiet(2, 0.016) });
+            policy.step(now, &Snapshot { foreground_cpu: 1.0, sampling, probe, ..Snapshot::quiet(2, 0.016) });
         let latency = if decision.run { 1.5 } else { 1.0 };
         probe = decision.probe.then_some(Probe { compute: 1.0, latency, bandwidth: 1.0 });
         now += decision.wake;
-        (asked, turns) = (asked + usize::from(decision.probe), turns + usize::from(decision.run != ran));
+        (asked, switches) =
+            (asked + usize::from(decision.probe), switches + usize::from(decision.run != ran));
         ran = decision.run;
     }
-    // Some turns take none: foreground work is tried when it begins.
-    assert!(asked <= turns + 1, "{asked} probes, {turns} turns");
-}
-
-#[test]
-fn while_memory_is_taken_it_is_looked_at_as_often_as_ever() {
-    let mut policy = Policy::new(CONTRACT, ALL, 2);
-    let mut now = Duration::ZERO;
-    let mut look = |sense: Sense| {
-        let wake =
-            policy.step(now, &Sense { foreground_cpu: 1.0, looking: 0.01, free_memory: 0, ..sense }).wake;
-        now += wake;
-        wake
-    };
-    let has = |mib: u64| Sense { background_memory: mib << 20, ..Sense::quiet(2, 0.05) };
-    (0..200).for_each(|_| assert!(look(has(900)) > Duration::ZERO));
-    let rare = look(Sense { background_swapping: 1e5, short_memory: true, ..has(900) });
-    assert!(rare > 2 * LOOK[1], "{rare:?}");
-    assert_eq!(look(Sense { refaults: 1e4, ..has(900) }), LOOK[1]);
-    assert_eq!(look(Sense { refaults: 1e4, ..has(880) }), LOOK[1]);
-    assert_eq!(look(Sense { free_memory: 1 << 30, ..has(880) }), rare, "what it cannot be made to give");
+    // Some switches take none: foreground work is tried when it begins.
+    assert!(asked <= switches + 1, "{asked} probes, {switches} switches");
 }
 
 /// From 10 s to 20 s foreground work waits for devices, whose requests take three times as long beside others. How
 /// far the guard goes, and when, and for how long background work runs beside foreground work that is known.
 fn beside_devices() -> (Vec<(f64, Grade)>, Duration) {
-    const LOOKS: f64 = 0.02;
-    // As long as it is asked for: standing still for a probe takes less than the others.
-    let mut look = LOOKS;
+    const SAMPLES: f64 = 0.02;
+    // As long as it is asked for: being paused for a probe takes less than the others.
+    let mut sample = SAMPLES;
     let mut policy = Policy::new(Contract { slowdown: 0.05, ..CONTRACT }, ALL, 2);
     let (mut now, mut ran, mut runs, mut probed) = (Duration::ZERO, Duration::ZERO, true, false);
-    let (mut grades, mut served, mut still) = (Vec::new(), Served::default(), 0.0);
+    let (mut grades, mut served, mut paused) = (Vec::new(), Served::default(), 0.0);
     while now < Duration::from_secs(25) {
         let foreground = (10.0..20.0).contains(&now.as_secs_f64());
-        let background = if runs { look } else { 0.0 };
-        let waited = if foreground { look } else { background };
+        let background = if runs { sample } else { 0.0 };
+        let waited = if foreground { sample } else { background };
         let requests = &mut served.requests.0[1];
         *requests = (requests.0 + waited / if runs { 0.003 } else { 0.001 }, requests.1 + waited);
-        served.seconds += look;
+        served.seconds += sample;
         served.waited += waited;
         served.background = Some(served.background.unwrap_or(0.0) + background);
-        // They are looked at rarely, and at both ends of what background work stands still for.
-        still = if runs { 0.0 } else { still + look };
-        let due = served.seconds >= 0.25 || still >= 0.04 && (served.seconds > still - 0.04 || probed);
-        let told = due.then(|| std::mem::take(&mut served));
+        // They are sampled rarely, and at both ends of what background work is paused for.
+        paused = if runs { 0.0 } else { paused + sample };
+        let due = served.seconds >= 0.25 || paused >= 0.04 && (served.seconds > paused - 0.04 || probed);
+        let counted = due.then(|| std::mem::take(&mut served));
         // What it gets from devices sooner it computes on sooner, and it always waits a little for processors.
         let foreground_cpu = if foreground { 0.06 * if runs { 1.0 } else { 3.0 } } else { 0.001 };
         let probe = probed.then_some(Probe { compute: 1.0, latency: 1.0, bandwidth: 1.0 });
-        let sense = Sense {
+        let snapshot = Snapshot {
             foreground_cpu,
             background_cpu: 1.0,
             foreground_wait: Some(0.02),
-            served: told,
-            ..Sense::quiet(2, look)
+            served: counted,
+            ..Snapshot::quiet(2, sample)
         };
-        let sense = Sense { probe, ..sense };
-        let decision = policy.step(now, &sense);
+        let snapshot = Snapshot { probe, ..snapshot };
+        let decision = policy.step(now, &snapshot);
         probed = decision.probe;
-        assert!(decision.grade != Grade::Turns || decision.why.devices > 0.0, "{decision:?}");
+        assert!(decision.grade != Grade::DutyCycle || decision.why.devices > 0.0, "{decision:?}");
         assert!(decision.why.waiting == 0.0, "{decision:?}");
         grades.push((now.as_secs_f64(), decision.grade));
-        now += Duration::from_secs_f64(look);
+        now += Duration::from_secs_f64(sample);
         runs = decision.run;
-        look = decision.wake.as_secs_f64().clamp(0.001, LOOKS);
+        sample = decision.wake.as_secs_f64().clamp(0.001, SAMPLES);
         if runs && (12.0..20.0).contains(&now.as_secs_f64()) {
-            ran += Duration::from_secs_f64(look);
+            ran += Duration::from_secs_f64(sample);
         }
     }
     (grades, ran)
@@ -392,8 +356,8 @@ fn foreground_work_that_waits_for_devices_is_protected_although_it_hardly_comput
         let there = grades.iter().filter(|(at, _)| (from..to).contains(at));
         there.clone().filter(|(_, found)| *found == grade).count() as f64 / there.count() as f64
     };
-    assert!(of(0.0, 9.9, Grade::Base) > 0.99 && of(12.0, 19.9, Grade::Turns) > 0.9, "{grades:?}");
-    assert_eq!(of(22.0, 25.0, Grade::Turns) + of(22.0, 25.0, Grade::Still), 0.0, "{grades:?}");
+    assert!(of(0.0, 9.9, Grade::Base) > 0.99 && of(12.0, 19.9, Grade::DutyCycle) > 0.9, "{grades:?}");
+    assert_eq!(of(22.0, 25.0, Grade::DutyCycle) + of(22.0, 25.0, Grade::Paused), 0.0, "{grades:?}");
     // 0.04/1.04 × 3/2 of the time, and 20 ms at least.
     assert!(ran < Duration::from_millis(900), "{ran:?}");
 }
@@ -406,60 +370,56 @@ fn at_devices(seconds: f64, waits: f64, requests: f64) -> Served {
     served
 }
 
-/// A look with any pressure.
-fn any_sense() -> impl Strategy<Value = Sense> {
+/// A snapshot with any pressure.
+fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     let pressure = (0.0_f64..2.0, 0.0_f64..2.0, 0.0_f64..0.2, 0.0_f64..0.2, 0.0_f64..500.0);
     (pressure, 0_u64..2000, prop::option::of((0.9_f64..2.0, 0.9_f64..2.0)), 0.004_f64..0.3).prop_map(
-        |((foreground_cpu, foreground_wait, memory_stall, io_stall, refaults), memory, probe, interval)| {
-            Sense {
+        |((foreground_cpu, foreground_wait, memory_stall, io_stall, refaults), taken, probe, interval)| {
+            Snapshot {
                 foreground_cpu,
                 background_cpu: 2.0 - foreground_cpu,
                 foreground_wait: Some(foreground_wait),
                 memory_stall,
                 io_stall,
                 refaults,
-                background_memory: memory << 20,
+                background_taken: taken as f64 * 10.0,
                 free_memory: 0,
-                served: Some(at_devices(interval, io_stall * 5.0, memory as f64)),
+                served: Some(at_devices(interval, io_stall * 5.0, taken as f64)),
                 probe: probe.map(|(compute, latency)| Probe { compute, latency, bandwidth: 1.0 }),
-                ..Sense::quiet(2, interval)
+                ..Snapshot::quiet(2, interval)
             }
         },
     )
 }
 
-/// Less or equal in every respect; turns give and take by themselves.
+/// Less or equal in every respect; a duty cycle gives and takes by itself.
 fn no_more(less: &Grant, than: &Grant) -> bool {
-    let memory = |grant: &Grant| grant.memory.unwrap_or(u64::MAX);
-    less.share <= than.share + 1e-12
-        && less.cores <= than.cores
-        && memory(less) <= memory(than)
-        && less.least_io >= than.least_io
+    less.share <= than.share + 1e-12 && less.cores <= than.cores
 }
 
 proptest! {
     #[test]
     fn more_pressure_never_gives_more_to_background_work(
-        before in prop::collection::vec(any_sense(), 1..80),
-        last in any_sense(),
+        before in prop::collection::vec(any_snapshot(), 1..80),
+        last in any_snapshot(),
         more in (0.0_f64..1.0, 0.0_f64..0.3, 0.0_f64..500.0, 0.0_f64..0.5),
         idle in any::<bool>(),
     ) {
         let offers = Offers { idle, cores: false, ..ALL };
         let mut policy = Policy::new(CONTRACT, offers, 2);
         let mut now = Duration::ZERO;
-        for sense in &before {
-            now += Duration::from_secs_f64(sense.interval);
-            policy.step(now, sense);
+        for snapshot in &before {
+            now += Duration::from_secs_f64(snapshot.interval);
+            policy.step(now, snapshot);
         }
         now += Duration::from_secs_f64(last.interval);
-        let running = policy.rhythm.running();
-        // A slower probe is more pressure while background work runs; while it stands still, less.
+        let running = policy.cycle.running();
+        // A slower probe is more pressure while background work runs; while it is paused, less.
         let probe = last.probe.map(|probe| Probe {
             latency: probe.latency * if running { 1.0 + more.3 } else { 1.0 },
             ..probe
         });
-        let worse = Sense {
+        let worse = Snapshot {
             foreground_wait: last.foreground_wait.map(|wait| wait + more.0),
             memory_stall: last.memory_stall + more.1,
             refaults: last.refaults + more.2,
@@ -472,18 +432,18 @@ proptest! {
     }
 
     #[test]
-    fn quiet_always_leads_back_to_the_base(before in prop::collection::vec(any_sense(), 1..80)) {
+    fn quiet_always_leads_back_to_the_base(before in prop::collection::vec(any_snapshot(), 1..80)) {
         let mut policy = Policy::new(CONTRACT, ALL, 2);
         let mut now = Duration::ZERO;
-        for sense in &before {
-            now += Duration::from_secs_f64(sense.interval);
-            policy.step(now, sense);
+        for snapshot in &before {
+            now += Duration::from_secs_f64(snapshot.interval);
+            policy.step(now, snapshot);
         }
         let began = now;
         let mut last = None;
         while now < began + Duration::from_secs(2) {
             let served = Some(at_devices(0.05, 0.0, 0.0));
-            let decision = policy.step(now, &Sense { background_cpu: 2.0, served, ..Sense::quiet(2, 0.05) });
+            let decision = policy.step(now, &Snapshot { background_cpu: 2.0, served, ..Snapshot::quiet(2, 0.05) });
             now += decision.wake;
             last = Some(decision);
         }
@@ -492,12 +452,12 @@ proptest! {
     }
 
     #[test]
-    fn it_turns_no_more_often_than_it_must(foreground in 0.0_f64..2.0, ratio in 1.0_f64..3.0, noise in 0.0_f64..0.1) {
+    fn it_switches_no_more_often_than_it_must(foreground in 0.0_f64..2.0, ratio in 1.0_f64..3.0, noise in 0.0_f64..0.1) {
         let mut machine = machine(2, foreground, ratio);
         machine.noise = noise;
         let mut policy = Policy::new(CONTRACT, ALL, 2);
         run(&mut policy, &mut machine, 30.0, |_, _| {});
-        prop_assert!(machine.turns < 30 * 25, "{} turns in 30 s", machine.turns);
+        prop_assert!(machine.switches < 30 * 25, "{} switches in 30 s", machine.switches);
     }
 
     #[test]

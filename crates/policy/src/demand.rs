@@ -1,29 +1,29 @@
-//! Whether foreground work would use more processors if background work stood still, although that is in the
-//! idle class: found out by having it stand still for a moment.
+//! Whether foreground work would use more processors if background work was paused, although that is in the
+//! idle class: found out by pausing it for a moment.
 //!
 //! A processor that runs idle-class work is not idle to the kernel: foreground work that waits on another
 //! one is not pulled over at once (`sched_balance_newidle` in `kernel/sched/fair.c` runs where there
 //! is nothing to run), but at the next balancing, milliseconds later. Foreground work whose threads sleep and
 //! wake up often, a database's, loses by that. It shows where foreground work waits for a
 //! processor while background work has one; but it may as well wait for itself. So it is tried:
-//! background work stands still, and foreground work uses more, or it does not. Foreground work that begins is tried
+//! background work is paused, and foreground work uses more, or it does not. Foreground work that begins is tried
 //! at once, since its threads may all have begun on one processor: if it uses nearly all of them, it
 //! has them from the beginning.
 
 use std::time::Duration;
 
 use super::activity::MORE;
-use super::sense::Sense;
+use super::snapshot::Snapshot;
 use super::trial::{Backoff, HOLD, SETTLE, TRIAL};
 
-/// How long it stands still to see of foreground work that begins whether it uses nearly all.
+/// How long it is paused to see of foreground work that begins whether it uses nearly all.
 const FIRST: Duration = Duration::from_millis(64);
 /// Over how long what is seen is averaged, in seconds.
 const SMOOTH: f64 = 0.4;
 /// The same of waiting: of computing that waits for nobody it is a slice of some milliseconds now and
 /// then, of foreground work that is slowed it is more at once.
 const SMOOTH_WAITING: f64 = 2.0;
-/// Foreground work that uses so much more while background work stands still is slowed: less is chance.
+/// Foreground work that uses so much more while background work is paused is slowed: less is chance.
 const GAIN: f64 = 0.02;
 /// A share of the host that is so small is left to foreground work altogether, and when it is no more.
 const LITTLE: f64 = 0.10;
@@ -47,7 +47,7 @@ enum Verdict {
     Open,
     /// It has used so many times as much in so many trials; `until` then.
     Slowed { ratio: f64, trials: u32, until: Duration },
-    /// It uses all but a little: background work stands still.
+    /// It uses all but a little: background work is paused.
     Tight { room: f64 },
 }
 
@@ -117,37 +117,37 @@ impl Demand {
         };
     }
 
-    /// Takes a look in. `runs` says whether background work ran meanwhile, `tolerated` which share of
+    /// Takes a snapshot in. `runs` says whether background work ran meanwhile, `tolerated` which share of
     /// its time foreground work may wait, `joins` whether foreground work that joins other is tried at once: background work
     /// would have its half of each processor beside it.
-    pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tolerated: f64, joins: bool) {
-        let weight = 1.0 - (-sense.interval / SMOOTH).exp();
+    pub fn see(&mut self, now: Duration, snapshot: &Snapshot, runs: bool, tolerated: f64, joins: bool) {
+        let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
         if let Some(trial) = &mut self.trial {
             // What covers a time before the trial says nothing about it.
-            if now >= trial.began + SETTLE && now >= trial.began + Duration::from_secs_f64(sense.covers) {
-                trial.used += sense.foreground_cpu * sense.covers;
-                trial.seconds += sense.covers;
+            if now >= trial.began + SETTLE && now >= trial.began + Duration::from_secs_f64(snapshot.covers) {
+                trial.used += snapshot.foreground_cpu * snapshot.covers;
+                trial.seconds += snapshot.covers;
             }
             let time = if trial.before.is_some() { TRIAL } else { FIRST };
             if now >= trial.began + time && trial.seconds > 0.0 {
                 let trial = *trial;
                 self.trial = None;
-                self.judge(now, sense, &trial);
+                self.judge(now, snapshot, &trial);
             }
             return;
         }
         match &mut self.verdict {
             Verdict::Tight { room } => {
-                *room += weight * (sense.room() - *room);
-                if *room > ENOUGH * sense.cores as f64 {
-                    let used = sense.cores as f64 - *room;
+                *room += weight * (snapshot.room() - *room);
+                if *room > ENOUGH * snapshot.cores as f64 {
+                    let used = snapshot.cores as f64 - *room;
                     self.forget(used, now + HOLD[0]);
                 }
                 return;
             }
             Verdict::Slowed { trials: TRIALS, until, .. } => {
                 if now >= *until {
-                    self.forget(sense.foreground_cpu, now);
+                    self.forget(snapshot.foreground_cpu, now);
                 }
                 return;
             }
@@ -156,16 +156,18 @@ impl Demand {
         if !runs {
             return;
         }
-        let waited =
-            sense.foreground_wait.unwrap_or(0.0).min(sense.background_cpu) / sense.foreground_cpu.max(0.05);
-        self.suspect += (1.0 - (-sense.interval / SMOOTH_WAITING).exp()) * (waited - self.suspect);
-        self.used += if self.used == 0.0 { 1.0 } else { weight } * (sense.foreground_cpu - self.used);
-        self.lately += (1.0 - (-sense.interval / SMOOTH_LATELY).exp()) * (sense.foreground_cpu - self.lately);
+        let waited = snapshot.foreground_wait.unwrap_or(0.0).min(snapshot.background_cpu)
+            / snapshot.foreground_cpu.max(0.05);
+        self.suspect += (1.0 - (-snapshot.interval / SMOOTH_WAITING).exp()) * (waited - self.suspect);
+        self.used += if self.used == 0.0 { 1.0 } else { weight } * (snapshot.foreground_cpu - self.used);
+        self.lately +=
+            (1.0 - (-snapshot.interval / SMOOTH_LATELY).exp()) * (snapshot.foreground_cpu - self.lately);
         let least = MUCH[usize::from(now < self.rest_of_first.next)];
         self.tried = self.tried.map(|used| used.min(self.lately));
         let more = self.tried.is_some_and(|used| self.lately > used + MORE);
         let joins = joins && more && now >= self.rest_of_joining.next;
-        let begins = (self.tried.is_none() || joins) && sense.foreground_cpu >= least * sense.cores as f64;
+        let begins =
+            (self.tried.is_none() || joins) && snapshot.foreground_cpu >= least * snapshot.cores as f64;
         if begins && joins {
             self.rest_of_joining.longer(now);
         }
@@ -175,11 +177,11 @@ impl Demand {
         }
     }
 
-    fn judge(&mut self, now: Duration, sense: &Sense, trial: &Trial) {
+    fn judge(&mut self, now: Duration, snapshot: &Snapshot, trial: &Trial) {
         let without = trial.used / trial.seconds.max(1e-6);
         (self.tried, self.lately) = (Some(without), without);
-        let cores = sense.cores as f64;
-        let tight = without > (1.0 - LITTLE) * cores - sense.stolen;
+        let cores = snapshot.cores as f64;
+        let tight = without > (1.0 - LITTLE) * cores - snapshot.stolen;
         // Of foreground work that has only begun nothing is known but what it leaves.
         let ratio = trial.before.map(|used| without / used.max(1e-6));
         self.verdict = match (self.verdict, ratio) {
@@ -208,7 +210,7 @@ impl Demand {
         self.used = 0.0;
     }
 
-    /// Whether it is being tried, for which background work has to stand still.
+    /// Whether it is being tried, for which background work has to be paused.
     pub fn tries(&self) -> bool {
         self.trial.is_some()
     }
@@ -218,7 +220,7 @@ impl Demand {
         matches!(self.verdict, Verdict::Tight { .. })
     }
 
-    /// How many times as much foreground work does while background work stands still.
+    /// How many times as much foreground work does while background work is paused.
     pub fn ratio(&self) -> f64 {
         match self.verdict {
             Verdict::Slowed { ratio, trials: TRIALS, .. } => ratio,
@@ -231,27 +233,27 @@ impl Demand {
 mod tests {
     use super::*;
 
-    const LOOK: f64 = 0.05;
+    const SAMPLE: f64 = 0.05;
 
     /// Looks for so long at foreground work that waits so much, and uses so many of two processors beside
     /// background work and without; the share of the time for which that ran.
     fn watch(demand: &mut Demand, at: &mut f64, seconds: f64, waits: f64, used: [f64; 2]) -> f64 {
-        let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
-        for _ in 0..looks {
-            *at += LOOK;
+        let (mut ran, samples) = (0, (seconds / SAMPLE).round() as usize);
+        for _ in 0..samples {
+            *at += SAMPLE;
             let runs = !demand.tries() && !demand.tight();
             ran += usize::from(runs);
             let foreground_cpu = if runs { used[0] } else { used[1] };
             let background_cpu = if runs { 2.0 - foreground_cpu } else { 0.0 };
-            let sense = Sense {
+            let snapshot = Snapshot {
                 foreground_cpu,
                 background_cpu,
                 foreground_wait: Some(waits),
-                ..Sense::quiet(2, LOOK)
+                ..Snapshot::quiet(2, SAMPLE)
             };
-            demand.see(Duration::from_secs_f64(*at), &sense, runs, 0.004, true);
+            demand.see(Duration::from_secs_f64(*at), &snapshot, runs, 0.004, true);
         }
-        ran as f64 / looks as f64
+        ran as f64 / samples as f64
     }
 
     #[test]
@@ -274,21 +276,21 @@ mod tests {
 
     #[test]
     fn what_was_used_before_a_trial_is_no_part_of_it() {
-        // Counted in ticks: told every 100 ms, and in between what was told before.
+        // Counted in ticks: counted every 100 ms, and in between as before.
         let mut demand = Demand::default();
-        let (mut told, mut from) = (0.5, 0);
+        let (mut counted, mut from) = (0.5, 0);
         for at in (0_u32..1000).step_by(20) {
             let fresh = at - from >= 100;
             let covers = if fresh { f64::from(at - from) * 1e-3 } else { 0.0 };
             if fresh {
-                // All its threads have had a processor each since background work stands still.
-                (told, from) = (if demand.tries() { 2.0 } else { 1.0 }, at);
+                // All its threads have had a processor each since background work is paused.
+                (counted, from) = (if demand.tries() { 2.0 } else { 1.0 }, at);
             }
             let now = Duration::from_millis(at.into());
             let runs = !demand.tries();
             demand.see(
                 now,
-                &Sense { foreground_cpu: told, covers, ..Sense::quiet(2, 0.02) },
+                &Snapshot { foreground_cpu: counted, covers, ..Snapshot::quiet(2, 0.02) },
                 runs,
                 0.004,
                 true,
@@ -363,14 +365,14 @@ mod tests {
         // But once, when it begins.
         watch(&mut demand, &mut at, 0.5, 0.0, [1.0, 1.0]);
         for _ in 0..20 {
-            // 3 ms in one look.
-            assert_eq!(watch(&mut demand, &mut at, LOOK, 0.06, [1.0, 1.0]), 1.0);
+            // 3 ms in one snapshot.
+            assert_eq!(watch(&mut demand, &mut at, SAMPLE, 0.06, [1.0, 1.0]), 1.0);
             assert_eq!(watch(&mut demand, &mut at, 2.0, 0.0, [1.0, 1.0]), 1.0);
         }
     }
 
     #[test]
-    fn how_much_more_it_does_is_told_after_two_trials() {
+    fn how_much_more_it_does_is_known_after_two_trials() {
         let (mut demand, mut at) = (Demand::default(), 0.0);
         watch(&mut demand, &mut at, 0.5, 3.0, [1.0, 1.3]);
         assert_eq!(demand.ratio(), 1.0);

@@ -1,10 +1,10 @@
 //! What background work costs foreground work at devices.
 //!
 //! Who waits for a device waits for all that others want of it, whatever processors do, and most devices
-//! know no weights. How long requests take is told of each disk, but neither everywhere whose they are
-//! nor what they would take otherwise. So it is tried: background work stands still for a moment, and
+//! know no weights. How long requests take is counted for each disk, but neither everywhere whose they are
+//! nor what they would take otherwise. So it is tried: background work is paused for a moment, and
 //! requests are served faster, or they are not. Foreground work that waits for devices for a share `u` of its
-//! time while background work stands still, and whose requests take `r` times as long while it runs, takes
+//! time while background work is paused, and whose requests take `r` times as long while it runs, takes
 //!
 //! ```text
 //! 1 + u (r − 1)
@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use super::sense::{Requests, Sense, Served};
+use super::snapshot::{Requests, Served, Snapshot};
 use super::trial::{BEGINS, Backoff, SETTLE, TRIAL};
 
 /// Background work that waits for devices for a smaller share of the time wants nothing of them.
@@ -55,7 +55,7 @@ const OLD: Duration = Duration::from_secs(5);
 enum Verdict {
     /// Nothing is known, or it loses nothing.
     Open,
-    /// Background work stands still since then, to see.
+    /// Background work is paused since then, to see.
     Trial { began: Duration },
     /// Requests take so many times as long beside background work, known since then and taken for true until
     /// then.
@@ -77,10 +77,10 @@ fn weight(seconds: f64, over: f64) -> f64 {
 /// Foreground work at devices, with background work and without.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Devices {
-    /// When the look before was.
-    looked: Duration,
+    /// When the snapshot before was.
+    sampled: Duration,
     /// Whether background work runs, and since when it does or does not; seconds that it has run since what
-    /// devices served was told before.
+    /// devices served was last counted.
     runs: bool,
     turned: Duration,
     ran: f64,
@@ -106,7 +106,7 @@ pub struct Devices {
 impl Default for Devices {
     fn default() -> Self {
         Devices {
-            looked: Duration::ZERO,
+            sampled: Duration::ZERO,
             runs: true,
             turned: Duration::ZERO,
             ran: 0.0,
@@ -127,22 +127,22 @@ impl Default for Devices {
 }
 
 impl Devices {
-    /// Takes a look in. `runs` says whether background work ran meanwhile, `tries` whether it may be made
-    /// to stand still to see.
-    pub fn see(&mut self, now: Duration, sense: &Sense, runs: bool, tries: bool) {
-        self.used += weight(sense.interval, SMOOTH_USED) * (sense.foreground_cpu - self.used);
+    /// Takes a snapshot in. `runs` says whether background work ran meanwhile, `tries` whether it may be made
+    /// to be paused to see.
+    pub fn see(&mut self, now: Duration, snapshot: &Snapshot, runs: bool, tries: bool) {
+        self.used += weight(snapshot.interval, SMOOTH_USED) * (snapshot.foreground_cpu - self.used);
         if runs != self.runs {
-            (self.runs, self.turned) = (runs, self.looked);
+            (self.runs, self.turned) = (runs, self.sampled);
         }
         if runs {
-            self.ran += now.saturating_sub(self.looked).as_secs_f64();
+            self.ran += now.saturating_sub(self.sampled).as_secs_f64();
         }
-        self.looked = now;
-        if let Some(served) = &sense.served {
+        self.sampled = now;
+        if let Some(served) = &snapshot.served {
             if self.used >= AWAKE && served.waits() >= FOREGROUND {
                 self.shared = Some(now + CALM);
             }
-            // Where it is not told whether background work waits, nobody can say what it costs.
+            // Where the kernel does not count whether background work waits, its cost is unknown.
             if let Some(background) = served.background {
                 self.take(now, served, background);
             }
@@ -163,7 +163,7 @@ impl Devices {
             let over = if slowed { SMOOTH_TURNS } else { SMOOTH };
             self.background += weight(ran, over) * ((background / ran).min(1.0) - self.background);
         }
-        // Something else may have it stand still.
+        // Something else may pause it.
         if self.runs && settled && waits {
             let kept = 1.0 - weight(served.seconds, SMOOTH);
             self.beside.fade(kept);
@@ -244,7 +244,7 @@ impl Devices {
         }
     }
 
-    /// Whether it is being tried, for which background work has to stand still.
+    /// Whether it is being tried, for which background work has to be paused.
     pub fn tries(&self) -> bool {
         matches!(self.verdict, Verdict::Trial { .. })
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LOOK: f64 = 0.02;
+const SAMPLE: f64 = 0.02;
 
 /// A device and foreground work at it.
 #[derive(Clone, Copy)]
@@ -59,15 +59,15 @@ impl Scene {
 
     /// Looks for so long; the share of the time for which background work ran.
     fn watch(&mut self, seconds: f64, truth: Truth) -> f64 {
-        let (mut ran, looks) = (0, (seconds / LOOK).round() as usize);
-        for look in 0..looks {
-            self.at += LOOK;
+        let (mut ran, samples) = (0, (seconds / SAMPLE).round() as usize);
+        for sample in 0..samples {
+            self.at += SAMPLE;
             // Where foreground work is slowed, background work runs by turns.
-            let runs = !self.devices.tries() && (self.devices.ratio() == 1.0 || look % 20 == 0);
+            let runs = !self.devices.tries() && (self.devices.ratio() == 1.0 || sample % 20 == 0);
             ran += usize::from(runs);
-            let mut served = Served { seconds: LOOK, ..Served::default() };
-            let foreground = LOOK * truth.waits;
-            let background = if runs { LOOK * truth.background } else { 0.0 };
+            let mut served = Served { seconds: SAMPLE, ..Served::default() };
+            let foreground = SAMPLE * truth.waits;
+            let background = if runs { SAMPLE * truth.background } else { 0.0 };
             (served.background, served.waited) = (Some(background), background.max(foreground));
             let each = if runs && truth.kind == 0 { truth.each[1] } else { truth.each[0] };
             served.requests.0[0] = self.requests(foreground, each, truth.random);
@@ -78,12 +78,12 @@ impl Scene {
             }
             self.see(truth.foreground_cpu, Some(served), runs);
         }
-        ran as f64 / looks as f64
+        ran as f64 / samples as f64
     }
 
     fn see(&mut self, foreground_cpu: f64, served: Option<Served>, runs: bool) {
-        let sense = Sense { foreground_cpu, served, ..Sense::quiet(2, LOOK) };
-        self.devices.see(Duration::from_secs_f64(self.at), &sense, runs, true);
+        let snapshot = Snapshot { foreground_cpu, served, ..Snapshot::quiet(2, SAMPLE) };
+        self.devices.see(Duration::from_secs_f64(self.at), &snapshot, runs, true);
     }
 }
 
@@ -157,10 +157,10 @@ fn who_uses_another_disk_is_left_alone() {
 fn it_is_tried_again_after_ever_longer_times_while_it_stays_true() {
     let (mut scene, mut open) = (Scene::new(), 0);
     for _ in 0..15_000 {
-        scene.watch(LOOK, SLOWED);
+        scene.watch(SAMPLE, SLOWED);
         open += usize::from(scene.devices.ratio() == 1.0);
     }
-    assert!(open < 225, "{open} of 15000 looks");
+    assert!(open < 225, "{open} of 15000 samples");
 }
 
 #[test]
@@ -176,18 +176,19 @@ fn when_foreground_work_wants_nothing_any_more_background_work_is_back_soon() {
 fn background_work_has_its_weight_again_once_nobody_has_waited_for_a_while() {
     let (mut scene, calm) = (Scene::new(), Truth { background: 0.0, waits: 0.0, ..SLOWED });
     scene.watch(0.2, SLOWED);
-    scene.watch(CALM.as_secs_f64() - 2.0 * LOOK, calm);
+    scene.watch(CALM.as_secs_f64() - 2.0 * SAMPLE, calm);
     assert!(scene.devices.shared());
-    scene.watch(3.0 * LOOK, calm);
+    scene.watch(3.0 * SAMPLE, calm);
     assert!(!scene.devices.shared());
 }
 
 #[test]
-fn where_requests_are_not_told_nothing_is_tried() {
+fn where_requests_are_not_counted_nothing_is_tried() {
     let mut scene = Scene::new();
     for _ in 0..500 {
-        scene.at += LOOK;
-        let served = Served { seconds: LOOK, waited: LOOK, background: Some(LOOK), ..Served::default() };
+        scene.at += SAMPLE;
+        let served =
+            Served { seconds: SAMPLE, waited: SAMPLE, background: Some(SAMPLE), ..Served::default() };
         scene.see(0.1, Some(served), true);
         assert!(!scene.devices.tries());
     }
@@ -214,16 +215,17 @@ fn foreground_work_that_begins_is_tried_although_nothing_was_found_before() {
 
 #[test]
 fn a_trial_that_sees_nothing_ends() {
-    for seen in
-        [None, Some(Served { seconds: LOOK, waited: LOOK, background: Some(LOOK), ..Served::default() })]
-    {
+    for seen in [
+        None,
+        Some(Served { seconds: SAMPLE, waited: SAMPLE, background: Some(SAMPLE), ..Served::default() }),
+    ] {
         let mut scene = Scene::new();
         while !scene.devices.tries() {
-            scene.watch(LOOK, SLOWED);
+            scene.watch(SAMPLE, SLOWED);
         }
-        // Nothing tells any more, or what background work had begun does not end.
+        // Nothing is counted any more, or what background work had begun does not end.
         for _ in 0..60 {
-            scene.at += LOOK;
+            scene.at += SAMPLE;
             scene.see(0.1, seen, false);
         }
         assert!(!scene.devices.tries() && scene.devices.ratio() == 1.0);
@@ -232,13 +234,14 @@ fn a_trial_that_sees_nothing_ends() {
 
 #[test]
 fn where_nothing_can_stand_still_or_background_work_does_not_tell_nothing_is_tried() {
-    for (background, tries) in [(Some(LOOK), false), (None, true)] {
+    for (background, tries) in [(Some(SAMPLE), false), (None, true)] {
         let mut devices = Devices::default();
-        let mut served = Served { seconds: LOOK, waited: LOOK, background, ..Served::default() };
-        served.requests.0[0] = (50.0, LOOK);
-        for look in 1..100 {
-            let sense = Sense { foreground_cpu: 0.1, served: Some(served), ..Sense::quiet(2, LOOK) };
-            devices.see(Duration::from_secs_f64(LOOK * f64::from(look)), &sense, true, tries);
+        let mut served = Served { seconds: SAMPLE, waited: SAMPLE, background, ..Served::default() };
+        served.requests.0[0] = (50.0, SAMPLE);
+        for sample in 1..100 {
+            let snapshot =
+                Snapshot { foreground_cpu: 0.1, served: Some(served), ..Snapshot::quiet(2, SAMPLE) };
+            devices.see(Duration::from_secs_f64(SAMPLE * f64::from(sample)), &snapshot, true, tries);
             assert!(!devices.tries() && devices.ratio() == 1.0);
         }
         assert!(devices.shared(), "weights do not need it");

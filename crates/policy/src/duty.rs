@@ -1,6 +1,6 @@
 //! For which share of the time background work may run, and when it does.
 //!
-//! While it runs, foreground work takes `r` times as long; while it stands still, it is as fast as alone.
+//! While it runs, foreground work takes `r` times as long; while it is paused, it is as fast as alone.
 //! Running for a share `d` of the time, foreground work progresses at `1 − d (1 − 1/r)` of its speed
 //! alone, which is slower by the budget `s` at most where
 //!
@@ -8,8 +8,7 @@
 //! d ≤ s/(1 + s) · r/(r − 1)
 //! ```
 //!
-//! The times at which it turns are also those at which probes are taken: one at the end of running,
-//! and one at the end of standing still. Where it may run all the time, it stands still for a few
+//! Probes are taken when it switches: one at the end of running, and one at the end of the pause. Where it may run all the time, it is paused for a few
 //! milliseconds now and then, so that this stays known.
 
 use std::time::Duration;
@@ -27,28 +26,28 @@ pub fn slowdown(share: f64, ratio: f64) -> f64 {
     1.0 / (1.0 - share * (1.0 - 1.0 / ratio.max(1.0))) - 1.0
 }
 
-/// How long it stands still to be measured: some milliseconds, in which tasks that run come to a
+/// How long it is paused to be measured: some milliseconds, in which tasks that run come to a
 /// halt (well below one), and a probe is taken.
-const STILL: Duration = Duration::from_millis(4);
-/// A turn, running and standing still.
-const TURN: f64 = 0.2;
+const PAUSE: Duration = Duration::from_millis(4);
+/// A period: running and paused.
+const PERIOD: f64 = 0.2;
 /// The least time to run: to begin must not cost more than it brings.
 const LEAST: f64 = 0.008;
-/// The longest time to stand still within a turn: of the least slowdown that can be agreed on, a tenth of a
+/// The longest pause within a period: of the least slowdown that can be agreed on, a tenth of a
 /// percent, four fifths are planned with, and what is slowed without end may run for that share.
 const LONGEST: f64 = 10.0;
 
-/// Running and standing still by turns.
+/// Running and paused in turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rhythm {
+pub struct DutyCycle {
     running: bool,
     since: Duration,
 }
 
-impl Rhythm {
+impl DutyCycle {
     /// Begins running.
     pub fn new(now: Duration) -> Self {
-        Rhythm { running: true, since: now }
+        DutyCycle { running: true, since: now }
     }
 
     /// Whether it runs.
@@ -56,24 +55,24 @@ impl Rhythm {
         self.running
     }
 
-    /// When it turns next, if it may run for that share of the time, and is measured that often
+    /// When it switches next, if it may run for that share of the time, and is measured that often
     /// where it may run always. `pace` stretches everything.
-    pub fn turns(&self, share: f64, survey: Duration, pace: f64) -> Duration {
+    pub fn next_switch(&self, share: f64, survey: Duration, pace: f64) -> Duration {
         let length = match (share >= 1.0, self.running) {
             (true, true) => survey.mul_f64(pace),
-            (true, false) => STILL,
+            (true, false) => PAUSE,
             (false, running) => {
-                let run = (TURN * pace * share).max(LEAST * pace.min(2.0));
-                let still =
-                    (run * (1.0 - share) / share.max(1e-6)).clamp(STILL.as_secs_f64(), LONGEST * pace);
-                Duration::from_secs_f64(if running { run } else { still })
+                let run = (PERIOD * pace * share).max(LEAST * pace.min(2.0));
+                let paused =
+                    (run * (1.0 - share) / share.max(1e-6)).clamp(PAUSE.as_secs_f64(), LONGEST * pace);
+                Duration::from_secs_f64(if running { run } else { paused })
             }
         };
         self.since + length
     }
 
-    /// Turns.
-    pub fn turn(&mut self, now: Duration) {
+    /// Switches.
+    pub fn switch(&mut self, now: Duration) {
         self.running = !self.running;
         self.since = now;
     }
@@ -96,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn turns_keep_to_the_share() {
+    fn switches_keep_to_the_share() {
         let survey = Duration::from_secs(1);
-        let mut rhythm = Rhythm::new(Duration::ZERO);
-        let run = rhythm.turns(0.1, survey, 1.0);
-        rhythm.turn(run);
-        let still = rhythm.turns(0.1, survey, 1.0) - run;
-        assert!((run.as_secs_f64() / (run + still).as_secs_f64() - 0.1).abs() < 1e-9);
-        assert_eq!(Rhythm::new(survey).turns(1.0, survey, 2.0), Duration::from_secs(3));
+        let mut cycle = DutyCycle::new(Duration::ZERO);
+        let run = cycle.next_switch(0.1, survey, 1.0);
+        cycle.switch(run);
+        let paused = cycle.next_switch(0.1, survey, 1.0) - run;
+        assert!((run.as_secs_f64() / (run + paused).as_secs_f64() - 0.1).abs() < 1e-9);
+        assert_eq!(DutyCycle::new(survey).next_switch(1.0, survey, 2.0), Duration::from_secs(3));
     }
 
     #[test]
@@ -111,11 +110,11 @@ mod tests {
         for pace in [1.0, 2.0, 6.0] {
             let least = share(0.8 * SLOWDOWN.start(), 1e9);
             let length = |running| {
-                let rhythm = Rhythm { running, since: Duration::ZERO };
-                rhythm.turns(least, Duration::from_secs(1), pace).as_secs_f64()
+                let cycle = DutyCycle { running, since: Duration::ZERO };
+                cycle.next_switch(least, Duration::from_secs(1), pace).as_secs_f64()
             };
-            let (run, still) = (length(true), length(false));
-            assert!(run / (run + still) <= least * 1.001, "{run} and {still} s at {pace}");
+            let (run, paused) = (length(true), length(false));
+            assert!(run / (run + paused) <= least * 1.001, "{run} and {paused} s at {pace}");
         }
     }
 
@@ -133,10 +132,10 @@ mod tests {
         }
 
         #[test]
-        fn no_share_keeps_it_from_turning(at in 0.0_f64..1.1, pace in 1.0_f64..8.0) {
+        fn no_share_keeps_it_from_switching(at in 0.0_f64..1.1, pace in 1.0_f64..8.0) {
             for running in [true, false] {
-                let rhythm = Rhythm { running, since: Duration::ZERO };
-                let length = rhythm.turns(at, Duration::from_secs(1), pace);
+                let cycle = DutyCycle { running, since: Duration::ZERO };
+                let length = cycle.next_switch(at, Duration::from_secs(1), pace);
                 prop_assert!(length > Duration::ZERO && length <= Duration::from_secs_f64(LONGEST * pace));
             }
         }

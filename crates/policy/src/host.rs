@@ -1,4 +1,4 @@
-//! What the guard looks at and acts on: a host, or a simulated one.
+//! What the guard samples and acts on: a host, or a simulated one.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use serde::Serialize;
 
 use super::decide::{Grant, Offers};
-use super::sense::Sense;
+use super::snapshot::Snapshot;
 
 /// A program of foreground work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,18 +26,18 @@ pub trait Host {
     fn offers(&self) -> Offers;
     /// How many processors it has.
     fn cores(&self) -> usize;
-    /// Looks; with a probe, if one is asked for, which is taken first.
+    /// Takes a snapshot; with a probe, if one is asked for, which is taken first.
     ///
     /// # Errors
-    /// When there is nothing more to look at.
-    fn look(&mut self, probe: bool) -> Result<Sense, Fault>;
+    /// When there is nothing more to sample.
+    fn sample(&mut self, probe: bool) -> Result<Snapshot, Fault>;
     /// Has background work run as granted; `run` says whether it does at this moment. What cannot be
-    /// done is told by the next [`Host::notes`], not an error: groups come and go.
+    /// done is in the next [`Host::notes`], not an error: groups come and go.
     fn apply(&mut self, grant: &Grant, run: bool);
     /// What has happened that people should know, since it was last asked: groups that came or
-    /// went, what could not be done. Each is told once.
+    /// went, what could not be done. Each is there once.
     fn notes(&mut self) -> Vec<String>;
-    /// The programs of foreground work that used most lately, as far as that was looked at.
+    /// The programs of foreground work that used most lately, as far as that is known.
     fn largest(&self) -> &[Program] {
         &[]
     }

@@ -5,28 +5,26 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod activity;
+mod contention;
 mod contract;
 mod decide;
 mod demand;
 mod devices;
 mod duty;
-mod estimate;
 mod host;
-mod menu;
-mod pages;
+mod memory;
 mod recent;
-mod sense;
 #[cfg(test)]
 mod simulated;
+mod snapshot;
 mod trial;
 mod watch;
 
 pub use activity::{BUSY, MORE};
 pub use contract::{Contract, SLOWDOWN};
-pub use decide::{Decision, Grade, Grant, Offers, Policy, Still, Why};
+pub use decide::{Decision, Grade, Grant, Offers, Pause, Policy, Why};
 pub use host::{Host, Program};
-pub use pages::PAGE;
 pub use recent::Recent;
-pub use sense::{Probe, Requests, Sense, Served, Stand, Used};
+pub use snapshot::{Probe, ProbePlace, Requests, Served, Snapshot, Used};
 pub use trial::{BEGINS, SETTLE};
 pub use watch::{Report, Sums, watch};

@@ -1,6 +1,6 @@
-//! What people are told of processors: a single look is too short for that.
+//! Processors for people: a single snapshot is too short for that.
 
-use super::sense::Sense;
+use super::snapshot::Snapshot;
 
 /// Over how many seconds it is averaged, at least.
 const SECONDS: f64 = 0.25;
@@ -11,57 +11,57 @@ pub struct Recent {
     /// Seconds so far, and seconds of CPU time of foreground and of background work in them.
     so_far: [f64; 3],
     /// Processors of both in the last quarter.
-    told: Option<(f64, f64)>,
+    shown: Option<(f64, f64)>,
 }
 
 impl Recent {
-    /// Takes a look in: the same with what was used on average, once there is one.
-    pub fn see(&mut self, sense: &Sense) -> Sense {
-        let looked = [sense.covers, sense.used.foreground, sense.used.background];
-        self.so_far.iter_mut().zip(looked).for_each(|(sum, one)| *sum += one);
+    /// Takes a snapshot in: the same with what was used on average, once there is one.
+    pub fn see(&mut self, snapshot: &Snapshot) -> Snapshot {
+        let sampled = [snapshot.covers, snapshot.used.foreground, snapshot.used.background];
+        self.so_far.iter_mut().zip(sampled).for_each(|(sum, one)| *sum += one);
         let [seconds, foreground, background] = self.so_far;
         if seconds >= SECONDS {
-            let cores = sense.cores as f64;
-            self.told = Some(((foreground / seconds).min(cores), (background / seconds).min(cores)));
+            let cores = snapshot.cores as f64;
+            self.shown = Some(((foreground / seconds).min(cores), (background / seconds).min(cores)));
             self.so_far = [0.0; 3];
         }
         let (foreground_cpu, background_cpu) =
-            self.told.unwrap_or((sense.foreground_cpu, sense.background_cpu));
-        Sense { foreground_cpu, background_cpu, ..*sense }
+            self.shown.unwrap_or((snapshot.foreground_cpu, snapshot.background_cpu));
+        Snapshot { foreground_cpu, background_cpu, ..*snapshot }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sense::Used;
+    use crate::snapshot::Used;
 
-    /// A look that covers so long, in which foreground work used so many processors and background work the rest of two.
-    fn look(covers: f64, foreground: f64) -> Sense {
+    /// A sample that covers so long, in which foreground work used so many processors and background work the rest of two.
+    fn sample(covers: f64, foreground: f64) -> Snapshot {
         let background = 2.0 - foreground;
         let used = Used { foreground: foreground * covers, background: background * covers, cost: 0.0 };
-        Sense {
+        Snapshot {
             covers,
             foreground_cpu: foreground,
             background_cpu: background,
             used,
-            ..Sense::quiet(2, covers)
+            ..Snapshot::quiet(2, covers)
         }
     }
 
     #[test]
     fn looks_are_averaged_by_how_long_they_are() {
         let mut recent = Recent::default();
-        let mut told = |covers, foreground| {
-            let seen = recent.see(&look(covers, foreground));
+        let mut shown = |covers, foreground| {
+            let seen = recent.see(&sample(covers, foreground));
             (seen.foreground_cpu, seen.background_cpu)
         };
-        assert_eq!(told(0.0625, 2.0), (2.0, 0.0), "there is no other yet");
-        assert_eq!(told(0.1875, 0.0), (0.5, 1.5));
-        assert_eq!(told(0.125, 2.0), (0.5, 1.5), "a look is too short to tell another");
-        assert_eq!(told(0.0, 7.0), (0.5, 1.5), "one that tells nothing anew");
-        assert_eq!(told(0.125, 2.0), (2.0, 0.0));
-        let more = Sense { used: Used { foreground: 9.0, ..Used::default() }, ..look(0.25, 2.0) };
+        assert_eq!(shown(0.0625, 2.0), (2.0, 0.0), "there is no other yet");
+        assert_eq!(shown(0.1875, 0.0), (0.5, 1.5));
+        assert_eq!(shown(0.125, 2.0), (0.5, 1.5), "a snapshot is too short for another");
+        assert_eq!(shown(0.0, 7.0), (0.5, 1.5), "one that counts nothing anew");
+        assert_eq!(shown(0.125, 2.0), (2.0, 0.0));
+        let more = Snapshot { used: Used { foreground: 9.0, ..Used::default() }, ..sample(0.25, 2.0) };
         assert_eq!(recent.see(&more).foreground_cpu, 2.0, "there are no more");
     }
 }

@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 
 use crate::decide::{Grant, Offers};
 use crate::host::Host;
-use crate::sense::{Probe, Sense, Stand, Used};
+use crate::snapshot::{Probe, ProbePlace, Snapshot, Used};
 
 /// Seconds that a probe takes from foreground work.
 const IN_PLACE: f64 = 2e-4;
@@ -18,8 +18,8 @@ pub(crate) struct Machine {
     pub(crate) offers: Offers,
     /// Foreground threads that compute, at a time.
     pub(crate) foreground: Box<dyn Fn(f64) -> f64>,
-    /// How many times as long foreground work takes beside background work on so many processors.
-    pub(crate) ratio: Box<dyn Fn(f64, usize) -> f64>,
+    /// How many times as long foreground work takes while background work runs.
+    pub(crate) ratio: Box<dyn Fn(f64) -> f64>,
     /// Whether it is known where foreground work runs, so that probes are taken there; elsewhere they see nothing
     /// of what background work does to it.
     pub(crate) placed: Box<dyn Fn(f64) -> bool>,
@@ -27,40 +27,38 @@ pub(crate) struct Machine {
     pub(crate) noise: f64,
     /// Processors' worth of time that foreground work waits for one beside background work, where that takes them.
     pub(crate) waits: f64,
-    /// Refaults a second while background work has more memory than this.
-    pub(crate) tolerates: u64,
+    /// Whether background work takes, while it runs, pages that foreground work has to fetch again.
+    pub(crate) takes_memory: bool,
     pub(crate) time: f64,
     pub(crate) seed: u64,
-    pub(crate) memory: u64,
     granted: (Grant, bool),
     since: f64,
     /// Foreground work done, and what would have been done alone; background work done, and what could
     /// have been: all in seconds of a processor.
     pub(crate) foreground_done: [f64; 2],
     pub(crate) donated: [f64; 2],
-    pub(crate) turns: usize,
+    pub(crate) switches: usize,
 }
 
 impl Machine {
     pub(crate) fn new(cores: usize, offers: Offers) -> Self {
-        let all = Grant { share: 1.0, cores, memory: None, least_io: false };
+        let all = Grant { share: 1.0, cores };
         Machine {
             cores,
             offers,
             foreground: Box::new(|_| 0.0),
-            ratio: Box::new(|_, _| 1.0),
+            ratio: Box::new(|_| 1.0),
             placed: Box::new(|_| true),
             noise: 0.0,
             waits: 0.0,
-            tolerates: u64::MAX,
+            takes_memory: false,
             time: 0.0,
             seed: 1,
-            memory: 0,
             granted: (all, true),
             since: 0.0,
             foreground_done: [0.0; 2],
             donated: [0.0; 2],
-            turns: 0,
+            switches: 0,
         }
     }
 
@@ -90,14 +88,14 @@ impl Host for Machine {
         self.cores
     }
 
-    fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
+    fn sample(&mut self, probe: bool) -> Result<Snapshot, Fault> {
         let (grant, run) = self.granted;
         let interval = (self.time - self.since).max(1e-6);
         self.since = self.time;
         let placed = (self.placed)(self.time);
         let seconds = if probe && placed { IN_PLACE * self.foreground_cpu().min(1.0) } else { 0.0 };
         self.foreground_done[0] -= seconds;
-        let ratio = if run && placed { (self.ratio)(self.time, grant.cores) } else { 1.0 };
+        let ratio = if run && placed { (self.ratio)(self.time) } else { 1.0 };
         let noise = self.noise;
         let mut timed = |true_time: f64| true_time * (1.0 + noise * self.random());
         let probe =
@@ -107,23 +105,23 @@ impl Host for Machine {
             if run { (self.cores as f64 - foreground_cpu).min(grant.cores as f64) } else { 0.0 };
         let used =
             Used { foreground: foreground_cpu * interval, background: background_cpu * interval, cost: 0.0 };
-        let has = grant.memory.map_or(self.memory, |limit| limit.min(self.memory));
-        Ok(Sense {
+        let takes = run && self.takes_memory;
+        Ok(Snapshot {
             foreground_cpu,
             background_cpu,
             used,
             foreground_wait: Some(self.waits),
-            refaults: if has > self.tolerates { 1000.0 } else { 0.0 },
-            background_memory: has,
-            free_memory: if has > self.tolerates { 0 } else { u64::MAX },
+            refaults: if takes { 1000.0 } else { 0.0 },
+            background_taken: if takes { 1e5 } else { 0.0 },
+            free_memory: if self.takes_memory { 0 } else { u64::MAX },
             probe,
-            stand: Stand { foreground: placed, on: None, seconds },
-            ..Sense::quiet(self.cores, interval)
+            probe_place: ProbePlace { foreground: placed, on: None, seconds },
+            ..Snapshot::quiet(self.cores, interval)
         })
     }
 
     fn apply(&mut self, grant: &Grant, run: bool) {
-        self.turns += usize::from(run != self.granted.1);
+        self.switches += usize::from(run != self.granted.1);
         self.granted = (*grant, run);
     }
 
@@ -140,7 +138,7 @@ impl Host for Machine {
         let seconds = time.as_secs_f64();
         let foreground = self.foreground_cpu();
         let room = (self.cores as f64 - foreground).max(0.0);
-        let ratio = if run { (self.ratio)(self.time, grant.cores) } else { 1.0 };
+        let ratio = if run { (self.ratio)(self.time) } else { 1.0 };
         // What foreground work waits for is missing from what it uses.
         let waited = if run { 1.0 + self.waits / foreground.max(1e-9) } else { 1.0 };
         self.foreground_done[0] += foreground * seconds / ratio / waited;

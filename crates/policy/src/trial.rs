@@ -1,8 +1,8 @@
-//! Trials: background work stands still for a moment, to see whether foreground work does more without it.
+//! Trials: background work is paused for a moment, to see whether foreground work does more without it.
 
 use std::time::Duration;
 
-/// How long it stands still for that, and how much of it is no part of what is seen: what it had begun
+/// How long it is paused for that, and how much of it is no part of what is seen: what it had begun
 /// goes on for a while.
 pub const TRIAL: Duration = Duration::from_millis(300);
 /// How long what was changed takes to show.

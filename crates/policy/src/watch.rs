@@ -8,20 +8,20 @@ use serde::Serialize;
 use super::contract::Contract;
 use super::decide::{Decision, Grade, Policy};
 use super::host::{Host, Program};
-use super::sense::Sense;
+use super::snapshot::Snapshot;
 
-/// What is told after each look.
+/// What is reported after each snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// Since the beginning.
     pub at: Duration,
     /// What was seen.
-    pub sense: &'a Sense,
+    pub snapshot: &'a Snapshot,
     /// What was done.
     pub decision: &'a Decision,
     /// The programs of foreground work that used most lately.
     pub largest: &'a [Program],
-    /// What people should know, each told once.
+    /// What people should know, each reported once.
     pub notes: &'a [String],
     /// The sums so far.
     pub sums: &'a Sums,
@@ -36,30 +36,30 @@ pub struct Sums {
     pub foreground: f64,
     /// The same of background work.
     pub background: f64,
-    /// Seconds for which background work stood still, where there was some.
-    pub still: f64,
+    /// Seconds for which background work was paused, where there was some.
+    pub paused: f64,
     /// Seconds that foreground work was at work.
     pub busy: f64,
     /// Seconds of CPU time that the guard took itself.
     pub cost: f64,
-    /// How often the guard looked.
-    pub looks: u64,
+    /// How often the guard sampled.
+    pub samples: u64,
     /// The greatest that it went to.
     pub highest: Option<Grade>,
 }
 
 impl Sums {
-    fn add(&mut self, now: Duration, sense: &Sense, decision: &Decision, ran: bool) {
-        // Looks may cover the same time; each moment counts once.
+    fn add(&mut self, now: Duration, snapshot: &Snapshot, decision: &Decision, ran: bool) {
+        // Snapshots may cover the same time; each moment counts once.
         let passed = (now.as_secs_f64() - self.seconds).max(0.0);
         self.seconds = now.as_secs_f64();
-        self.foreground += sense.used.foreground;
-        self.background += sense.used.background;
-        let still = sense.background_there && (!ran || sense.held) && !sense.let_run;
-        self.still += if still { passed } else { 0.0 };
+        self.foreground += snapshot.used.foreground;
+        self.background += snapshot.used.background;
+        let paused = snapshot.background_there && !ran && !snapshot.released;
+        self.paused += if paused { passed } else { 0.0 };
         self.busy += if decision.why.busy { passed } else { 0.0 };
-        self.cost += sense.used.cost;
-        self.looks += 1;
+        self.cost += snapshot.used.cost;
+        self.samples += 1;
         self.highest = self.highest.max(Some(decision.grade));
     }
 }
@@ -67,10 +67,10 @@ impl Sums {
 /// The longest sleep: so much later than asked for the guard ends at most.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Guards until `over` says so, which is asked every [`NAP`] at least; tells `report` after each look.
+/// Guards until `over` says so, which is asked every [`NAP`] at least; calls `report` after each snapshot.
 ///
 /// # Errors
-/// Those of [`Host::look`]. The host's own drop puts everything back.
+/// Those of [`Host::sample`]. The host's own drop puts everything back.
 pub fn watch(
     host: &mut dyn Host,
     contract: Contract,
@@ -81,15 +81,22 @@ pub fn watch(
     let mut sums = Sums::default();
     let mut last: Option<Decision> = None;
     while !over(host.now()) {
-        let sense = host.look(last.as_ref().is_some_and(|last| last.probe))?;
+        let snapshot = host.sample(last.as_ref().is_some_and(|last| last.probe))?;
         let now = host.now();
         policy.offer(host.offers());
-        let decision = policy.step(now, &sense);
+        let decision = policy.step(now, &snapshot);
         host.apply(&decision.grant, decision.run);
-        sums.add(now, &sense, &decision, last.as_ref().is_none_or(|last| last.run));
+        sums.add(now, &snapshot, &decision, last.as_ref().is_none_or(|last| last.run));
         let notes = host.notes();
         let largest = host.largest();
-        report(&Report { at: now, sense: &sense, decision: &decision, largest, notes: &notes, sums: &sums });
+        report(&Report {
+            at: now,
+            snapshot: &snapshot,
+            decision: &decision,
+            largest,
+            notes: &notes,
+            sums: &sums,
+        });
         let wake = host.now() + last.insert(decision).wake;
         loop {
             host.sleep(wake.saturating_sub(host.now()).min(NAP));
@@ -98,9 +105,9 @@ pub fn watch(
             }
         }
     }
-    // What has been used since the last look counts, too; where nothing can be looked at any more, that is all.
-    if let (Some(last), Ok(sense)) = (last, host.look(false)) {
-        sums.add(host.now(), &sense, &last, last.run);
+    // What has been used since the last snapshot counts, too; where nothing can be sampled any more, that is all.
+    if let (Some(last), Ok(snapshot)) = (last, host.sample(false)) {
+        sums.add(host.now(), &snapshot, &last, last.run);
     }
     Ok(sums)
 }
@@ -113,26 +120,27 @@ mod tests {
 
     #[test]
     fn it_guards_until_it_is_over_and_adds_up() {
-        let all = Offers { idle: true, turns: true, still: true, cores: true, memory: true, io: true };
+        let all = Offers { idle: true, duty_cycle: true, pause: true, cores: true };
         let mut machine = Machine::new(2, all);
         machine.foreground = Box::new(|time| if time < 10.0 { 1.0 } else { 0.0 });
-        machine.ratio = Box::new(|_, _| 1.5);
+        machine.ratio = Box::new(|_| 1.5);
         let contract = Contract { slowdown: 0.01, busy: 0.05 };
-        let mut told = 0;
+        let mut reported = 0;
         let over = |now| now >= Duration::from_secs(20);
-        let sums =
-            watch(&mut machine, contract, &over, &mut |report| told += u64::from(report.at > Duration::ZERO))
-                .expect("guards");
-        assert_eq!(sums.looks, told + 2, "the first, and one at the end");
+        let sums = watch(&mut machine, contract, &over, &mut |report| {
+            reported += u64::from(report.at > Duration::ZERO)
+        })
+        .expect("guards");
+        assert_eq!(sums.samples, reported + 2, "the first, and one at the end");
         assert!((20.0..21.0).contains(&sums.seconds) && (sums.foreground - 10.0).abs() < 0.5, "{sums:?}");
-        assert!((sums.busy - 10.7).abs() < 1.0 && sums.still > 7.0, "{sums:?}");
-        assert_eq!(sums.highest, Some(Grade::Still), "it is tried when foreground work begins");
+        assert!((sums.busy - 10.7).abs() < 1.0 && sums.paused > 7.0, "{sums:?}");
+        assert_eq!(sums.highest, Some(Grade::Paused), "it is tried when foreground work begins");
         assert!(machine.running(), "it is back");
     }
 
     #[test]
     fn it_ends_in_time_however_seldom_it_looks() {
-        // Where there is no background work it looks four times a second.
+        // Where there is no background work it samples four times a second.
         struct Alone(Machine);
         impl Host for Alone {
             fn offers(&self) -> Offers {
@@ -141,8 +149,8 @@ mod tests {
             fn cores(&self) -> usize {
                 self.0.cores()
             }
-            fn look(&mut self, probe: bool) -> Result<Sense, Fault> {
-                Ok(Sense { background_there: false, ..self.0.look(probe)? })
+            fn sample(&mut self, probe: bool) -> Result<Snapshot, Fault> {
+                Ok(Snapshot { background_there: false, ..self.0.sample(probe)? })
             }
             fn apply(&mut self, grant: &Grant, run: bool) {
                 self.0.apply(grant, run);
@@ -157,8 +165,7 @@ mod tests {
                 self.0.sleep(time);
             }
         }
-        const NONE: Offers =
-            Offers { idle: false, turns: false, still: false, cores: false, memory: false, io: false };
+        const NONE: Offers = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
         for end in (1..10).map(|part| Duration::from_millis(1000 + 37 * part)) {
             let mut alone = Alone(Machine::new(2, NONE));
             let contract = Contract { slowdown: 0.01, busy: 0.05 };

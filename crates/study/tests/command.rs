@@ -1,7 +1,7 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
 use crate::mock;
-use crate::synthetic::{Made, claim, is};
+use crate::synthetic::{OwnGroup, claim, is};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
@@ -52,18 +52,18 @@ fn scaled_run(fabrics: [(&str, f64); 2], messages: [f64; 2], bytes: [f64; 2], sc
 }
 
 /// The study of that program, with `more` in it.
-fn scaled_study(fabrics: [(&str, f64); 2], scale: f64, more: &str) -> Made {
+fn scaled_study(fabrics: [(&str, f64); 2], scale: f64, more: &str) -> OwnGroup {
     let vary = [vary("fabric", &fabrics.map(|(name, _)| name))];
     let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
     let study = parse(&format!("{}\n{more}", to_toml(&study)), "my.toml").expect("reads");
     let options = PlanOptions { scale: Some(scale), ..PlanOptions::default() };
     let study = resolve(&study, &mock::registry(), &options).expect("links can be slowed down");
-    Made { plan: plan_of(&study).expect("plans"), study }
+    OwnGroup { plan: plan_of(&study).expect("plans"), study }
 }
 
 /// Its attempts; what it sends is in them only where that is `counted`.
 fn attempts(
-    made: &Made,
+    made: &OwnGroup,
     fabrics: [(&str, f64); 2],
     messages: [f64; 2],
     bytes: [f64; 2],
@@ -321,7 +321,7 @@ fn a_command_is_called_by_what_it_runs() {
 fn of_two_factors_every_combination_is_told() {
     let vary = [vary("env.A", &["1", "2"]), vary("env.MODE", &["slow", "fast"])];
     let study = command_study(1, &vary, &words(&["./job"])).expect("is a study");
-    let made = Made { plan: plan_of(&study).expect("plans"), study };
+    let made = OwnGroup { plan: plan_of(&study).expect("plans"), study };
     let time = |levels: &Levels| if levels["A"] == 2.into() { 2.0 } else { 1.0 };
     let time = |levels: &Levels| time(levels) * if is(levels, "MODE", "fast") { 0.1 } else { 1.0 };
     let findings = made.findings(&made.run(12, 0.01, 1, &|_, levels, _| time(levels)));
@@ -340,7 +340,7 @@ fn of_two_factors_every_combination_is_told() {
 fn all_bars_of_a_split_are_of_one_node() {
     let vary = [vary("env.A", &["1", "2"])];
     let study = command_study(2, &vary, &words(&["./job"])).expect("is a study");
-    let made = Made { plan: plan_of(&study).expect("plans"), study };
+    let made = OwnGroup { plan: plan_of(&study).expect("plans"), study };
     let mut run = made.run(8, 0.0, 1, &|_, _, _| 1.0);
     for attempt in &mut run.attempts {
         attempt.readings.retain(|reading| !reading.metric.starts_with("time_"));

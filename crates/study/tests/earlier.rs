@@ -2,7 +2,7 @@
 //! together.
 
 use crate::mock;
-use crate::synthetic::{Made, claim, is, number, with_options};
+use crate::synthetic::{OwnGroup, claim, is, number, with_options};
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::findings::ClaimVerdict;
@@ -46,8 +46,8 @@ fn jobs(_: &str, levels: &Levels, _: &str) -> f64 {
 }
 
 /// So many blocks of the stage that is run now, behind what was run before.
-fn goes_on(before: &Run, made: &Made, blocks: usize) -> Run {
-    let now = Made { study: made.study.clone(), plan: made.plan.now() };
+fn goes_on(before: &Run, made: &OwnGroup, blocks: usize) -> Run {
+    let now = OwnGroup { study: made.study.clone(), plan: made.plan.now() };
     let mut run = before.clone();
     for mut attempt in now.run(blocks, 0.01, 7, &jobs).attempts {
         attempt.id = run.attempts.len() as u64;
@@ -56,7 +56,7 @@ fn goes_on(before: &Run, made: &Made, blocks: usize) -> Run {
     run
 }
 
-fn decision(made: &Made, run: &Run, look: usize) -> (bool, String) {
+fn decision(made: &OwnGroup, run: &Run, look: usize) -> (bool, String) {
     let decision = decide(&made.study, &mock::catalogues(), &made.plan, run, look);
     (decision.stop, decision.why)
 }
@@ -64,7 +64,7 @@ fn decision(made: &Made, run: &Run, look: usize) -> (bool, String) {
 #[test]
 fn the_later_experiment_is_run_at_the_earlier_one_s_peak_and_both_are_judged_together() {
     let first = with_options(STUDY, &PlanOptions::default());
-    let cells = |made: &Made| made.plan.now().cells().map(|cell| cell.id.to_string()).collect::<Vec<_>>();
+    let cells = |made: &OwnGroup| made.plan.now().cells().map(|cell| cell.id.to_string()).collect::<Vec<_>>();
     assert_eq!(cells(&first), ["load at tasks 64", "load at tasks 128", "load at tasks 256"]);
     assert_eq!(
         (first.plan.questions, first.plan.to_come),

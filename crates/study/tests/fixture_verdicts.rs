@@ -1,7 +1,7 @@
 //! The format carries three further evaluations: their claims give the
 //! verdicts that follow from what is made true here.
 
-use crate::synthetic::{Made, claim, is, number, with_options};
+use crate::synthetic::{OwnGroup, claim, is, number, with_options};
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::analyse::peak;
 use crosstalk_study::findings::{ClaimVerdict, Findings};
@@ -13,7 +13,7 @@ const GROUPS: &str = include_str!("fixtures/groups.toml");
 const INFINIBAND: &str = include_str!("fixtures/infiniband.toml");
 const VOLUNTEER: &str = include_str!("fixtures/volunteer.toml");
 
-fn made(text: &str) -> Made {
+fn made(text: &str) -> OwnGroup {
     let mut options = PlanOptions::default();
     options.discovered.insert("cores".into(), vec![1.into(), 2.into()]);
     for experiment in ["grouped", "gain"] {

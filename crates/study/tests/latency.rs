@@ -2,7 +2,7 @@
 //! here, by cells and by labels of readings.
 
 use crate::mock;
-use crate::synthetic::{Made, claim, is, made};
+use crate::synthetic::{OwnGroup, claim, is, made};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings, TableCell};
@@ -97,7 +97,7 @@ fn told(attempt: &Attempt) -> Vec<Reading> {
     }
 }
 
-fn run(made: &Made) -> Run {
+fn run(made: &OwnGroup) -> Run {
     let mut run = made.run(*made.plan.looks.last().expect("is planned"), 0.01, 21, &truth);
     for attempt in &mut run.attempts {
         // What is added up from components has no noise.
@@ -114,7 +114,7 @@ fn run(made: &Made) -> Run {
     run
 }
 
-fn found() -> (Made, Findings) {
+fn found() -> (OwnGroup, Findings) {
     let made = made(bundled_study("latency").expect("is bundled"));
     let findings = made.findings(&run(&made));
     for claim in &findings.claims {

@@ -4,7 +4,7 @@ use crate::mock;
 use crate::synthetic;
 
 use crate::synthetic::graph::GRAPH;
-use crate::synthetic::{Made, claim, is, made};
+use crate::synthetic::{OwnGroup, claim, is, made};
 use crosstalk_core::record::Observation;
 use crosstalk_core::value::Levels;
 use crosstalk_study::decide;
@@ -12,7 +12,7 @@ use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings, Noise
 use crosstalk_study::samples::Run;
 
 /// The study with one cell run twice, and with `more` in it.
-fn with_twins(more: &str) -> Made {
+fn with_twins(more: &str) -> OwnGroup {
     let twins = r#"[experiment.same]
         title = "PageRank on one slave, twice"
         work.rank = { kind = "pagerank", slaves = "$slaves" }
@@ -24,7 +24,7 @@ fn with_twins(more: &str) -> Made {
 }
 
 /// Equal cells differ by `noise`; KOSMOS takes `slower` times as long on any number of slaves.
-fn run(made: &Made, blocks: usize, noise: f64, slower: f64) -> Run {
+fn run(made: &OwnGroup, blocks: usize, noise: f64, slower: f64) -> Run {
     made.run(blocks, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
         Some(level) => level.number().map_or(1.0, |n| 1.0 + noise * (n - 1.0)),
         None if is(levels, "system", "kosmos-srio") => slower,

@@ -4,14 +4,14 @@
 use crate::mock;
 use crate::synthetic;
 
-use crate::synthetic::{Made, made, number};
+use crate::synthetic::{OwnGroup, made, number};
 use crosstalk_core::record::{Observation, Origin, Reading, Status};
 use crosstalk_study::decide;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use proptest::prelude::*;
 use std::time::Instant;
 
-fn study(sizes: usize, blocks: usize) -> Made {
+fn study(sizes: usize, blocks: usize) -> OwnGroup {
     let sizes: Vec<String> = (1..=sizes).map(|n| n.to_string()).collect();
     made(&format!(
         r#"

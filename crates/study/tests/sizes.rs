@@ -1,7 +1,7 @@
 //! What may be said of a size: within which margin it is none, where a model made
 //! it, and where a formula did.
 
-use crate::synthetic::{Made, claim, is, made};
+use crate::synthetic::{OwnGroup, claim, is, made};
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::proportion;
@@ -34,7 +34,7 @@ const STUDY: &str = r#"
 "#;
 
 /// `kosmos-srio` takes `ratio` times as long.
-fn run(made: &Made, blocks: usize, noise: f64, seed: u64, ratio: f64) -> Run {
+fn run(made: &OwnGroup, blocks: usize, noise: f64, seed: u64, ratio: f64) -> Run {
     made.run(blocks, noise, seed, &|_, levels: &Levels, _| {
         if is(levels, "system", "kosmos-srio") { ratio } else { 1.0 }
     })
@@ -47,7 +47,7 @@ fn of_origin(mut run: Run, origin: Origin) -> Run {
 }
 
 /// Without the claim, whose size would be asked with the comparison.
-fn compared() -> Made {
+fn compared() -> OwnGroup {
     made(STUDY.split("[claim.half]").next().expect("a head"))
 }
 

@@ -1,4 +1,4 @@
-//! What limits a group by those that it stands in: processes that leave it leave these limits, too.
+//! What limits a group by those that it is in: processes that leave it leave these limits, too.
 
 use std::fs;
 use std::path::Path;
@@ -18,9 +18,9 @@ pub(super) fn limits(home: &Group) -> Vec<Setting> {
     let bytes = |file| Some(Bytes(least(v2?, |dir| number(&read(dir, file)?))?));
     let processors = trees("cpuset").find_map(|dir| {
         let lists = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-        // Where its controller ends above the group, the nearest one that has it tells.
-        let told = |dir: &Path| lists.into_iter().find_map(|file| read(dir, file));
-        groups(dir).find_map(told).filter(|list| !list.is_empty())
+        // Where its controller ends above the group, the nearest one that has it counts.
+        let read_list = |dir: &Path| lists.into_iter().find_map(|file| read(dir, file));
+        groups(dir).find_map(read_list).filter(|list| !list.is_empty())
     });
     let quota = trees("cpu").find_map(|dir| least(dir, quota));
     let settings = [
@@ -50,16 +50,16 @@ fn groups(dir: &Path) -> impl Iterator<Item = &Path> {
 }
 
 /// The least of what the group and those above it say.
-fn least<T: PartialOrd>(dir: &Path, told: impl Fn(&Path) -> Option<T>) -> Option<T> {
-    groups(dir).filter_map(told).reduce(|least, one| if one < least { one } else { least })
+fn least<T: PartialOrd>(dir: &Path, read: impl Fn(&Path) -> Option<T>) -> Option<T> {
+    groups(dir).filter_map(read).reduce(|least, one| if one < least { one } else { least })
 }
 
 /// Processors' time that a group may use, by `cpu.max` or v1's two files.
 fn quota(dir: &Path) -> Option<f64> {
-    let told = read(dir, "cpu.max").or_else(|| {
+    let text = read(dir, "cpu.max").or_else(|| {
         Some(format!("{} {}", read(dir, "cpu.cfs_quota_us")?, read(dir, "cpu.cfs_period_us")?))
     })?;
-    let (quota, period) = told.split_once(' ')?;
+    let (quota, period) = text.split_once(' ')?;
     // `max`, and v1's −1, say that there is none.
     let (quota, period) = (quota.parse::<u64>().ok()?, period.parse::<u64>().ok()?);
     (period > 0).then(|| quota as f64 / period as f64)
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_are_told_where_their_controller_ends() {
+    fn processors_are_read_where_their_controller_ends() {
         let (_folder, dir) =
             nested(&[&[("cpuset.cpus.effective", "0-3\n")], &[("cpuset.cpus.effective", "2\n")], &[]]);
         let home = Group::new(BTreeMap::from([(String::new(), dir)]));

@@ -1,4 +1,4 @@
-//! Which control groups this host has, and where a process stands in them: v1 has a tree for each
+//! Which control groups this host has, and where a process is in them: v1 has a tree for each
 //! controller, v2 one for all, and *hybrid* hosts have both.
 //!
 //! Sources: cgroups(7), proc_pid_mountinfo(5), `Documentation/admin-guide/cgroup-v2.rst`.
@@ -18,7 +18,7 @@ pub struct Tree {
     pub root: PathBuf,
     /// Whether it is mounted for writing.
     pub writable: bool,
-    /// The group that the process stands in, from the tree's own root.
+    /// The group that the process is in, from the tree's own root.
     pub here: Option<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ impl Hierarchy {
         Self::parse(&read("/proc/self/mountinfo".into()), &read(format!("/proc/{process}/cgroup")))
     }
 
-    /// Reads the texts of `mountinfo` and `cgroup`. What they do not tell is not there.
+    /// Reads the texts of `mountinfo` and `cgroup`. What they do not list is not there.
     pub fn parse(mountinfo: &str, cgroup: &str) -> Self {
         let places = parse_places(cgroup);
         let mut found = Hierarchy::default();

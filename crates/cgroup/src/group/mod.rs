@@ -6,17 +6,17 @@
 
 mod above;
 pub mod hierarchy;
-mod made;
+mod location;
+mod own;
 pub mod reading;
-mod seat;
 mod setting;
 
 pub use above::tighten;
 pub use hierarchy::{Hierarchy, Kind, Tree};
-pub use made::Made;
-pub use made::may_write;
-pub use seat::anybodys;
-pub use seat::{Reach, Seat};
+pub use location::anybodys;
+pub use location::{Location, Reach};
+pub use own::OwnGroup;
+pub use own::may_write;
 pub use setting::Setting;
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl Group {
         Group { dirs }
     }
 
-    /// The groups that a process stands in, by its number.
+    /// The groups that a process is in, by its number.
     ///
     /// # Errors
     /// A usage fault where there is no such process.
@@ -58,7 +58,7 @@ impl Group {
         Ok(group)
     }
 
-    /// The groups that the process stands in whose trees these are; nowhere where none is seen.
+    /// The groups that the process is in whose trees these are; nowhere where none is seen.
     fn standing(hierarchy: &Hierarchy) -> Self {
         let mut dirs = BTreeMap::new();
         dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), tree.here()?))));
@@ -66,7 +66,7 @@ impl Group {
         Group { dirs }
     }
 
-    /// The groups called `name` that a process stands in, or below: one in each tree that has it there.
+    /// The groups called `name` that a process is in, or below: one in each tree that has it there.
     pub fn around(pid: u32, name: &str) -> Self {
         let hierarchy = Hierarchy::of(&pid.to_string());
         let there = |tree: &Tree| {
@@ -98,7 +98,7 @@ impl Group {
             .find(|tree| name.starts_with(&tree.mount))
             .map_or_else(|| name.strip_prefix("/").unwrap_or(name).to_path_buf(), |tree| inside(tree));
         let there = |tree: &Tree| {
-            // Memory's, for example, may stand below the group of whoever made it.
+            // Memory's, for example, may be below the group of whoever made it.
             let below = [Some(tree.mount.join(&inside)), tree.here().map(|here| here.join(&inside))];
             below.into_iter().flatten().find(|path| path.join("cgroup.procs").exists())
         };
@@ -113,7 +113,7 @@ impl Group {
         Ok(Group { dirs })
     }
 
-    /// Those of its groups that stand in trees in which `other` has one, too.
+    /// Those of its groups that are in trees in which `other` has one, too.
     #[must_use]
     pub fn in_trees_of(mut self, other: &Group) -> Self {
         self.dirs.retain(|controller, _| other.dirs.contains_key(controller));
@@ -154,7 +154,7 @@ impl Group {
         self.dirs.get(controller).map(PathBuf::as_path)
     }
 
-    /// Whether the other is this one, or stands in it, in any tree.
+    /// Whether the other is this one, or is in it, in any tree.
     pub fn holds(&self, other: &Group) -> bool {
         let inside = |(tree, dir): (&String, &PathBuf)| {
             other.dirs.get(tree).is_some_and(|other| other.starts_with(dir))
@@ -268,8 +268,8 @@ fn listed(dir: Option<&Path>, files: &[&str]) -> Vec<u32> {
 }
 
 fn collect(dir: &Path, files: &[&str], all: &mut Vec<u32>) {
-    let told = files.iter().find_map(|file| fs::read_to_string(dir.join(file)).ok()).unwrap_or_default();
-    all.extend(told.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
+    let text = files.iter().find_map(|file| fs::read_to_string(dir.join(file)).ok()).unwrap_or_default();
+    all.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&entry.path(), files, all);
@@ -344,22 +344,6 @@ impl Dial {
     /// Those of [`Knob::record`].
     pub fn keep(&mut self) -> Result<(), Fault> {
         self.knob.record()
-    }
-
-    /// What it says now.
-    ///
-    /// # Errors
-    /// Those of [`Knob::current`].
-    pub fn says(&self) -> Result<String, Fault> {
-        self.knob.current()
-    }
-
-    /// Leaves it as its owner has set it meanwhile.
-    ///
-    /// # Errors
-    /// Those of [`Knob::accept_current`].
-    pub fn adopt(&mut self) -> Result<(), Fault> {
-        self.knob.accept_current()
     }
 
     /// Sets it to what it said before, and keeps it.

@@ -1,4 +1,4 @@
-//! What the kernel's files tell of a group and of the host: pressure, CPU time, memory.
+//! What the kernel's files say of a group and of the host: pressure, CPU time, memory.
 //!
 //! Sources: `Documentation/accounting/psi.rst`, `Documentation/admin-guide/cgroup-v2.rst`
 //! (cpu.stat, memory.stat), `Documentation/admin-guide/iostats.rst`, proc_stat(5), proc_meminfo(5).
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Pressure {
     /// While some task waited.
     pub some: Duration,
-    /// While all waited; of the CPU nobody tells for a whole host.
+    /// While all waited; the kernel does not count it for a whole host's CPU.
     pub full: Duration,
 }
 
@@ -39,43 +39,48 @@ pub fn cpu_time(text: &str) -> Option<Duration> {
     }
 }
 
-/// A group's pages: what it has had to fetch again, and what cannot be taken from it without swap.
+/// Bytes of a page (mm: PAGE_SIZE on x86-64, and the least elsewhere).
+pub const PAGE: u64 = 4096;
+
+/// Pages that a group, with all below it, has had since it is there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// Pages that had been pushed out and were needed again, since the group is there.
+    /// Those that had been pushed out and were needed again.
     pub refaults: u64,
-    /// Of these, the ones that had been swapped out; older kernels do not tell them.
-    pub swapped_in: u64,
-    /// Bytes of memory that no file stands behind, all groups below included.
-    pub anonymous: u64,
-    /// The same of memory that a file stands behind, and in v2 of what the kernel remembers of files (v1 does not
-    /// tell that): both can be taken.
-    pub files: u64,
-    /// Bytes that are swapped out; v2 tells them elsewhere (`memory.swap.current`).
-    pub swap: u64,
+    /// Those that were charged to it (v1's `pgpgin`).
+    charged: Option<u64>,
+    /// Those that were taken from it for others (v2's `pgsteal`).
+    reclaimed: u64,
 }
 
-/// Reads `memory.stat` of v2 or v1, or `/proc/vmstat` (which tells no bytes).
+impl Pages {
+    /// How many it has taken since `before`, where it has grown by so many pages: where it has not, it has taken as
+    /// many as were taken from it.
+    pub fn taken_since(&self, before: &Pages, grown: u64) -> u64 {
+        match (self.charged, before.charged) {
+            (Some(now), Some(before)) => now.saturating_sub(before),
+            _ => grown.saturating_add(self.reclaimed.saturating_sub(before.reclaimed)),
+        }
+    }
+}
+
+/// Reads `memory.stat` of v2 or v1, or `/proc/vmstat`, of which only the refaults count.
 pub fn pages(text: &str) -> Pages {
     let sum = |keys: &[&str]| keys.iter().filter_map(|key| keyed(text, key)).fold(0, u64::saturating_add);
-    // v1 tells the group's own numbers, and with `total_` those of all below; v2 only the latter.
+    // v1 has the group's own numbers, and with `total_` those of all below; v2 only the latter.
     let total = ["total_workingset_refault_anon", "total_workingset_refault_file"];
     let plain = ["workingset_refault_anon", "workingset_refault_file"];
-    let below = keyed(text, total[1]).is_some();
-    let anonymous = if below { sum(&["total_rss", "total_shmem"]) } else { sum(&["anon", "shmem"]) };
-    let files: &[&str] = if below {
-        &["total_active_file", "total_inactive_file"]
-    } else {
-        &["active_file", "inactive_file", "slab_reclaimable"]
-    };
-    let keys = if below { &total } else { &plain };
-    let (refaults, swapped_in) = (sum(keys), sum(&keys[..1]));
-    Pages { refaults, swapped_in, anonymous, files: sum(files), swap: sum(&["total_swap"]) }
+    let keys = if keyed(text, total[1]).is_some() { &total } else { &plain };
+    Pages {
+        refaults: sum(keys),
+        charged: keyed(text, "total_pgpgin"),
+        reclaimed: keyed(text, "pgsteal").unwrap_or(0),
+    }
 }
 
 /// Of the text of `/proc/diskstats`, what these disks have served so far: how many requests and how many
 /// milliseconds these took together, to read, to write, and to have written what a disk holds (flushes; kernels
-/// before 5.5 do not tell of them). The columns of a disk that stands at `n` are at `3 n`; what has no place
+/// before 5.5 do not count them). The columns of a disk that stands at `n` are at `3 n`; what has no place
 /// begins from the front again. A line that is cut off is left out.
 pub fn served<const KINDS: usize>(text: &str, disks: &BTreeMap<String, usize>) -> [(u64, u64); KINDS] {
     // Behind two numbers and the name: reads 0, their milliseconds 3, writes 4 and 7, flushes 15 and 16.
@@ -117,12 +122,12 @@ pub fn stolen_time(stat: &str, tick: Duration) -> Option<Duration> {
 
 /// CPU time of each processor that is online, as [`busy_time`] of all has it, with its number.
 pub fn busy_times(stat: &str, tick: Duration) -> Vec<(usize, Duration)> {
-    let told = stat.lines().map_while(|line| line.strip_prefix("cpu"));
+    let lines = stat.lines().map_while(|line| line.strip_prefix("cpu"));
     let one = |line: &str| {
         let (number, fields) = line.split_once(' ')?;
         Some((number.parse().ok()?, sum_of(&BUSY, fields, tick)?))
     };
-    told.filter_map(one).collect()
+    lines.filter_map(one).collect()
 }
 
 /// The fields of all processors' line, summed.
@@ -142,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn each_processor_is_told_by_its_number() {
+    fn each_processor_has_its_number() {
         let stat = "cpu  30 0 10 900 5 1 1 7 0 0\ncpu0 10 0 5 450 5 1 0 3 0 0\ncpu2 20 0 5 450 0 0 1 4 0 0\n\
                     cpux 1\nintr 7 0 1\ncpu9 1 1 1 1 1 1 1 1 1 1\n";
         let ms = Duration::from_millis;
@@ -175,16 +180,22 @@ mod tests {
 
     #[test]
     fn pages_are_read_of_both_versions_and_of_the_host() {
-        let v1 = "rss 5\nshmem 1\nworkingset_refault_file 3\nactive_file 9\ntotal_rss 50\ntotal_shmem 7\n\
-                  total_active_file 90\ntotal_inactive_file 4\ntotal_workingset_refault_anon 2\ntotal_workingset_refault_file 30\ntotal_swap 8192\n";
-        assert_eq!(pages(v1), Pages { refaults: 32, swapped_in: 2, anonymous: 57, files: 94, swap: 8192 });
-        let v2 = "anon 11\nfile 5\nshmem 2\nactive_file 3\ninactive_file 1\nslab_reclaimable 6\nworkingset_refault_anon 1\nworkingset_refault_file 4\n";
-        assert_eq!(pages(v2), Pages { refaults: 5, swapped_in: 1, anonymous: 13, files: 10, swap: 0 });
+        let v1 = |charged: u64| {
+            pages(&format!(
+                "workingset_refault_file 3\npgpgin 1\ntotal_pgpgin {charged}\ntotal_workingset_refault_anon 2\n\
+                 total_workingset_refault_file 30\n"
+            ))
+        };
+        assert_eq!((v1(100).refaults, v1(170).taken_since(&v1(100), 5)), (32, 70));
+        let v2 = |reclaimed: u64| {
+            pages(&format!("workingset_refault_anon 1\nworkingset_refault_file 4\npgsteal {reclaimed}\n"))
+        };
+        assert_eq!((v2(9).refaults, v2(9).taken_since(&v2(2), 5)), (5, 12));
         assert_eq!(pages("nr_free_pages 1\nworkingset_refault_file 9\n").refaults, 9);
     }
 
     #[test]
-    fn what_disks_serve_is_told_of_those_that_are_meant() {
+    fn what_disks_serve_is_read_of_those_that_are_meant() {
         let text = "   7  0 loop0 9 0 0 9 9 0 0 9 0 0 0 0 0 0 0 9 9\n \
                     254  0 vda 10 1 80 5 20 2 160 40 1 60 70 3 0 24 1 6 30\n   8  0 sda 1 0 8 2 3 0 8 4 0 5 6\n\
                     8 1 sdb 7 0 0 7 7 0 0 7";
@@ -223,7 +234,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "\\PC{0,60}", number_ in any::<u64>()) {
             for text in [text.clone(), format!("some total={text}\nfull {text}"), format!("cpu  {number_} {number_} 1 2 3 {number_} 4"),
-                         format!("total_rss {number_}\ntotal_shmem {number_}\ntotal_workingset_refault_file {number_}")] {
+                         format!("total_pgpgin {number_}\ntotal_workingset_refault_anon {number_}\ntotal_workingset_refault_file {number_}")] {
                 pressure(&text);
                 cpu_time(&text);
                 pages(&text);

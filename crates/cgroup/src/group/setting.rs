@@ -14,7 +14,7 @@ const PERIOD: f64 = 100_000.0;
 pub enum Setting {
     /// Whether the group runs only where no sibling wants to (Linux 5.15).
     Idle(bool),
-    /// Its share of contended CPU time beside its siblings: 1 to 10,000, 100 where nobody says.
+    /// Its share of contended CPU time beside its siblings: 1 to 10,000, 100 by default.
     Weight(u32),
     /// Processors' time that it may use at most, in processors.
     Quota(Option<f64>),
@@ -26,9 +26,9 @@ pub enum Setting {
     MemoryHigh(Option<Bytes>),
     /// How many processes and threads it may have (v2).
     Processes(u64),
-    /// Its share of a contended device beside its siblings: 1 to 1,000, 100 where nobody says.
+    /// Its share of a contended device beside its siblings: 1 to 1,000, 100 by default.
     IoWeight(u32),
-    /// Whether it stands still.
+    /// Whether it is paused.
     Frozen(bool),
 }
 

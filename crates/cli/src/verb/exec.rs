@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crosstalk_cgroup::exec::{Asked, Running, begin};
+use crosstalk_cgroup::exec::{ExecRequest, Running, begin};
 use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
@@ -32,7 +32,7 @@ const HEARS: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(5);
 
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
-    let asked = Asked {
+    let request = ExecRequest {
         command: args.command.clone(),
         background: args.background,
         name: args.name.clone(),
@@ -48,7 +48,7 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let signals =
         Signals::new(PASSED).map_err(|e| Fault::environment(format!("cannot watch for signals: {e}")))?;
     let ledger = Ledger::open(&Launcher::current())?;
-    let running = begin(&asked, &ledger)?;
+    let running = begin(&request, &ledger)?;
     let (handle, passing) = (signals.handle(), Passing::of(&running));
     let passing = spawn_thread("signals", move || passing.pass_all(signals))?;
     // Nothing is passed while the group is taken away.

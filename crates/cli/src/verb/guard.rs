@@ -11,21 +11,21 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_guard::{Machine, Publisher, Rules, Target, Targets, explain, metrics, summary, view};
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_policy::{Contract, Grade, Host, Recent, Report, Still, watch};
+use crosstalk_policy::{Contract, Grade, Host, Pause, Recent, Report, watch};
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
 use crate::out::{Out, complain, is_dumb, wait_for_nobody};
 use crate::signal;
 
-/// How long `--once` looks: until what is seen is more than a moment.
+/// How long `--once` guards: until what is seen is more than a moment.
 const ONCE: Duration = Duration::from_secs(2);
-/// Between two pictures, lines and texts.
+/// Time between two pictures, lines and texts.
 const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
 
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
-    // Whoever waited for a reader would leave background work as it stands.
+    // Whoever waited for a reader would leave background work as it is.
     wait_for_nobody()?;
     let interrupted = signal::interrupted()?;
     let paused = signal::asked_to_pause()?;
@@ -39,23 +39,23 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     let ledger = Ledger::open(&Launcher::current())?;
     let mut machine = Machine::new(Targets::new(targets(args), rules), &ledger)?;
-    let mut teller = Teller::new(args, out, contract.slowdown, publisher);
+    let mut reporter = Reporter::new(args, out, contract.slowdown, publisher);
     // To set up takes its time, which does not count.
     let began = machine.now();
     let over =
         |now: Duration| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| now >= began + limit);
     let sums = watch(&mut machine, contract, &over, &mut |report| {
         if paused.swap(false, Ordering::SeqCst) {
-            teller.erase();
+            reporter.erase();
             complain(
-                "a guard that pauses would leave background work as it stands: it goes on (Ctrl-C ends it)",
+                "a guard that stops would leave background work as it is now: it goes on (Ctrl-C ends it)",
             );
         }
-        teller.tell(report);
+        reporter.report(report);
     });
     // Everything is put back before anything is said of it.
     drop(machine);
-    teller.end();
+    reporter.end();
     let sums = sums?;
     out.say(&summary(&sums));
     out.tell(&json!({ "result": "guard", "slowdown": contract.slowdown, "sums": sums }));
@@ -65,8 +65,8 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
         return Err(Fault::environment(format!("not everything could be put back: {}", left.join("; ")))
             .remedy("it is written down; where it can be set: crosstalk clean"));
     }
-    let asked_for = limit.is_none() || !interrupted.load(Ordering::SeqCst);
-    Ok(if asked_for { ExitCode::SUCCESS } else { ExitCode::from(FaultKind::Interrupted.exit_code()) })
+    let as_asked = limit.is_none() || !interrupted.load(Ordering::SeqCst);
+    Ok(if as_asked { ExitCode::SUCCESS } else { ExitCode::from(FaultKind::Interrupted.exit_code()) })
 }
 
 fn duration(text: &str) -> Result<Duration, Fault> {
@@ -84,7 +84,7 @@ fn targets(args: &GuardArgs) -> Vec<Target> {
     let way = ClientSelector { address: args.boinc_address, password: args.boinc_password_file.clone() };
     let programs = args.programs.iter().map(|Donating::Boinc| Target::Boinc(way.clone()));
     let all = groups.chain(args.pid.iter().copied().map(Target::Process)).chain(programs);
-    // Who is named twice is meant once.
+    // One that is named twice is meant once.
     all.fold(Vec::new(), |mut known, target| {
         if !known.contains(&target) {
             known.push(target);
@@ -93,36 +93,36 @@ fn targets(args: &GuardArgs) -> Vec<Target> {
     })
 }
 
-/// What people are told of when it changes: how far the guard goes and why background work stands still,
+/// What people read when it changes: how far the guard goes and why background work is paused,
 /// whether foreground work is at work, and whether there is background work.
-type Told = (Grade, Option<Still>, bool, bool);
+type State = (Grade, Option<Pause>, bool, bool);
 /// The same where foreground work comes to use so many processors more or fewer, and this share of what it used.
 const OTHER: (f64, f64) = (0.5, 0.25);
 
-/// Tells people, programs and whoever reads metrics.
-struct Teller<'a> {
+/// Reports to people, to programs and to whoever reads metrics.
+struct Reporter<'a> {
     out: &'a Out,
     pictures: bool,
     budget: f64,
     publisher: Option<Publisher>,
-    said: Option<(Told, f64, Duration)>,
+    said: Option<(State, f64, Duration)>,
     recent: Recent,
     /// What was said last.
     words: String,
-    /// Whether foreground work has been looked at for long enough to tell.
+    /// Whether foreground work was sampled for long enough.
     seen: bool,
     published: Option<Duration>,
-    /// Whether it was told that metrics could not be.
+    /// Whether it was reported that metrics cannot be published.
     unpublished: bool,
     /// Lines of the last picture.
     drawn: usize,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Reporter<'a> {
     fn new(args: &GuardArgs, out: &'a Out, budget: f64, publisher: Option<Publisher>) -> Self {
         let pictures =
             !out.json && !args.explain && !args.once && std::io::stdout().is_terminal() && !is_dumb();
-        Teller {
+        Reporter {
             out,
             pictures,
             budget,
@@ -137,7 +137,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn tell(&mut self, report: &Report<'_>) {
+    fn report(&mut self, report: &Report<'_>) {
         if !report.notes.is_empty() {
             self.erase();
         }
@@ -145,10 +145,10 @@ impl<'a> Teller<'a> {
             self.out.say(note);
             self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
-        let sense = self.recent.see(report.sense);
-        let report = &Report { sense: &sense, ..*report };
-        // The first look sees nothing yet.
-        self.seen |= report.sense.covers > 0.0 || !report.sense.background_there;
+        let snapshot = self.recent.see(report.snapshot);
+        let report = &Report { snapshot: &snapshot, ..*report };
+        // The first snapshot sees nothing yet.
+        self.seen |= report.snapshot.covers > 0.0 || !report.snapshot.background_there;
         if !self.seen {
             return;
         }
@@ -168,15 +168,15 @@ impl<'a> Teller<'a> {
     /// A line when something has changed, at most one a second.
     fn say(&mut self, report: &Report<'_>) {
         let why = &report.decision.why;
-        let now = (report.decision.grade, why.still, why.busy, report.sense.background_there);
-        let foreground = report.sense.foreground_cpu;
+        let now = (report.decision.grade, why.pause, why.busy, report.snapshot.background_there);
+        let foreground = report.snapshot.foreground_cpu;
         let differs = |before: f64| (foreground - before).abs() >= OTHER.0.max(OTHER.1 * before);
-        let due = self.said.is_none_or(|(told, before, at)| {
-            (told != now || differs(before)) && report.at.saturating_sub(at) >= LINE
+        let due = self.said.is_none_or(|(state, before, at)| {
+            (state != now || differs(before)) && report.at.saturating_sub(at) >= LINE
         });
         if due {
             self.said = Some((now, foreground, report.at));
-            let words = explain(report.decision, report.sense, report.largest, self.budget);
+            let words = explain(report.decision, report.snapshot, report.largest, self.budget);
             if words != self.words {
                 self.out.say(&format!("{:>7.1} s  {words}", report.at.as_secs_f64()));
             }
@@ -185,16 +185,16 @@ impl<'a> Teller<'a> {
     }
 
     fn publish(&mut self, report: &Report<'_>) {
-        let Report { at, sense, decision, largest, sums, .. } = report;
+        let Report { at, snapshot, decision, largest, sums, .. } = report;
         self.out.tell(&json!({
             "event": "guard", "at": at.as_secs_f64(), "grade": decision.grade, "run": decision.run,
-            "grant": decision.grant, "why": decision.why, "foreground_cpu": sense.foreground_cpu,
-            "background_cpu": sense.background_cpu, "largest": largest, "refaults": sense.refaults, "cost": sense.cost, "sums": sums,
+            "grant": decision.grant, "why": decision.why, "foreground_cpu": snapshot.foreground_cpu,
+            "background_cpu": snapshot.background_cpu, "largest": largest, "refaults": snapshot.refaults, "cost": snapshot.cost, "sums": sums,
         }));
         if let Some(publisher) = &self.publisher
-            && let Err(fault) = publisher.publish(&metrics::text(decision, sense, sums, self.budget))
+            && let Err(fault) = publisher.publish(&metrics::text(decision, snapshot, sums, self.budget))
         {
-            // Foreground work stays guarded whether or not anybody is told; its place may come back.
+            // Foreground work stays guarded whether or not anybody reads of it; the place may come back.
             if !self.unpublished {
                 complain(&fault.to_string());
             }

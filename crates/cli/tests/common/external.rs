@@ -118,9 +118,9 @@ impl Guarding {
         self.read("err")
     }
 
-    /// Waits until it looks; it speaks JSON.
+    /// Waits until it samples; it speaks JSON.
     pub fn await_look(&self) {
-        await_that("it looks", || self.said().contains("\"event\":\"guard\""));
+        await_that("it samples", || self.said().contains("\"event\":\"guard\""));
     }
 
     /// Waits for its end: exit code, standard output and standard error.

@@ -59,7 +59,7 @@ impl Foreign {
         Some(fs::read_to_string(self.file(name)?).expect("reads").trim().to_string())
     }
 
-    /// Whether what is in it stands still.
+    /// Whether what is in it is paused.
     pub fn is_frozen(&self) -> bool {
         is_frozen(&self.dirs())
     }
@@ -86,7 +86,7 @@ impl Foreign {
     }
 }
 
-/// Whether one of these directories has what is in it stand still.
+/// Whether one of these directories has paused what is in it.
 pub fn is_frozen(dirs: &[PathBuf]) -> bool {
     let says = |dir: &PathBuf, file: &str| fs::read_to_string(dir.join(file)).unwrap_or_default();
     dirs.iter()

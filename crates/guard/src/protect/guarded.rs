@@ -1,4 +1,4 @@
-//! External work under a guard of its own: the program that an owner would start, as a process.
+//! Background work under a guard of its own: the program that an owner would start, as a process.
 
 use std::io::{BufRead, BufReader, Read, copy, sink};
 use std::os::unix::process::CommandExt;
@@ -16,18 +16,18 @@ use serde_json::Value;
 
 use super::held::Held;
 
-/// How long a guard may take to look for the first time.
+/// How long a guard may take to its first snapshot.
 const START: Duration = Duration::from_secs(20);
 /// How long it may take to put everything back.
 const END: Duration = Duration::from_secs(5);
-/// Between two looks whether it has.
+/// Time between two checks whether it has ended.
 const GLANCE: Duration = Duration::from_millis(5);
 /// So much of what it says is kept, in bytes; the rest is read and dropped.
 const LONGEST: u64 = 16 << 10;
 /// SIGTERM of signal(7).
 const TERMINATE: i32 = 15;
 
-/// External work in its group, which is under a guard from [`AppliedCondition::begin`] to [`AppliedCondition::end`].
+/// Background work in its group, which is under a guard from [`AppliedCondition::begin`] to [`AppliedCondition::end`].
 pub(super) struct Guarded {
     slowdown: f64,
     // Ended before the group goes, which it may have frozen.
@@ -36,7 +36,7 @@ pub(super) struct Guarded {
 }
 
 impl Guarded {
-    /// External work whose guard is to keep own work's slowdown to this share.
+    /// Background work whose guard is to keep foreground work's slowdown to this share.
     pub(super) fn new(held: Held, slowdown: f64) -> Guarded {
         Guarded { slowdown, guard: None, held }
     }
@@ -65,25 +65,25 @@ struct Guard {
 }
 
 impl Guard {
-    /// Starts a guard that keeps own work's slowdown to this share, and waits until it looks.
+    /// Starts a guard that keeps foreground work's slowdown to this share, and waits until it samples.
     ///
     /// # Errors
     /// When it does not begin.
     fn begin(held: &Held, slowdown: f64, ledger: &Ledger) -> Result<Guard, Fault> {
         // The tree that shares the processors out: the group stands nowhere else without them.
         let group = held.group().dir("cpu").or_else(|| held.group().dir("")).ok_or_else(|| {
-            Fault::environment("the group of external work is in no tree that shares processors out")
+            Fault::environment("the group of background work is in no tree that shares processors out")
         })?;
-        let entry = ledger.processes("the guard of external work")?;
+        let entry = ledger.processes("the guard of background work")?;
         let mut command = Launcher::current().command("guard");
-        command.arg("--slowdown").arg(format!("{}%", slowdown * 100.0)).arg("--external").arg(group);
+        command.arg("--slowdown").arg(format!("{}%", slowdown * 100.0)).arg("--background").arg(group);
         command.arg("--json").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: Ctrl-C is the runner's business.
         let process = entry.mark(&mut command).process_group(0).spawn();
         let mut process = process.map_err(|e| Fault::environment(format!("cannot start the guard: {e}")))?;
         let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
         let mut guard = Guard { process, said: None, _entry: entry };
-        let begun = stdout.map(looks).transpose()?;
+        let begun = stdout.map(lines_of).transpose()?;
         guard.said = stderr.map(words).transpose()?;
         if begun.is_some_and(|begun| begun.recv_timeout(START).is_ok()) {
             Ok(guard)
@@ -112,7 +112,7 @@ impl Guard {
         let said = self.said.as_ref().filter(|_| ended).and_then(|said| said.recv_timeout(END).ok());
         let said = said.unwrap_or_default();
         let said = if said.trim().is_empty() { "it said nothing" } else { said.trim() };
-        Fault::environment(format!("the guard of external work {how}: {said}"))
+        Fault::environment(format!("the guard of background work {how}: {said}"))
             .remedy("see what it says by itself: crosstalk guard --once")
     }
 }
@@ -129,22 +129,22 @@ impl Drop for Guard {
     }
 }
 
-/// Reads all that a guard tells; hears of each of its looks.
-fn looks(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
-    let (sender, looks) = channel();
-    spawn_thread("looks", move || {
+/// Reads all that a guard reports; sends for each of its lines.
+fn lines_of(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
+    let (sender, lines) = channel();
+    spawn_thread("guard-out", move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            let is_look = |told: Value| told["event"] == "guard";
-            if serde_json::from_str(&line).is_ok_and(is_look) {
+            let is_line = |line: Value| line["event"] == "guard";
+            if serde_json::from_str(&line).is_ok_and(is_line) {
                 // Only the first is waited for.
                 let _ = sender.send(());
             }
         }
     })?;
-    Ok(looks)
+    Ok(lines)
 }
 
-/// Reads all that a guard says, so that it never waits for a reader; tells how it began when it has ended.
+/// Reads all that a guard says, so that it never waits for a reader; sends how it began when it has ended.
 fn words(mut stderr: ChildStderr) -> Result<Receiver<String>, Fault> {
     let (sender, said) = channel();
     spawn_thread("words", move || {

@@ -1,4 +1,4 @@
-//! Agents of external work in a group of ours, with all that they start. What holds in the group is set once the
+//! Agents of background work in a group of ours, with all that they start. What holds in the group is set once the
 //! work is steady: in the idle class it would never become so on a machine that others load.
 
 use crosstalk_core::Fault;
@@ -6,7 +6,7 @@ use crosstalk_core::scene::AppliedCondition;
 use crosstalk_host::Ledger;
 
 use crosstalk_cgroup::exec::STUDY;
-use crosstalk_cgroup::group::{Group, Made};
+use crosstalk_cgroup::group::{Group, OwnGroup};
 
 /// Sets what holds in a group.
 pub(super) type Settle = Box<dyn Fn(&Group) -> Result<(), Fault> + Send>;
@@ -16,19 +16,19 @@ pub(super) struct Held {
     homes: Vec<(u32, Group)>,
     settle: Settle,
     // Dropped when the agents are out of it.
-    made: Made,
+    made: OwnGroup,
 }
 
 impl Held {
-    /// Makes a group and moves the `external` processes there; `settle` sets what holds in it from
+    /// Makes a group and moves the `background` processes there; `settle` sets what holds in it from
     /// [`AppliedCondition::begin`] on.
     ///
     /// # Errors
     /// Where no group can be made; all is as before then.
-    pub(super) fn new(external: &[u32], settle: Settle, ledger: &Ledger) -> Result<Held, Fault> {
-        let made = Made::new(STUDY, ledger)?;
+    pub(super) fn new(background: &[u32], settle: Settle, ledger: &Ledger) -> Result<Held, Fault> {
+        let made = OwnGroup::new(STUDY, ledger)?;
         let mut held = Held { homes: Vec::new(), settle, made };
-        for pid in external {
+        for pid in background {
             let home = Group::of_process(*pid)?.in_trees_of(held.group());
             held.homes.push((*pid, home));
             held.made.take_in(*pid)?;

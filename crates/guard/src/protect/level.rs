@@ -9,7 +9,7 @@ use crosstalk_core::value::Value;
 
 use crosstalk_policy::SLOWDOWN;
 
-/// What is done about external work.
+/// What is done about background work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Level {
     /// Nothing.
@@ -22,7 +22,7 @@ pub(super) enum Level {
     CpuIdle,
     /// A group that gets this share of all processors' time at most.
     Quota(f64),
-    /// A group that gives way, and a guard that keeps own work's slowdown to this share.
+    /// A group that yields, and a guard that keeps foreground work's slowdown to this share.
     Guard(f64),
 }
 

@@ -1,18 +1,18 @@
-//! The condition `protect`: what keeps external work from costing own work, while both run.
+//! The condition `protect`: what keeps background work from costing foreground work, while both run.
 //!
-//! | level | external work |
+//! | level | background work |
 //! |---|---|
 //! | `none` | as it is |
 //! | `nice` | at nice 19 |
 //! | `sched-idle` | under the policy SCHED_IDLE |
 //! | `cpu-idle` | in a control group with `cpu.idle` |
 //! | `quota N%` | in a control group that gets N % of the time of all processors at most |
-//! | `guard`, `guard N%` | in a control group as `crosstalk exec --external` makes it, under `crosstalk guard --slowdown N%` (1 %) |
+//! | `guard`, `guard N%` | in a control group as `crosstalk exec --background` makes it, under `crosstalk guard --slowdown N%` (1 %) |
 //!
-//! External work is work that lasts. Its agents are lowered, or put into a group, before they start
+//! Background work is work that lasts. Its agents are lowered, or put into a group, before they start
 //! anything, so that all they start is, too; when the attempt has ended they are as they were. What a group
 //! is set to, and the guard, begin once that work is steady, and the guard ends before that work does: where
-//! others load the machine it would not become steady, or not end. An agent's own memory stays charged where
+//! others load the machine it would not become steady, or not end. An agent's memory stays charged where
 //! it was, what it starts is charged in the group.
 
 mod guarded;
@@ -52,9 +52,9 @@ impl Condition for Protect {
     fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault> {
         if Level::parse(value)? != Level::None && !lasting {
             return Err(Fault::usage(
-                "no work here lasts, so that there is nothing to protect own work from",
+                "no work here lasts, so that there is nothing to protect foreground work from",
             )
-            .remedy("put external work beside it: work.external = { kind = \"burner\" }"));
+            .remedy("put background work beside it: work.external = { kind = \"burner\" }"));
         }
         Ok(())
     }
@@ -91,17 +91,17 @@ struct AsItIs;
 
 impl AppliedCondition for AsItIs {}
 
-/// Processes that give way by how they are scheduled.
+/// Processes that yield by how they are scheduled.
 struct All {
     _lowered: Vec<Lowered>,
 }
 
 impl AppliedCondition for All {}
 
-fn lower(external: &[u32], how: Lower) -> Result<All, Fault> {
-    let lowered = external.iter().map(|pid| Lowered::begin(*pid, how)).collect::<Result<_, _>>();
+fn lower(background: &[u32], how: Lower) -> Result<All, Fault> {
+    let lowered = background.iter().map(|pid| Lowered::begin(*pid, how)).collect::<Result<_, _>>();
     lowered.map(|lowered| All { _lowered: lowered }).map_err(|e| {
-        Fault::environment(format!("external work cannot be lowered and put back: {e}"))
+        Fault::environment(format!("background work cannot be lowered and put back: {e}"))
             .remedy("run it as root, or allow nice values down to 0: ulimit -e 20")
     })
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_work_is_protected_from_something() {
+    fn foreground_work_is_protected_from_something() {
         let check = |level: &str, lasting| Protect.check(&level.into(), lasting);
         assert_eq!(check("none", false), Ok(()));
         assert_eq!(check("guard 5%", true), Ok(()));
@@ -124,8 +124,8 @@ mod tests {
         let process = || crosstalk_cgroup::process::one(std::process::id()).expect("is there");
         let before = process();
         // Not even their processes are asked for: they may be seen nowhere.
-        let external = || -> Result<Vec<u32>, Fault> { Err(Fault::environment("they are not seen here")) };
-        let mut holding = Protect.apply(&"none".into(), &external).expect("does nothing");
+        let background = || -> Result<Vec<u32>, Fault> { Err(Fault::environment("they are not seen here")) };
+        let mut holding = Protect.apply(&"none".into(), &background).expect("does nothing");
         let now = process();
         assert_eq!((now.nice, now.idle_class, now.groups), (before.nice, before.idle_class, before.groups));
         assert_eq!(holding.end(), Ok(()));

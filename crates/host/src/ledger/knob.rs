@@ -123,17 +123,6 @@ impl Knob {
         read(&self.path)
     }
 
-    /// Takes the current value, which its owner has set meanwhile, as the one to restore.
-    ///
-    /// # Errors
-    /// If it cannot be read, or the ledger cannot be written.
-    pub fn accept_current(&mut self) -> Result<(), Fault> {
-        // If this process is killed right after this, the owner's value stays.
-        self.entry.take().map_or(Ok(()), Entry::done)?;
-        self.original = self.current()?;
-        Ok(())
-    }
-
     /// Crosses it out after setting it was refused.
     ///
     /// # Errors

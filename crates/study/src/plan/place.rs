@@ -75,7 +75,7 @@ impl Site<'_> {
         let (placement, links) = (self.placement()?, self.links()?);
         let place =
             Place::Virtual { system: system.to_string(), links, memory, placement, nodes: self.nodes };
-        // Made here for its faults: unknown names, and boards that are too small.
+        // OwnGroup here for its faults: unknown names, and boards that are too small.
         emulation(catalogues, &place).map_err(|fault| fault.at(at))?;
         Ok(place)
     }

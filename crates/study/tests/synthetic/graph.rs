@@ -3,7 +3,7 @@
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_study::samples::Run;
 
-use super::{Made, is, made};
+use super::{OwnGroup, is, made};
 
 /// PageRank on two systems; on KOSMOS it waits less and computes the same.
 pub const GRAPH: &str = r#"
@@ -68,12 +68,12 @@ pub const GRAPH: &str = r#"
 "#;
 
 /// Completion 2 s: 1 s computing, 1 s waiting at the busiest node, and on KOSMOS 0.2 s of waiting.
-pub fn graph(blocks: usize) -> (Made, Run) {
+pub fn graph(blocks: usize) -> (OwnGroup, Run) {
     graph_and("", blocks)
 }
 
 /// The same with more in the study.
-pub fn graph_and(more: &str, blocks: usize) -> (Made, Run) {
+pub fn graph_and(more: &str, blocks: usize) -> (OwnGroup, Run) {
     let made = made(&format!("{GRAPH}{more}"));
     let mut run = made
         .run(blocks, 0.01, 11, &|_, levels, _| if is(levels, "system", "kosmos-srio") { 1.2 } else { 2.0 });

@@ -22,20 +22,20 @@ pub type Truth<'a> = &'a dyn Fn(&str, &Levels, &str) -> f64;
 const UNTOLD: [&str; 2] = ["time_queue", "parallel_cpu_time"];
 
 /// A study with its plan.
-pub struct Made {
+pub struct OwnGroup {
     pub study: Study,
     pub plan: Plan,
 }
 
 /// Reads and plans a study with the mock workloads.
-pub fn made(text: &str) -> Made {
+pub fn made(text: &str) -> OwnGroup {
     with_options(text, &options())
 }
 
-pub fn with_options(text: &str, options: &PlanOptions) -> Made {
+pub fn with_options(text: &str, options: &PlanOptions) -> OwnGroup {
     let study = parse(text, "synthetic.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), options).expect("plans");
-    Made { study, plan }
+    OwnGroup { study, plan }
 }
 
 fn options() -> PlanOptions {
@@ -44,7 +44,7 @@ fn options() -> PlanOptions {
     options
 }
 
-impl Made {
+impl OwnGroup {
     /// `blocks` blocks in which every cell shows the truth times log-normal
     /// noise of relative size `noise`, on top of a drift that cells of a block share.
     pub fn run(&self, blocks: usize, noise: f64, seed: u64, truth: Truth) -> Run {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::sync::{PoisonError, RwLock};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Reading;
@@ -27,8 +28,18 @@ fn shell(script: &str) -> Params {
     argv(&["/bin/sh", "-c", script])
 }
 
+/// Shared by tests; held alone by one that measures, since programs that compete for processors take longer.
+static MACHINE: RwLock<()> = RwLock::new(());
+
 fn play(params: &Params, nodes: usize, deadline: f64) -> Vec<Result<Vec<Reading>, Fault>> {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     scene::play(&Command, params, nodes, deadline, &AtomicBool::new(false))
+}
+
+/// The same on one node, while no other test runs a program.
+fn play_alone(params: &Params, deadline: f64) -> Vec<Result<Vec<Reading>, Fault>> {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    scene::play(&Command, params, 1, deadline, &AtomicBool::new(false))
 }
 
 fn fault_of_node_0(params: &Params, deadline: f64) -> Fault {

@@ -1,15 +1,15 @@
 //! Where the time of a program goes.
 
-use super::{play, scene, scratch, shell, wait_for};
+use super::{play_alone, scene, scratch, shell, wait_for};
 
 #[test]
 fn sleeping_is_waiting_and_spinning_is_computing() {
-    let asleep = scene::finished(play(&shell("sleep 0.5"), 1, 20.0));
+    let asleep = scene::finished(play_alone(&shell("sleep 0.5"), 20.0));
     let of = |metric| scene::value(&asleep, metric);
     assert!(of("run_time") >= 0.5, "{} s", of("run_time"));
     assert!(of("time_wait") > 0.9 * 0.5 && of("time_compute") < of("time_wait"), "{asleep:?}");
 
-    let busy = scene::finished(play(&shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"), 1, 20.0));
+    let busy = scene::finished(play_alone(&shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"), 20.0));
     let (wall, compute) = (scene::value(&busy, "run_time"), scene::value(&busy, "time_compute"));
     let queue = scene::value(&busy, "time_queue");
     assert!(compute + queue > 0.7 * wall, "{compute} s computing, {queue} s queueing of {wall} s");
@@ -17,7 +17,7 @@ fn sleeping_is_waiting_and_spinning_is_computing() {
 
 /// The parts of the run time, and the CPU time in parallel to them, where the parts add up to the run time.
 fn split(script: &str) -> [f64; 4] {
-    let readings = scene::finished(play(&shell(script), 1, 30.0));
+    let readings = scene::finished(play_alone(&shell(script), 30.0));
     let parts = ["time_compute", "time_queue", "time_wait"].map(|name| scene::value(&readings, name));
     let wall = scene::value(&readings, "run_time");
     assert!((parts.iter().sum::<f64>() / wall - 1.0).abs() < 1e-6, "{parts:?} of {wall}");
@@ -49,11 +49,11 @@ fn parallel_cpu_time_is_not_part_of_the_run_time_and_hides_no_waiting() {
 fn the_cpu_time_of_an_orphan_counts() {
     let folder = scratch();
     let spin = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    let direct = scene::finished(play(&shell(spin), 1, 20.0));
+    let direct = scene::finished(play_alone(&shell(spin), 20.0));
     let done = folder.path().join("done");
     let wait = wait_for(folder.path(), &["done"]);
     let script = format!("(setsid sh -c '{spin}; echo > {}; sleep 3600' &); {wait}", done.display());
-    let orphan = scene::finished(play(&shell(&script), 1, 60.0));
+    let orphan = scene::finished(play_alone(&shell(&script), 60.0));
     let (direct, orphan) = (scene::value(&direct, "time_compute"), scene::value(&orphan, "time_compute"));
     assert!(orphan > 0.5 * direct, "{orphan} s against {direct} s");
 }

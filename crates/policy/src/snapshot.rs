@@ -1,14 +1,14 @@
-//! What the guard sees in one look: numbers only, so that what follows from them can be tested
+//! What the guard sees in one snapshot: numbers only, so that what follows from them can be tested
 //! without a machine.
 
-/// One look, over the time since the one before.
+/// A snapshot, over the time since the one before.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sense {
-    /// Seconds that it covers.
+pub struct Snapshot {
+    /// Seconds since the one before.
     pub interval: f64,
     /// Processors of this host.
     pub cores: usize,
-    /// Seconds that what was used covers; none where this look was too short to tell that anew.
+    /// Seconds that `used` and the processors cover; 0 where this snapshot came too soon to count them anew.
     pub covers: f64,
     /// Processors that foreground work used, on average.
     pub foreground_cpu: f64,
@@ -24,8 +24,8 @@ pub struct Sense {
     pub memory_stall: f64,
     /// The least share of the time that foreground work waited for devices.
     pub io_stall: f64,
-    /// What devices have served since they were looked at before; `None` where they were not looked at, or
-    /// where nothing tells that anybody waits.
+    /// What devices have served since they were last read; `None` where they were not read, or where the kernel
+    /// does not account for waiting.
     pub served: Option<Served>,
     /// Pages a second that foreground work had to fetch again because they had been pushed out.
     pub refaults: f64,
@@ -35,44 +35,33 @@ pub struct Sense {
     pub free_memory: u64,
     /// Bytes that there are.
     pub all_memory: u64,
-    /// Little of it is left.
-    pub short_memory: bool,
     /// Bytes of memory that background work has.
     pub background_memory: u64,
-    /// Pages a second that it had swapped out and needed again, and that it had others swapped out for.
-    pub background_swapping: f64,
-    /// Pages a second that had been pushed out and that it needed again, those of files among them.
-    pub background_refaults: f64,
-    /// Those bytes that cannot be taken from it.
-    pub background_kept: u64,
-    /// What it must be left with: those, and room for what it may want at once.
-    pub background_floor: u64,
-    /// Whether a limit holds some of it that kills who needs more, where too little can be swapped out.
-    pub held_hard: bool,
+    /// Pages a second that background work has taken: new ones, and those that it fetched again.
+    pub background_taken: f64,
     /// Whether there is any background work.
     pub background_there: bool,
-    /// Whether some of it stood still though it might run: memory is being taken from it.
-    pub held: bool,
-    /// Whether some of background work runs though it is to stand still: it was told to end.
-    pub let_run: bool,
+    /// Whether some of background work runs though it is to be paused: it was sent a signal to end, or foreground work
+    /// waits for it.
+    pub released: bool,
     /// By how much later than asked the guard itself woke up, in seconds.
     pub lateness: f64,
     /// The guard's own cost, in processors.
     pub cost: f64,
-    /// What of that looking took: the rest is for what it does.
-    pub looking: f64,
-    /// What was used since this was last told: one look may be too short to tell it.
+    /// What of that sampling took: the rest is for what it does.
+    pub sampling: f64,
+    /// What was used since this was last counted: one snapshot may come too soon to count it.
     pub used: Used,
     /// What the probe took at the end of it, if it was asked for.
     pub probe: Option<Probe>,
     /// Where that was, or would have been.
-    pub stand: Stand,
+    pub probe_place: ProbePlace,
 }
 
-impl Sense {
+impl Snapshot {
     /// One of a host with so many processors on which nothing happens.
     pub fn quiet(cores: usize, interval: f64) -> Self {
-        Sense {
+        Snapshot {
             interval,
             cores,
             covers: interval,
@@ -87,22 +76,16 @@ impl Sense {
             foreground_memory: 0,
             free_memory: u64::MAX,
             all_memory: 4 << 30,
-            short_memory: false,
             background_memory: 0,
-            background_swapping: 0.0,
-            background_refaults: 0.0,
-            background_kept: 0,
-            background_floor: 0,
-            held_hard: false,
+            background_taken: 0.0,
             background_there: true,
-            held: false,
-            let_run: false,
+            released: false,
             lateness: 0.0,
             cost: 0.0,
-            looking: 0.0,
+            sampling: 0.0,
             used: Used::default(),
             probe: None,
-            stand: Stand { foreground: true, ..Stand::default() },
+            probe_place: ProbePlace { foreground: true, ..ProbePlace::default() },
         }
     }
 
@@ -114,7 +97,7 @@ impl Sense {
 
 /// Where the guard stands for a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Stand {
+pub struct ProbePlace {
     /// In foreground work's place: where that runs is known.
     pub foreground: bool,
     /// The processor, where it was held on one.
@@ -141,7 +124,7 @@ pub struct Served {
     pub seconds: f64,
     /// Seconds for which somebody waited for a device.
     pub waited: f64,
-    /// Seconds for which some of background work did, where that is told.
+    /// Seconds for which some of background work did, where that is counted.
     pub background: Option<f64>,
     /// The requests, for whomever.
     pub requests: Requests,

@@ -11,51 +11,51 @@ use crosstalk_host::ledger::{Entry, Knob};
 use crosstalk_host::process::{fresh_mark, place, send};
 
 use super::above::limits;
-use super::{Group, Hierarchy, Seat, Setting};
+use super::{Group, Hierarchy, Location, Setting};
 
 /// Controllers of v2 that are enabled for groups of ours where they are there.
 const WANTED: [&str; 5] = ["cpu", "cpuset", "memory", "io", "pids"];
 
 /// The group. Dropping it kills what is in it, or gives guests back, and takes it away.
 #[derive(Debug)]
-pub struct Made {
+pub struct OwnGroup {
     group: Group,
     // Dropped in this order: the group goes before what was enabled for it is disabled.
     entry: Option<Entry>,
     _enabled: Vec<Knob>,
 }
 
-impl Made {
+impl OwnGroup {
     /// Makes a group whose name begins with `name`. What limits this process, by the groups that it stands
     /// in, limits the group.
     ///
     /// # Errors
     /// Where this user may make none, or the kernel refuses; nothing is left then.
-    pub fn new(name: &str, ledger: &Ledger) -> Result<Made, Fault> {
+    pub fn new(name: &str, ledger: &Ledger) -> Result<OwnGroup, Fault> {
         let what = format!("control group {name}");
         let hierarchy = Hierarchy::here();
-        let seat = Seat::find(&hierarchy, &may_write)?;
-        let made = Self::at(&seat, name, |paths, _| ledger.group(paths, &what), ledger)?;
+        let location = Location::find(&hierarchy, &may_write)?;
+        let made = Self::at(&location, name, |paths, _| ledger.group(paths, &what), ledger)?;
         made.keep_within(&Group::standing(&hierarchy))?;
         Ok(made)
     }
 
     /// Makes a group for processes that are there already, in the trees in which they go back to
     /// `home`. Memory of v1, whose charges would not follow them, has none. What limits them at home, itself
-    /// or by what it stands in, limits them there.
+    /// or by what it is in, limits them there.
     ///
     /// # Errors
-    /// As [`Made::new`].
-    pub fn for_guests(name: &str, home: &Group, ledger: &Ledger) -> Result<Made, Fault> {
-        let mut seat = Seat::find(&Hierarchy::here(), &may_write)?;
-        seat.v2 = seat.v2.filter(|_| home.dir("").is_some());
-        for (names, _) in &mut seat.v1 {
+    /// As [`OwnGroup::new`].
+    pub fn for_guests(name: &str, home: &Group, ledger: &Ledger) -> Result<OwnGroup, Fault> {
+        let mut location = Location::find(&Hierarchy::here(), &may_write)?;
+        location.v2 = location.v2.filter(|_| home.dir("").is_some());
+        for (names, _) in &mut location.v1 {
             names.retain(|name| name != "memory" && home.dir(name).is_some());
         }
-        seat.v1.retain(|(names, _)| !names.is_empty());
+        location.v1.retain(|(names, _)| !names.is_empty());
         let what = format!("control group {name}, for processes that were there before");
         let made = Self::at(
-            &seat,
+            &location,
             name,
             |paths, controllers| {
                 let back: Option<Vec<PathBuf>> =
@@ -78,32 +78,32 @@ impl Made {
     }
 
     fn at(
-        seat: &Seat,
+        location: &Location,
         name: &str,
         enter: impl FnOnce(&[PathBuf], &[String]) -> Result<Entry, Fault>,
         ledger: &Ledger,
-    ) -> Result<Made, Fault> {
+    ) -> Result<OwnGroup, Fault> {
         let name = format!("{name}-{}", &fresh_mark()?[..8]);
         let mut enabled = Vec::new();
         let (mut dirs, mut paths, mut first) = (BTreeMap::new(), Vec::new(), Vec::new());
-        if let Some(above) = &seat.v2 {
+        if let Some(above) = &location.v2 {
             enabled.extend(enable(above, ledger)?);
             dirs.insert(String::new(), above.join(&name));
             paths.push(above.join(&name));
             first.push(String::new());
         }
-        for (controllers, above) in &seat.v1 {
+        for (controllers, above) in &location.v1 {
             dirs.extend(controllers.iter().map(|controller| (controller.clone(), above.join(&name))));
             paths.push(above.join(&name));
             first.extend(controllers.first().cloned());
         }
         let entry = enter(&paths, &first)?;
         // Who had enabled one may have taken it away before the group was there; now they leave it.
-        if let Some(above) = &seat.v2 {
+        if let Some(above) = &location.v2 {
             enabled.extend(enable(above, ledger)?);
         }
         let group = Group::new(dirs);
-        let made = Made { group, entry: Some(entry), _enabled: enabled };
+        let made = OwnGroup { group, entry: Some(entry), _enabled: enabled };
         made.inherit_processors()?;
         Ok(made)
     }

@@ -1,5 +1,5 @@
 //! How much slower work like the probe's is while background work runs: from pairs of probes, one
-//! while it ran and the next while it stood still, or the other way round, milliseconds apart.
+//! while it ran and the next while it was paused, or the other way round, milliseconds apart.
 //!
 //! What disturbs both of a pair alike (other machines on the same host, foreground work itself) cancels
 //! out. A pair is the logarithm of a ratio; of several the median counts, which one disturbed probe
@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::sense::Probe;
+use super::snapshot::Probe;
 
 /// The last pairs, fewer and all that are kept: fewer show sooner what has changed, more what is smaller
 /// than probes differ by themselves.
@@ -41,9 +41,9 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Adds a pair: times while background work ran, and while it stood still.
-    pub fn add(&mut self, running: f64, still: f64) {
-        let log = (running / still).ln();
+    /// Adds a pair: times while background work ran, and while it was paused.
+    pub fn add(&mut self, running: f64, paused: f64) {
+        let log = (running / paused).ln();
         if !log.is_finite() {
             return;
         }
@@ -143,11 +143,11 @@ pub struct Contention {
 
 impl Contention {
     /// Adds a pair of each kind.
-    pub fn add(&mut self, running: &Probe, still: &Probe) {
-        for (kind, (running, still)) in
-            self.kinds.iter_mut().zip(running.times().into_iter().zip(still.times()))
+    pub fn add(&mut self, running: &Probe, paused: &Probe) {
+        for (kind, (running, paused)) in
+            self.kinds.iter_mut().zip(running.times().into_iter().zip(paused.times()))
         {
-            kind.add(running, still);
+            kind.add(running, paused);
         }
     }
 
@@ -229,12 +229,12 @@ mod tests {
             1.0 + 0.05 * ((seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0)
         };
         for _ in 0..200 {
-            let (mut pairs, mut still) = (Pairs::default(), probe());
+            let (mut pairs, mut paused) = (Pairs::default(), probe());
             for _ in 0..600 {
                 let running = probe();
-                pairs.add(running, still);
-                still = probe();
-                pairs.add(running, still);
+                pairs.add(running, paused);
+                paused = probe();
+                pairs.add(running, paused);
                 (shown, all) = (shown + u32::from(pairs.ratio() > 1.0), all + 1);
             }
         }
@@ -257,7 +257,7 @@ mod tests {
             (0..count).for_each(|_| pairs.add(ratio, 1.0));
             (pairs.ratio(), pairs.is_open(0.01))
         };
-        assert_eq!(add(1.0, OVER), (1.0, true), "it is over, and is looked at");
+        assert_eq!(add(1.0, OVER), (1.0, true), "it is over, and is sampled at");
         assert_eq!(add(1.4, AGAIN - 1), (1.0, true));
         assert!((add(1.4, 1).0 - 1.4).abs() < 1e-12);
         assert_eq!(add(1.0, OVER + AGAIN), (1.0, true), "it is over again");

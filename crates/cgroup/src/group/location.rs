@@ -1,4 +1,4 @@
-//! Where new groups may stand: as high as this user may make them, since idle class and weight
+//! Where new groups may be: as high as this user may make them, since idle class and weight
 //! count among siblings only. Work in a group at the top yields to everything else on the host;
 //! work in a group below that of a user's session yields to that session's programs.
 
@@ -11,7 +11,7 @@ use super::hierarchy::{Hierarchy, Tree};
 
 /// Where groups of ours stand, in each tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
+pub struct Location {
     /// The parent in v2's tree.
     pub v2: Option<PathBuf>,
     /// The parents in v1's, with their controllers' names; those that are mounted together once.
@@ -33,12 +33,12 @@ pub enum Reach {
 /// they would let the work out of limits that the caller has.
 const STAYS: [&str; 4] = ["memory", "blkio", "pids", "freezer"];
 
-impl Seat {
+impl Location {
     /// Finds it. `may_write` says whether groups can be made in a folder.
     ///
     /// # Errors
     /// An environment fault that says what there is instead, and the command that works here.
-    pub fn find(hierarchy: &Hierarchy, may_write: &dyn Fn(&Path) -> bool) -> Result<Seat, Fault> {
+    pub fn find(hierarchy: &Hierarchy, may_write: &dyn Fn(&Path) -> bool) -> Result<Location, Fault> {
         if hierarchy.trees().is_empty() {
             return Err(Fault::environment("there are no control groups here")
                 .at("/proc/self/mountinfo")
@@ -57,17 +57,17 @@ impl Seat {
             }
         }
         if v2_top.is_some() || v1.iter().any(|(names, _)| names.iter().any(|name| name == "cpu")) {
-            return Ok(Seat { v2: v2_top, v1, reach: Reach::Everybody });
+            return Ok(Location { v2: v2_top, v1, reach: Reach::Everybody });
         }
         let delegated = hierarchy.v2.as_ref().and_then(|tree| Some((tree, delegated(tree)?)));
         if let Some((_, at)) = delegated.filter(|(tree, at)| open(tree, at)) {
-            return Ok(Seat { v2: Some(at), v1: Vec::new(), reach: Reach::User });
+            return Ok(Location { v2: Some(at), v1: Vec::new(), reach: Reach::User });
         }
         Err(refused(hierarchy))
     }
 }
 
-/// Where groups of ours may stand that were made by whoever: at the tops of the trees, beside the
+/// Where groups of ours may be that were made by whoever: at the tops of the trees, beside the
 /// caller, and where systemd delegates to users.
 pub fn anybodys(hierarchy: &Hierarchy) -> Vec<PathBuf> {
     let mut places = Vec::new();
@@ -125,23 +125,26 @@ mod tests {
     const V2: &str = "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
     const USER: &str = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-1.scope";
 
-    fn find(mounts: &str, foreground: &str, may: &[&str]) -> Result<Seat, Fault> {
-        Seat::find(&Hierarchy::parse(mounts, foreground), &|path| {
+    fn find(mounts: &str, foreground: &str, may: &[&str]) -> Result<Location, Fault> {
+        Location::find(&Hierarchy::parse(mounts, foreground), &|path| {
             may.iter().any(|may| Path::new(may) == path)
         })
     }
 
     #[test]
     fn root_s_stand_at_the_top() {
-        let seat = find(V2, "0::/user.slice/x.scope", &["/sys/fs/cgroup"]).expect("root may");
-        assert_eq!((seat.v2.as_deref(), seat.reach), (Some(Path::new("/sys/fs/cgroup")), Reach::Everybody));
+        let location = find(V2, "0::/user.slice/x.scope", &["/sys/fs/cgroup"]).expect("root may");
+        assert_eq!(
+            (location.v2.as_deref(), location.reach),
+            (Some(Path::new("/sys/fs/cgroup")), Reach::Everybody)
+        );
     }
 
     #[test]
     fn a_user_s_stand_below_the_user_s_manager() {
         let manager = "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service";
-        let seat = find(V2, USER, &[manager]).expect("is delegated");
-        assert_eq!((seat.v2.as_deref(), seat.reach), (Some(Path::new(manager)), Reach::User));
+        let location = find(V2, USER, &[manager]).expect("is delegated");
+        assert_eq!((location.v2.as_deref(), location.reach), (Some(Path::new(manager)), Reach::User));
         let fault =
             find(V2, "0::/user.slice/user-1000.slice/session-2.scope", &[manager]).expect_err("not below");
         assert!(fault.remedy.is_some_and(|said| said.contains("systemd-run --user --scope")));
@@ -175,10 +178,10 @@ mod tests {
     fn on_v1_limits_of_the_caller_s_hold_on() {
         let mounts = "33 31 0:30 / /c/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
                       35 31 0:32 / /c/memory rw - cgroup cgroup rw,memory";
-        let seat =
+        let location =
             find(mounts, "4:cpu,cpuacct:/a\n3:memory:/m", &["/c/cpu,cpuacct", "/c/memory/m"]).expect("may");
         assert_eq!(
-            seat.v1,
+            location.v1,
             [
                 (vec!["cpu".to_string(), "cpuacct".into()], "/c/cpu,cpuacct".into()),
                 (vec!["memory".to_string()], "/c/memory/m".into())

@@ -1,0 +1,32 @@
+//! What the program does on a machine that others use, as one test program: built once, tests side by side.
+//!
+//! What measures how fast something goes, or needs the machine for itself, is a program of its own.
+
+mod bundled;
+mod circles;
+mod command_line;
+mod common;
+mod data;
+mod earlier;
+mod examples;
+mod exec;
+mod faults;
+mod graphs_and_ratings;
+mod habits;
+mod house;
+mod interruptions;
+mod lacking;
+mod mounts;
+mod names;
+mod pages;
+mod path;
+mod program;
+mod refusals;
+mod room;
+mod rundir;
+mod runs;
+mod services;
+mod texts;
+mod verdicts;
+mod wire;
+mod wording;
