@@ -31,7 +31,7 @@ use std::time::Instant;
 const SIZES: [usize; 9] = [64, 256, 1024, 4096, 16_384, 32_768, 65_536, 131_072, 262_144];
 /// Where TCP over either bends: one segment holds at most 64 KiB.
 const BEND: u64 = 32_768;
-/// Rounds of computing that a rank waits for beside the messages' way, in measuring
+/// Rounds of computing that a rank waits for in addition to the messages' time, in measuring
 /// as in the program: a core that has waited for long answers later than one that
 /// just went to sleep.
 const PAUSE: u64 = 20_000;

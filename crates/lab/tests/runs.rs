@@ -132,7 +132,7 @@ fn a_failure_names_its_node_and_the_study_goes_on() {
         ("refuse", "refused to get ready"),
     ] {
         let run = troubled(does);
-        run.run(0).expect("goes on");
+        run.run(0).expect("continues");
         let failures = ended(&run, "does", does);
         assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
         for (status, _, reason) in failures {
@@ -149,7 +149,7 @@ fn a_failure_names_its_node_and_the_study_goes_on() {
 #[test]
 fn a_hang_ends_at_the_deadline() {
     let run = troubled("hang");
-    run.run(0).expect("goes on");
+    run.run(0).expect("continues");
     let failures = ended(&run, "does", "hang");
     assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
     assert!(failures.iter().all(|(s, _, r)| *s == Status::Failed && r.contains("not finished after")));
@@ -168,7 +168,7 @@ fn a_number_that_is_not_finite_fails_its_attempt() {
         factors = { does = ["nan"] }
         "#,
     );
-    run.run(0).expect("goes on");
+    run.run(0).expect("continues");
     let failures = ended(&run, "does", "nan");
     assert_eq!(failures.len(), 6, "tried twice in each of 3 blocks");
     assert!(failures.iter().all(|(s, _, r)| *s == Status::Failed && r.contains("not a finite number")));
@@ -206,7 +206,7 @@ fn an_interrupted_run_resumes_and_loses_no_sample() {
         assert_eq!(ending.status, Status::Interrupted);
         let before: Vec<Line> = samples(&run);
         assert_eq!(before.len(), at - 1);
-        let ending = run.run(0).expect("resumes");
+        let ending = run.run(0).expect("continues");
         assert_eq!(ending.status, Status::Finished);
         let after = samples(&run);
         assert_eq!(after[..before.len()], before[..], "the earlier samples stay");
@@ -236,7 +236,7 @@ fn a_run_that_gave_a_cell_up_resumes_where_it_was_interrupted() {
     );
     // Three attempts in each of three blocks, then one: the 11th is the fifth block's.
     assert_eq!(run.run(11).expect("closes in order").status, Status::Interrupted);
-    assert_eq!(run.run(0).expect("resumes").status, Status::Finished);
+    assert_eq!(run.run(0).expect("continues").status, Status::Finished);
     let well = ended(&run, "does", "well");
     assert_eq!(well.iter().filter(|a| a.0 == Status::Finished).count(), 6, "once a block");
 }
@@ -270,7 +270,7 @@ fn a_run_killed_after_its_last_interim_analysis_measures_no_further() {
     let end = text.trim_end().rfind('\n').expect("lines") + 1;
     assert!(text[end..].contains("\"end\""), "the last line closes the journal");
     std::fs::write(&path, &text[..end]).expect("cuts");
-    assert_eq!(run.run(0).expect("resumes").status, Status::Finished);
+    assert_eq!(run.run(0).expect("continues").status, Status::Finished);
     assert_eq!(samples(&run), before, "the analysis is repeated, not the measuring");
 }
 

@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn small_differences_are_equivalent_unless_a_direction_is_found() {
-        let (equal, faster, twins) = (blocks(-0.001, 12), blocks(0.03, 12), blocks(0.01, 12));
+        let (equal, faster, equal_cells) = (blocks(-0.001, 12), blocks(0.03, 12), blocks(0.01, 12));
         let found = |values| {
             let ask = Comparison::new(values, 0.0)
-                .above_noise(std::slice::from_ref(&twins))
+                .above_noise(std::slice::from_ref(&equal_cells))
                 .equivalent_within(0.05);
             let answer = judge(&[&ask], 12).by_question[0].answer;
             (answer.side, answer.margin)

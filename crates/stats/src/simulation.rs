@@ -1,7 +1,7 @@
 //! Simulates whole studies with known truth. The procedure that judges real studies
 //! judges them, and false verdicts are counted.
 //!
-//! A study here has a base cell, its twin (for the A/A floor) and six others in each
+//! A study here has a base cell, an equal cell (for the A/A floor) and six others in each
 //! block. The comparisons depend on each other through the base. It stops as the
 //! runner does: at the first planned look that settles every comparison, or at the
 //! last.

@@ -71,7 +71,7 @@ impl Thread {
     fn of(number: u32, how: Lower) -> io::Result<Self> {
         // SAFETY: takes a number only.
         let policy = check(unsafe { libc::sched_getscheduler(number.cast_signed()) })?;
-        // SAFETY: takes numbers only. An error cannot be told from -1, which is a nice value; that
+        // SAFETY: takes numbers only. An error looks like -1, which is also a nice value; that
         // the thread is there was just seen.
         let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, number) };
         Ok(Thread { number, how, policy, nice })

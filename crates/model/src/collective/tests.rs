@@ -74,19 +74,19 @@ fn programs(size: usize, one: impl Fn(usize) -> Vec<Round>) -> Vec<Vec<Round>> {
 #[test]
 fn a_barrier_waits_for_every_rank() {
     for size in SIZES {
-        let mut heard: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
+        let mut reached: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
         let all = programs(size, |rank| barrier(rank, size));
         let rounds = size.next_power_of_two().trailing_zeros() as usize;
         assert!(all.iter().all(|program| program.len() == rounds));
         (0..rounds).for_each(|round| {
-            let before = heard.clone();
-            for (rank, mine) in heard.iter_mut().enumerate() {
+            let before = reached.clone();
+            for (rank, mine) in reached.iter_mut().enumerate() {
                 let from = all[rank][round].receives[0].from;
                 assert_eq!(all[from][round].sends[0].to, rank);
                 mine.iter_mut().zip(&before[from]).for_each(|(mine, theirs)| *mine |= theirs);
             }
         });
-        assert!(heard.iter().flatten().all(|heard| *heard), "size {size}");
+        assert!(reached.iter().flatten().all(|reached| *reached), "size {size}");
     }
 }
 

@@ -18,7 +18,7 @@ pub enum Situation {
     /// other half. Those are equal.
     Mixed,
     /// Half the cells differ by 5 %, half are equal. A direction is claimed beyond
-    /// the A/A floor of the study's twin cells, equivalence within 5 %: half the
+    /// the A/A floor of the study's equal cells, equivalence within 5 %: half the
     /// cells are exactly at that margin. The situation of a user.
     User,
     /// Every size differs from the published one by exactly its margin of 5 %:
@@ -71,13 +71,13 @@ impl Situation {
         self,
         index: usize,
         ratios: &'a [Option<f64>],
-        twins: &'a Vec<Option<f64>>,
+        equal_cells: &'a Vec<Option<f64>>,
     ) -> PracticalComparison<'a> {
         let comparison = match self {
             Situation::Equal | Situation::Mixed => Comparison::new(ratios, 0.0),
             Situation::Edge => Comparison::new(ratios, EDGE_MARGIN.ln()),
             Situation::Apart => Comparison::new(ratios, DIRECTION_MARGIN.ln()),
-            Situation::User => Comparison::new(ratios, 0.0).above_noise(std::slice::from_ref(twins)),
+            Situation::User => Comparison::new(ratios, 0.0).above_noise(std::slice::from_ref(equal_cells)),
             Situation::Size => {
                 let distance = if index.is_multiple_of(2) { SIZE_MARGIN } else { -SIZE_MARGIN };
                 Comparison::new(ratios, 0.0).against(self.truth(index) + distance, SIZE_MARGIN)
@@ -123,7 +123,7 @@ pub struct StudyResult {
 pub fn run(machine: &mut Machine, situation: Situation, looks: &Looks) -> StudyResult {
     let truths: Vec<f64> =
         [0.0, 0.0].into_iter().chain((0..COMPARISONS).map(|i| situation.truth(i))).collect();
-    // Cell 0 is the base, cell 1 its twin.
+    // Cell 0 is the base, cell 1 is equal to it.
     let mut ratios = vec![Vec::new(); COMPARISONS + 1];
     let mut conclusions = judge(situation, &ratios, looks);
     for blocks in looks.blocks() {

@@ -128,7 +128,7 @@ impl From<AgentStream> for AgentSession {
 impl AgentSession {
     /// Sends a line without waiting for the answer.
     pub fn say(&mut self, line: &str) {
-        self.writer.write_all(format!("{line}\n").as_bytes()).expect("the agent hears");
+        self.writer.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
     }
 
     /// The next answer; empty if the agent has ended.
