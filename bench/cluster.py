@@ -33,7 +33,7 @@ def raised(figures, metric, options, root):
         figures.missing(metric, "not root")
         return
     words = [options.nodes, options.raises] + ([] if root or not is_root else ["--rootless"])
-    code, found, text = example("crosstalk-testbed", "raise", words, 30 + 10 * options.raises)
+    code, found, text = example("crosstalk-testbed", "create", words, 30 + 10 * options.raises)
     if code != 0 or not found:
         figures.missing(metric, text.strip().splitlines()[-1] if text.strip() else f"it ended with {code}")
         return

@@ -1,16 +1,16 @@
-//! Compiles the programs in C that have ends of a wire, each where its library's headers are.
-//! Without them the crate is built all the same, and says at run time what it lacks.
+//! Compiles the endpoints of a wire that are written in C, each if its library's headers are there.
+//! Without the headers the crate is built without it, and says so at run time.
 
 use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Program (`ends/NAME.c`) → what pkg-config calls its library.
+/// Program (`endpoints/NAME.c`) → its library's name for pkg-config.
 const PROGRAMS: [(&str, &str); 2] = [("dpdk", "libdpdk"), ("rdma", "libibverbs")];
 
 fn main() {
-    println!("cargo::rerun-if-changed=ends");
+    println!("cargo::rerun-if-changed=endpoints");
     println!("cargo::rerun-if-env-changed=CC");
     for (name, library) in PROGRAMS {
         build(name, library);
@@ -18,12 +18,12 @@ fn main() {
 }
 
 fn build(name: &str, library: &str) {
-    let out = env::var("OUT_DIR").expect("cargo says where to");
-    let (program, source) = (Path::new(&out).join(name), format!("ends/{name}.c"));
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    let (program, source) = (Path::new(&out).join(name), format!("endpoints/{name}.c"));
     let Some(flags) = flags(library) else {
-        // Something that is never there has always changed, so that the library is looked for
-        // again with the next build.
-        println!("cargo::rerun-if-changed=ends/no-headers");
+        // A file that does not exist counts as changed, so that the next build looks for the
+        // library again.
+        println!("cargo::rerun-if-changed=endpoints/no-headers");
         fs::write(&program, []).expect("writes");
         return;
     };
@@ -34,12 +34,12 @@ fn build(name: &str, library: &str) {
     assert!(status.success(), "{cc} ended with {status} on {source}");
 }
 
-/// What the compiler is told of a library, on processors that the programs are written for.
+/// The compiler's flags for a library; `None` if it is missing, or for other processors than x86-64.
 fn flags(library: &str) -> Option<Vec<String>> {
     if env::var("CARGO_CFG_TARGET_ARCH").ok()? != "x86_64" {
         return None;
     }
-    let told = Command::new("pkg-config").args(["--cflags", "--libs", library]).output().ok()?;
-    let text = String::from_utf8(told.stdout).ok().filter(|_| told.status.success())?;
+    let output = Command::new("pkg-config").args(["--cflags", "--libs", library]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
     Some(text.split_whitespace().map(String::from).collect())
 }

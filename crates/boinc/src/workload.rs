@@ -65,6 +65,6 @@ mod tests {
         assert!(BOINC.needs(&none).is_empty());
         assert_eq!(BOINC.deploy(&none).expect("is fine").effort, Effort::default());
         assert_eq!(BOINC.needs(&Params::default().with("ncpus", 1)).len(), 1);
-        assert!(BOINC.lasts());
+        assert!(BOINC.runs_until_stopped());
     }
 }

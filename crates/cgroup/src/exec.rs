@@ -15,7 +15,7 @@ use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::units::Bytes;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
-use crosstalk_host::process::{cannot, is_scarce};
+use crosstalk_host::process::{cannot, is_resource_shortage};
 
 use crate::group::reading::cpu_time;
 use crate::group::{Group, Hierarchy, Location, OwnGroup, Reach, Setting, tighten};
@@ -89,7 +89,7 @@ pub fn begin(request: &ExecRequest, ledger: &Ledger) -> Result<Running, Fault> {
     let mut command = Command::new(program);
     command.args(arguments);
     let child = made.place(&mut command)?.spawn().map_err(|e| {
-        let fault = if is_scarce(&e) {
+        let fault = if is_resource_shortage(&e) {
             cannot("start it", &e)
         } else {
             Fault::usage(format!("cannot start it: {e}")).remedy("check the program's name and PATH")

@@ -10,8 +10,8 @@ use clap::ValueEnum;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::value::Value;
+use crosstalk_lab::digests::{Digests, check_unchanged, digests_of};
 use crosstalk_lab::rundir::{OPTIONS, RunDir};
-use crosstalk_lab::seal::{Seal, seal, unbroken};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
@@ -33,7 +33,7 @@ struct Kept {
     quick: bool,
     /// What the run measures is written in these; absent in the earliest runs.
     #[serde(default)]
-    seal: Seal,
+    seal: Digests,
     /// The testbed it is run on, by its name; absent in earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     testbed: Option<String>,
@@ -80,7 +80,7 @@ impl Resolved {
             dir.write(&name, &text)?;
             names.push(name);
         }
-        let seal = seal(dir, names.iter().map(String::as_str))?;
+        let seal = digests_of(dir, names.iter().map(String::as_str))?;
         let kept = Kept {
             quick: self.plan.cut,
             seal,
@@ -95,7 +95,7 @@ impl Resolved {
 
     /// Reads it back to go on measuring: refuses a study that was changed since.
     pub fn load_unchanged(dir: &RunDir) -> Result<Self, Fault> {
-        unbroken(dir, &kept(dir)?.seal)?;
+        check_unchanged(dir, &kept(dir)?.seal)?;
         Self::load(dir)
     }
 

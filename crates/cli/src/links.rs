@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::{BitRate, human};
-use crosstalk_testbed::{HEADROOM, Virtual, fastest, scale_for};
+use crosstalk_testbed::{HEADROOM, Virtual, fastest_rate, scale_for};
 use serde_json::{Value, json};
 
 use crate::catalogue;
@@ -23,12 +23,12 @@ pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
     let rates: Vec<BitRate> = catalogues.fabrics().map(|fabric| fabric.rate).collect();
     // A cluster does not try again what it has held once: each trial has its own.
     let trials: Vec<Option<BitRate>> =
-        (0..TRIALS).map(|_| fastest(bed.raise(2)?.as_mut(), &rates)).collect::<Result<_, _>>()?;
+        (0..TRIALS).map(|_| fastest_rate(bed.create(2)?.as_mut(), &rates)).collect::<Result<_, _>>()?;
     let rate = |held: &Option<BitRate>| held.map_or(0.0, |held| held.0);
     let held = trials.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).flatten();
     let mut lines = vec![match held {
         Some(held) => format!(
-            "ok   held now: up to {} in each of {TRIALS} trials; what is advised takes at most 1/{HEADROOM} of that, so \
+            "ok   held now: up to {} in each of {TRIALS} trials; what is with_scale_advice takes at most 1/{HEADROOM} of that, so \
              that it holds on a busier machine",
             human(held.0, "bit/s")
         ),

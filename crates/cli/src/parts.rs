@@ -69,7 +69,7 @@ pub fn testbed(
         let why = plan.warnings.join("; ");
         return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
     }
-    bed.admits(plan.nodes())?;
+    bed.check_capacity(plan.nodes())?;
     Ok(bed)
 }
 
@@ -89,7 +89,7 @@ fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Resu
             TestbedKind::Local | TestbedKind::Auto => Ok(local()),
         };
     }
-    let bed = Virtual::new(Launcher::current()).until(interrupted);
+    let bed = Virtual::new(Launcher::current()).interrupted_by(interrupted);
     let missing = bed.needs().into_iter().find(|need| !need.is_found());
     match (kind, missing) {
         (TestbedKind::Local, _) if shaped => Err(Fault::usage("the local testbed cannot shape links")

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crosstalk_core::Fault;
-use crosstalk_core::expected::in_words;
 use crosstalk_core::interconnect::{Component, Hop};
+use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::record::{Better, Metric, Reading};
 use crosstalk_core::units::Seconds;
 use crosstalk_lab::rundir::RunDir;
@@ -173,9 +173,12 @@ fn read(path: &Path) -> Result<Measured, Fault> {
     let text = catalogue::read(path)?;
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let result: Probed = serde_json::from_str(last).map_err(|e| {
-        Fault::usage(format!("neither a run's directory nor a probe's result: {}", in_words(&e.to_string())))
-            .at(place.clone())
-            .remedy("crosstalk probe memory --json > memory.json")
+        Fault::usage(format!(
+            "neither a run's directory nor a probe's result: {}",
+            in_plain_words(&e.to_string())
+        ))
+        .at(place.clone())
+        .remedy("crosstalk probe memory --json > memory.json")
     })?;
     let metrics = result.readings.iter().map(|told| {
         Metric::new(&told.reading.metric, told.unit.as_deref().unwrap_or_default(), Better::Neither)

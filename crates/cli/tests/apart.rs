@@ -17,7 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::record::{Line, Status};
-use crosstalk_host::namespace::is_root;
+use crosstalk_host::user::is_root;
 use crosstalk_lab::Lab;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::progress::Event;

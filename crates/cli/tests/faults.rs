@@ -424,7 +424,7 @@ fn a_number_that_no_attempt_can_have_is_refused() {
     let before = fs::read(&path).expect("reads");
     let output = crosstalk(dir.path(), &["resume", "out"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("journal.ndjson: it is damaged"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("journal.ndjson: the journal is damaged"), "{}", stderr(&output));
     assert_eq!(fs::read(&path).expect("reads"), before, "nothing is added");
 }
 

@@ -1,5 +1,5 @@
-//! A rank's clock: virtual, advanced by CPU time and the fabric's costs; or
-//! the wall's.
+//! A rank's clock: a virtual one, which CPU time and the fabric's costs advance, or
+//! the wall clock.
 
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
@@ -8,36 +8,36 @@ use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, Pinned};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
-use crosstalk_model::{Access, Charge, Port, Spent, VirtualTime, disk_time};
+use crosstalk_model::{Access, Charge, Port, TimeBreakdown, VirtualTime, disk_time};
 use std::time::{Duration, Instant};
 
 use crate::meter::{Meter, Window};
-use crate::monitor::{Counted, Monitor, SWITCH_NANOS};
+use crate::monitor::{Monitor, RankCounters, SWITCH_NANOS};
 
-/// Where a rank's time went, in seconds of the clock it is told by. The parts
-/// add up to the clock.
+/// How a rank spent its time, in seconds of its clock. The parts add up to the
+/// clock's time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Account {
     /// Computing.
     pub compute: Seconds,
     /// Waiting for messages. In real time: all time spent in communication.
     pub wait: Seconds,
-    /// Turning data into messages and back, the CPU's part of communication
-    /// (o and O) included.
+    /// Turning data into messages and back, and the CPU's part of communication
+    /// (o and O).
     pub serialise: Seconds,
-    /// Moving to and from the node's disk what does not fit into its memory.
+    /// Moving data that do not fit into memory to and from the node's disk.
     pub spill: Seconds,
 }
 
 impl Account {
-    /// The clock.
+    /// The clock's time: the sum of the parts.
     pub fn total(&self) -> Seconds {
         Seconds(self.compute.0 + self.wait.0 + self.serialise.0 + self.spill.0)
     }
 }
 
-impl From<Spent> for Account {
-    fn from(spent: Spent) -> Self {
+impl From<TimeBreakdown> for Account {
+    fn from(spent: TimeBreakdown) -> Self {
         Account {
             compute: spent.compute.seconds(),
             wait: spent.wait.seconds(),
@@ -47,21 +47,21 @@ impl From<Spent> for Account {
     }
 }
 
-/// What the time between two operations was used for.
+/// What the time between two operations is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum TimeUse {
     /// Computing on one core.
     Compute,
-    /// Computing on all cores of the node, which is assumed to scale ideally.
+    /// Computing on all cores of the node, assumed to scale ideally.
     Parallel,
-    /// Turning data into bytes or back, on one core.
+    /// Turning data into messages or back, on one core.
     Serialise,
-    /// An instrument's own doing between the messages it times: not charged.
-    Uncounted,
+    /// An instrument's own work between the messages that it times: not charged.
+    NotCharged,
 }
 
-/// A rank's clock. Time runs in windows between operations: each is charged
-/// when an operation begins, and a new one begins when it is over.
+/// A rank's clock. The time between two operations is a window. It is charged when
+/// the next operation begins; a new window begins when that operation ends.
 pub(crate) enum Clock {
     Virtual(Box<Virtual>),
     Real(Real),
@@ -73,14 +73,13 @@ pub(crate) struct Virtual {
     node: usize,
     emulation: Emulation,
     monitor: Monitor,
-    counted: Counted,
-    /// Held while the clock runs. Refused, the thread is switched out more
-    /// often, which the monitor sees.
+    counted: RankCounters,
+    /// Kept while the clock runs. If the kernel refuses it, the thread is preempted more
+    /// often, which the monitor counts.
     _undisturbed: Option<Undisturbed>,
-    /// Held from the first restart on, which is where the program's own time
-    /// begins. All ranks then share one core and compute by turns: two that
-    /// compute at once slow each other by what they share (last-level cache,
-    /// memory, a core's second thread), which nodes of their own would not.
+    /// Kept from the first restart on, where the program's own time begins. All ranks
+    /// then share one core. Ranks on several cores would slow each other by shared
+    /// caches, memory and hardware threads, unlike separate nodes.
     core: Option<Pinned>,
 }
 
@@ -100,7 +99,7 @@ impl Clock {
                 node,
                 emulation: emulation.clone(),
                 monitor: Monitor::begin(),
-                counted: Counted::default(),
+                counted: RankCounters::default(),
                 _undisturbed: Undisturbed::begin().ok(),
                 core: None,
                 meter: Meter::calibrated(),
@@ -114,7 +113,7 @@ impl Clock {
         match self {
             Clock::Virtual(clock) => {
                 clock.port = Port::default();
-                clock.counted = Counted::default();
+                clock.counted = RankCounters::default();
                 clock.monitor = Monitor::begin();
                 if clock.core.is_none() {
                     clock.core = cpu::fastest().and_then(|cpu| Pinned::begin(cpu).ok());
@@ -124,8 +123,8 @@ impl Clock {
         }
     }
 
-    /// Ends the window, and charges it.
-    pub(crate) fn charge(&mut self, used: Use) {
+    /// Ends the window, and charges it to `used`.
+    pub(crate) fn charge(&mut self, used: TimeUse) {
         match self {
             Clock::Virtual(clock) => {
                 let window = clock.meter.end();
@@ -134,20 +133,20 @@ impl Clock {
             Clock::Real(clock) => {
                 let spent = clock.lap();
                 match used {
-                    Use::Serialise => clock.serialise += spent,
+                    TimeUse::Serialise => clock.serialise += spent,
                     _ => clock.compute += spent,
                 }
             }
         }
     }
 
-    /// Ends the window and begins the next one, for another use; unless it is too
-    /// short to be told from an empty one: then it goes on, and counts with what
-    /// follows. What a program does between an exchange and the work on what came
-    /// would else be dropped each time, and the sum of that doubted.
-    pub(crate) fn turn_to_work(&mut self, used: Use) {
+    /// Ends the window, and begins the next one for another use. A window that is too
+    /// short to be distinguished from an empty one continues instead, and counts as the
+    /// next use. Otherwise each short step between an exchange and the next work would
+    /// be dropped, and the attempt be unfaithful by their sum.
+    pub(crate) fn switch_use(&mut self, used: TimeUse) {
         match self {
-            Clock::Virtual(clock) if used != Use::Uncounted => {
+            Clock::Virtual(clock) if used != TimeUse::NotCharged => {
                 let Some(window) = clock.meter.end_if_resolved() else { return };
                 clock.charge(&window, used);
             }
@@ -156,8 +155,7 @@ impl Clock {
         self.resume();
     }
 
-    /// Begins the next window. What passed since the last one ended was
-    /// communication.
+    /// Begins the next window. The time since the last window's end was communication.
     pub(crate) fn resume(&mut self) {
         match self {
             Clock::Virtual(clock) => clock.meter.begin(),
@@ -168,7 +166,7 @@ impl Clock {
         }
     }
 
-    /// Sends a message; returns when its head arrives (zero in real time).
+    /// Sends a message of `size` bytes. Returns when its head arrives; zero in real time.
     pub(crate) fn send(&mut self, to: usize, size: usize) -> VirtualTime {
         match self {
             Clock::Virtual(clock) if to == clock.node => clock.port.clock(),
@@ -180,8 +178,8 @@ impl Clock {
         }
     }
 
-    /// Receives messages asked for together, each (source, size, head); returns
-    /// the order in which they came.
+    /// Receives messages that are waited for together, each (source, size, arrival of the
+    /// head). Returns the order of their arrival.
     pub(crate) fn receive(&mut self, messages: &[(usize, usize, VirtualTime)]) -> Vec<usize> {
         let Clock::Virtual(clock) = self else { return (0..messages.len()).collect() };
         let arrivals: Vec<(usize, Arrival)> = messages
@@ -197,7 +195,7 @@ impl Clock {
         order
     }
 
-    /// Whether there is a disk to spill to.
+    /// A fault if the emulated node has no disk.
     pub(crate) fn has_disk(&self) -> Result<(), Fault> {
         match self {
             Clock::Virtual(clock) if clock.emulation.node.disk.is_none() => {
@@ -210,8 +208,8 @@ impl Clock {
         }
     }
 
-    /// Between two windows, `bytes` moved to or from the disk. In virtual time
-    /// they take what the node's disk takes, however long this host took.
+    /// Charges `bytes` that were moved to or from the disk between two windows. In virtual
+    /// time they take the emulated disk's time, however long this host took.
     pub(crate) fn spill(&mut self, access: Access, bytes: u64) {
         match self {
             Clock::Virtual(clock) => {
@@ -226,12 +224,12 @@ impl Clock {
         }
     }
 
-    /// Where the time went, the present window included.
-    pub(crate) fn account(&self, between: Use) -> Account {
+    /// How the time was spent, including the current window.
+    pub(crate) fn account(&self, between: TimeUse) -> Account {
         match self {
             Clock::Virtual(clock) => {
                 let mut spent = clock.port.spent();
-                if between != Use::Uncounted {
+                if between != TimeUse::NotCharged {
                     spent.compute += clock.scaled(clock.meter.so_far(), between);
                 }
                 spent.into()
@@ -248,11 +246,11 @@ impl Clock {
         }
     }
 
-    /// What the fidelity monitor saw; `None` in real time. `wildcards` counts
-    /// receives from any of the `ranks`.
+    /// The fidelity monitor's counters; `None` in real time. `wildcards` is the number of
+    /// receives from any rank, `ranks` the number of ranks.
     pub(crate) fn fidelity(&self, wildcards: u64, ranks: usize) -> Option<Fidelity> {
         let Clock::Virtual(clock) = self else { return None };
-        Some(clock.monitor.end(&Counted {
+        Some(clock.monitor.end(&RankCounters {
             clock: clock.port.clock().seconds().0,
             late: (clock.port.late_hand_overs(), clock.port.late_time().seconds().0),
             wildcards,
@@ -271,20 +269,20 @@ impl Virtual {
     }
 
     /// Charges a window that has ended.
-    fn charge(&mut self, window: &Window, used: Use) {
-        if used == Use::Uncounted {
+    fn charge(&mut self, window: &Window, used: TimeUse) {
+        if used == TimeUse::NotCharged {
             return;
         }
         let time = self.scaled(window.computed, used);
-        self.tally(window, used);
+        self.count_disturbances(window, used);
         match used {
-            Use::Serialise => self.port.serialise(time),
+            TimeUse::Serialise => self.port.serialise(time),
             _ => self.port.compute(time),
         }
     }
 
-    /// Counts what could spoil the clock, in the clock's own seconds.
-    fn tally(&mut self, window: &Window, used: Use) {
+    /// Counts what may have disturbed the clock, in virtual seconds.
+    fn count_disturbances(&mut self, window: &Window, used: TimeUse) {
         let seconds = |nanos: u64| nanos as f64 * 1e-9;
         let (dropped, a_switch) = (self.scaled(window.dropped, used), self.scaled(SWITCH_NANOS, used));
         let counted = &mut self.counted;
@@ -295,10 +293,10 @@ impl Virtual {
         counted.switched += window.switches as f64 * a_switch.seconds().0;
     }
 
-    /// What `cpu` nanoseconds on this host are on the emulated node.
-    fn scaled(&self, cpu: u64, used: Use) -> VirtualTime {
+    /// The emulated node's time for `cpu` nanoseconds of CPU time on this host.
+    fn scaled(&self, cpu: u64, used: TimeUse) -> VirtualTime {
         let node = &self.emulation.node;
-        let cores = if used == Use::Parallel { f64::from(node.cores) } else { 1.0 };
+        let cores = if used == TimeUse::Parallel { f64::from(node.cores) } else { 1.0 };
         VirtualTime::from_seconds(cpu as f64 * 1e-9 / (node.speed * cores))
     }
 }

@@ -1,15 +1,15 @@
-//! Collective operations: executes the steps that `crosstalk_model` writes down.
-//! All ranks call the same operations in the same order.
+//! Collective operations. They execute the steps of `crosstalk_model::collective`.
+//! All ranks must call the same operations in the same order.
 
 use crosstalk_core::Fault;
 use crosstalk_model::collective::{self, Action, Round};
 
-use crate::clock::Use;
+use crate::clock::TimeUse;
 use crate::header::{Collective, Kind};
 use crate::link::Message;
 use crate::rank::Rank;
 
-/// How numbers are combined in a reduction.
+/// The operation by which a reduction combines numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     /// a + b.
@@ -23,7 +23,7 @@ pub enum Op {
 type Pieces = Vec<Vec<u8>>;
 
 impl Rank<'_> {
-    /// Waits until all ranks are here.
+    /// Waits until all ranks have called it.
     pub fn barrier(&mut self) -> Result<(), Fault> {
         self.operation(|rank| {
             let rounds = collective::barrier(rank.id(), rank.size());
@@ -33,7 +33,7 @@ impl Rank<'_> {
 
     /// Every rank gets the root's `data`.
     pub fn bcast(&mut self, root: usize, data: &mut Vec<u8>) -> Result<(), Fault> {
-        self.known(root)?;
+        self.check_rank(root)?;
         self.operation(|rank| {
             let rounds = collective::bcast(rank.id(), rank.size(), root);
             let mut pieces = vec![std::mem::take(data)];
@@ -43,10 +43,10 @@ impl Rank<'_> {
         })
     }
 
-    /// The root's `data` becomes the combination of all ranks', element by
-    /// element; the others' stays. All must be equally long.
+    /// Combines all ranks' `data` element by element, and stores the result in the root's
+    /// `data`. All must have the same length.
     pub fn reduce(&mut self, root: usize, data: &mut [f64], op: Op) -> Result<(), Fault> {
-        self.known(root)?;
+        self.check_rank(root)?;
         self.operation(|rank| {
             let rounds = collective::reduce(rank.id(), rank.size(), root);
             let mut pieces = vec![to_bytes(data)];
@@ -58,8 +58,8 @@ impl Rank<'_> {
         })
     }
 
-    /// Every rank's `data` becomes the combination of all ranks', bit for bit
-    /// the same everywhere. All must be equally long.
+    /// Combines all ranks' `data` element by element, and stores the result in every rank's
+    /// `data`, equal bit by bit. All must have the same length.
     pub fn allreduce(&mut self, data: &mut [f64], op: Op) -> Result<(), Fault> {
         self.operation(|rank| {
             let (count, rounds) = collective::allreduce(rank.id(), rank.size(), size_of_val(data) as u64);
@@ -74,9 +74,9 @@ impl Rank<'_> {
         })
     }
 
-    /// The root gets every rank's `data`, by rank; the others get `None`.
+    /// Returns every rank's `data` to the root, by rank, and `None` to the others.
     pub fn gather(&mut self, root: usize, data: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Fault> {
-        self.known(root)?;
+        self.check_rank(root)?;
         self.operation(|rank| {
             let rounds = collective::gather(rank.id(), rank.size(), root);
             let mut pieces = rank.own_piece(data);
@@ -85,10 +85,10 @@ impl Rank<'_> {
         })
     }
 
-    /// Every rank gets its part of the root's `data`, which has one for each
-    /// rank; the others' `data` is not looked at.
+    /// Every rank gets its part of the root's `data`, which has one part for each
+    /// rank. The `data` of other ranks is ignored.
     pub fn scatter(&mut self, root: usize, data: Vec<Vec<u8>>) -> Result<Vec<u8>, Fault> {
-        self.known(root)?;
+        self.check_rank(root)?;
         self.operation(|rank| {
             let rounds = collective::scatter(rank.id(), rank.size(), root);
             let mut pieces = if rank.id() == root { rank.one_each(data)? } else { rank.own_piece(&[]) };
@@ -107,8 +107,8 @@ impl Rank<'_> {
         })
     }
 
-    /// Every rank sends each rank a part of equal length, and gets one from
-    /// each, by rank.
+    /// Every rank sends each rank one part, and gets one part from each, by rank. All
+    /// parts must have the same length.
     pub fn alltoall(&mut self, data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
         let bytes = data.first().map_or(0, Vec::len);
         if data.iter().any(|part| part.len() != bytes) {
@@ -121,8 +121,8 @@ impl Rank<'_> {
         })
     }
 
-    /// Every rank sends each rank a part, of any length, and gets one from
-    /// each, by rank.
+    /// Every rank sends each rank one part, and gets one part from each, by rank. Parts
+    /// may have any length.
     pub fn alltoallv(&mut self, data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
         self.operation(|rank| {
             let rounds = collective::alltoall_linear(rank.id(), rank.size());
@@ -155,7 +155,7 @@ impl Rank<'_> {
         )))
     }
 
-    /// Executes one collective's rounds. Combining is charged as computing.
+    /// Executes the rounds of one collective. Combining is charged as computing.
     fn execute(
         &mut self,
         which: Collective,
@@ -166,17 +166,17 @@ impl Rank<'_> {
         let tag = self.next_collective();
         for round in rounds {
             for send in &round.sends {
-                self.put(send.to, Kind::Collective(which), tag, &pieces[send.piece])?;
+                self.send_message(send.to, Kind::Collective(which), tag, &pieces[send.piece])?;
                 if which == Collective::Alltoall {
-                    // Goes to one rank only: makes room for what comes in.
+                    // It is sent to one rank only: free its memory before receiving.
                     pieces[send.piece] = Vec::new();
                 }
             }
             let mut messages: Vec<(usize, Message)> = Vec::with_capacity(round.receives.len());
             for receive in &round.receives {
-                messages.push((receive.from, self.get_step(receive.from, which, tag)?));
+                messages.push((receive.from, self.receive_collective(receive.from, which, tag)?));
             }
-            self.arrived(&messages.iter().map(|(from, message)| (*from, message)).collect::<Vec<_>>());
+            self.advance_clock(&messages.iter().map(|(from, message)| (*from, message)).collect::<Vec<_>>());
             for (receive, (from, message)) in round.receives.iter().zip(messages) {
                 match (receive.action, op) {
                     (Action::Combine, Some(op)) => {
@@ -201,7 +201,7 @@ impl Rank<'_> {
         }
         self.clock.resume();
         combine(mine, theirs, op);
-        self.clock.charge(Use::Compute);
+        self.clock.charge(TimeUse::Compute);
         Ok(())
     }
 }
@@ -223,7 +223,7 @@ fn to_bytes(numbers: &[f64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// `bytes` is as long as `numbers`: reductions keep lengths, and check them.
+/// `bytes` has as many numbers as `numbers`: reductions check lengths.
 fn from_bytes(numbers: &mut [f64], bytes: &[u8]) {
     for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<8>().0) {
         *number = f64::from_le_bytes(*bytes);

@@ -1,23 +1,23 @@
-//! DPDK, by a small program in C (`ends/dpdk.c`).
+//! DPDK, through a small program in C (`endpoints/dpdk.c`).
 
 use std::sync::OnceLock;
 
 use crosstalk_core::need::Need;
 use crosstalk_host::huge;
 
-use crate::carried::Carried;
+use crate::embedded::EmbeddedProgram;
 
-/// The program.
-pub static PROGRAM: Carried =
-    Carried { what: "DPDK", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/dpdk")) };
+/// The embedded program.
+pub static PROGRAM: EmbeddedProgram =
+    EmbeddedProgram { what: "DPDK", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/dpdk")) };
 
-/// Bytes of huge pages that a process of it takes; of normal ones where there are fewer.
+/// Bytes of memory of one process: huge pages if there are enough, else normal pages.
 pub const MEMORY: u64 = 128 << 20;
 
-/// An environment variable that tells the program to use huge pages.
+/// The environment variable that lets the program use huge pages.
 pub const HUGE: &str = "CROSSTALK_HUGE_PAGES";
 
-/// What it needs of a machine.
+/// Whether this machine can use it.
 pub fn need() -> Need {
     static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
     if let Some(why) = OBSTACLE.get_or_init(|| PROGRAM.obstacle()) {

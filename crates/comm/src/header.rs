@@ -1,4 +1,4 @@
-//! What stands before every message on the wire: 48 bytes, little-endian.
+//! The header before every message on the wire: 48 bytes, little-endian.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -7,9 +7,9 @@
 //! | 6–7 | kind of message |
 //! | 8–11 | source rank |
 //! | 12–15 | tag |
-//! | 16–23 | bytes of payload that follow |
+//! | 16–23 | length of the payload in bytes |
 //! | 24–31 | virtual arrival of the head, picoseconds; 0 in real time |
-//! | 32–35 | epoch: how often the source has restarted its clock |
+//! | 32–35 | epoch: number of times that the source has restarted its clock |
 //! | 36–39 | number of the message on this link, from 0, wrapping |
 //! | 40–47 | key of the attempt |
 
@@ -24,22 +24,22 @@ pub(crate) const LONGEST: u64 = 1 << 32;
 const MAGIC: [u8; 4] = *b"XTLK";
 const VERSION: u16 = 1;
 
-/// What a message is part of. Messages of different kinds never match.
+/// The kind of a message. A receive matches messages of one kind only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Opens a connection; no payload.
     Hello,
-    /// Sent by the program with its own tag.
+    /// A message of the program, with the program's tag.
     Point,
-    /// A step of a collective; the tag counts collectives.
+    /// A message of a collective. The tag is the number of the collective.
     Collective(Collective),
     /// The source has finished and sends nothing more.
     Goodbye,
-    /// The source gives up because the node in the tag is gone.
-    Blame,
+    /// The source ends because another node is gone, whose number is the tag.
+    PeerGone,
 }
 
-/// Which collective, so that ranks that disagree are told so.
+/// The collective, so that ranks which call different ones are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Collective {
     Barrier,
@@ -73,7 +73,7 @@ impl Kind {
             Kind::Hello => 0,
             Kind::Point => 1,
             Kind::Goodbye => 2,
-            Kind::Blame => 3,
+            Kind::PeerGone => 3,
             Kind::Collective(which) => FIRST_COLLECTIVE + which as u16,
         }
     }
@@ -83,7 +83,7 @@ impl Kind {
             0 => Some(Kind::Hello),
             1 => Some(Kind::Point),
             2 => Some(Kind::Goodbye),
-            3 => Some(Kind::Blame),
+            3 => Some(Kind::PeerGone),
             _ => {
                 let which = code.checked_sub(FIRST_COLLECTIVE)?;
                 Collective::ALL.get(usize::from(which)).copied().map(Kind::Collective)
@@ -92,7 +92,7 @@ impl Kind {
     }
 }
 
-/// A header, read.
+/// The fields of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
@@ -106,13 +106,13 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// One that carries no payload and no time.
+    /// A header without payload and time.
     pub(crate) fn bare(kind: Kind, source: usize, tag: u32) -> Self {
         let (source, head) = (source as u32, VirtualTime::ZERO);
         Header { kind, source, tag, length: 0, head, epoch: 0, number: 0, key: 0 }
     }
 
-    /// As it goes over the wire.
+    /// The bytes on the wire.
     pub(crate) fn encode(&self) -> [u8; HEADER] {
         let mut wire = [0; HEADER];
         let mut at = 0;
@@ -133,7 +133,10 @@ impl Header {
         wire
     }
 
-    /// Reads a header; what is not one is a fault, as is a payload beyond [`LONGEST`].
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// If it is no header of this version, or the payload exceeds [`LONGEST`].
     pub(crate) fn decode(wire: &[u8; HEADER]) -> Result<Self, Fault> {
         if wire[..4] != MAGIC {
             return Err(malformed(format!("expected the magic `XTLK`, found {:02x?}", &wire[..4])));
@@ -182,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_survives_the_wire(
+        fn a_header_is_the_same_after_the_wire(
             kind in kinds(), source: u32, tag: u32, length in 0..=LONGEST, head: u64, epoch: u32, number: u32, key: u64,
         ) {
             let header =

@@ -1,33 +1,30 @@
 //! Ranks that exchange messages, in virtual or in real time.
 //!
-//! Every node of a workload is one rank: it [`bind`]s a listener, connects to
-//! all others once their endpoints are known, and then sends, receives and
-//! takes part in collectives. Payloads really travel, over TCP between the
-//! nodes' addresses.
+//! Every node of a workload is one rank. It [`bind`]s a listener, connects to
+//! all others, and then sends, receives and takes part in collectives. Payloads
+//! are really sent, over TCP between the nodes' addresses.
 //!
-//! With an emulation, *time* is virtual: each rank carries a clock that its
-//! thread's CPU time and the fabric's LogGOPS costs advance (`crosstalk_model`
-//! gives the rules), and each message carries the virtual time at which its
-//! head arrives. Nothing ever sleeps, and how fast the host delivers a message
-//! does not matter. Without an emulation the same calls are told by the wall
-//! clock. Execution-driven emulation of this kind is known from SMPI's on-line
-//! mode (Clauss et al., IPDPS 2011) and DieCast (Gupta et al., NSDI 2008).
+//! With an emulation, *time* is virtual. The CPU time of a rank's thread and the
+//! fabric's LogGOPS costs advance its clock, by the rules of `crosstalk_model`.
+//! Each message carries the virtual time at which its head arrives. No rank
+//! sleeps, and the host's speed of delivery does not matter. Without an emulation
+//! the same calls are timed by the wall clock. SMPI's on-line mode (Clauss et al.,
+//! IPDPS 2011) and DieCast (Gupta et al., NSDI 2008) emulate in this way.
 //!
-//! Ranks that share a core disturb each other through caches only: on one core
-//! and on two, beside a busy loop, programs whose data fit a second-level cache
-//! agree within 1 % and programs of 4 MB a rank within 2 % (least of five runs).
-//! So the ranks are left to the kernel's scheduler, without a token that would
-//! let one compute at a time.
+//! Ranks that share a core disturb each other through caches only. Times on one
+//! core, on two, and while a busy loop runs agree within 1 % if a rank's data fit
+//! a second-level cache, and within 2 % for 4 MB a rank (least of five runs).
+//! So the kernel's scheduler decides which rank computes.
 //!
-//! One thread does everything: sockets do not block, and a rank that waits,
-//! to send or to receive, drains all of its peers meanwhile, so that large
-//! simultaneous exchanges cannot lock up.
+//! A rank uses one thread, and its sockets do not block. While it waits to send or
+//! to receive, it reads from all of its peers, so that large simultaneous exchanges
+//! do not deadlock.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-pub mod carried;
 mod clock;
 mod collectives;
 pub mod dpdk;
+pub mod embedded;
 mod header;
 mod link;
 mod listener;

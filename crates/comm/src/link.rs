@@ -1,4 +1,4 @@
-//! One peer's socket: whole messages in, whole messages out, never blocking.
+//! The connection to one peer: sends and receives whole messages, without blocking.
 
 use crosstalk_core::Fault;
 use crosstalk_model::VirtualTime;
@@ -8,12 +8,12 @@ use std::net::TcpStream;
 
 use crate::header::{HEADER, Header, Kind};
 
-/// The most that is allocated on the word of a header; beyond that, memory
-/// grows only as bytes really arrive.
-const TRUSTED: u64 = 1 << 20;
+/// The most bytes that are allocated for a payload before any of it has arrived.
+/// Beyond that, memory grows with the bytes that arrive.
+const MAX_PREALLOCATION: u64 = 1 << 20;
 
-/// The most that is read from one peer before the others have their turn.
-const TURN: usize = 4 << 20;
+/// The most bytes that are read from one peer before the next peer is read.
+const MAX_DRAIN: usize = 4 << 20;
 
 /// A message that has arrived.
 #[derive(Debug, PartialEq)]
@@ -25,17 +25,17 @@ pub(crate) struct Message {
     pub(crate) body: Vec<u8>,
 }
 
-/// How the peer stands.
+/// The state of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Peer {
+pub(crate) enum PeerState {
     /// Connected.
-    Here,
-    /// Said goodbye: everything it sent is here.
+    Connected,
+    /// It has finished, and all its messages have arrived.
     Finished,
-    /// The connection ended without a goodbye.
+    /// The connection ended before the peer had finished.
     Gone,
-    /// Gave up, because another node is gone.
-    Blames(usize),
+    /// It has ended because another node, of this number, is gone.
+    ReportsGone(usize),
 }
 
 /// A connection to one peer.
@@ -43,20 +43,24 @@ pub(crate) struct Link {
     pub(crate) stream: TcpStream,
     source: u32,
     key: u64,
-    pub(crate) peer: Peer,
-    /// Arrived and not asked for yet, in the order in which they were sent.
+    pub(crate) peer: PeerState,
+    /// Messages that have arrived and were not received yet, in the order of sending.
     pub(crate) inbox: VecDeque<Message>,
+    /// The first `filled` bytes of the next header.
     partial: [u8; HEADER],
     filled: usize,
+    /// The header and the payload so far of the message that is arriving.
     incoming: Option<(Header, Vec<u8>)>,
+    /// Number of messages received.
     received: u32,
+    /// Number of messages sent.
     sent: u32,
-    /// A message has been written in part.
+    /// Whether a message has been written in part.
     pub(crate) writing: bool,
 }
 
 impl Link {
-    /// Takes over a connection whose hello has been exchanged.
+    /// A link over a connection on which `Hello` has been exchanged.
     pub(crate) fn new(stream: TcpStream, source: usize, key: u64) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -64,7 +68,7 @@ impl Link {
             stream,
             source: source as u32,
             key,
-            peer: Peer::Here,
+            peer: PeerState::Connected,
             inbox: VecDeque::new(),
             partial: [0; HEADER],
             filled: 0,
@@ -75,18 +79,18 @@ impl Link {
         })
     }
 
-    /// Reads what is there, up to [`TURN`]; returns how many bytes of payload came.
+    /// Reads what has arrived, about [`MAX_DRAIN`] bytes at most. Returns the bytes of payload.
     pub(crate) fn drain(&mut self) -> Result<usize, Fault> {
         let mut bytes = 0;
-        while self.peer == Peer::Here && bytes < TURN {
+        while self.peer == PeerState::Connected && bytes < MAX_DRAIN {
             let within = self.incoming.is_some();
             match if within { self.read_body() } else { self.read_header()? } {
-                Ok(0) => self.peer = Peer::Gone,
+                Ok(0) => self.peer = PeerState::Gone,
                 Ok(n) if within => bytes += n,
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.peer = Peer::Gone,
+                Err(_) => self.peer = PeerState::Gone,
             }
             self.complete();
         }
@@ -101,7 +105,7 @@ impl Link {
         if self.filled == HEADER {
             self.filled = 0;
             let header = self.check(Header::decode(&self.partial))?;
-            self.incoming = Some((header, Vec::with_capacity(header.length.min(TRUSTED) as usize)));
+            self.incoming = Some((header, Vec::with_capacity(header.length.min(MAX_PREALLOCATION) as usize)));
         }
         Ok(read)
     }
@@ -124,10 +128,10 @@ impl Link {
         let (before, missing) = (body.len(), header.length - body.len() as u64);
         if body.capacity() == before {
             // Doubles, but never beyond what the message needs.
-            body.reserve_exact(missing.min(TRUSTED.max(before as u64)) as usize);
+            body.reserve_exact(missing.min(MAX_PREALLOCATION.max(before as u64)) as usize);
         }
-        let room = (body.capacity() - before).min(TURN) as u64;
-        // What came before an error is kept in `body`.
+        let room = (body.capacity() - before).min(MAX_DRAIN) as u64;
+        // Bytes that were read before an error are in `body`.
         let result = (&self.stream).take(missing.min(room)).read_to_end(body);
         match (body.len() - before, result) {
             (0, result) => result,
@@ -135,7 +139,7 @@ impl Link {
         }
     }
 
-    /// Hands over the incoming message once it is whole.
+    /// Moves the arriving message to the inbox once it is complete.
     fn complete(&mut self) {
         let Some((header, body)) = self.incoming.take_if(|(header, body)| header.length == body.len() as u64)
         else {
@@ -143,8 +147,8 @@ impl Link {
         };
         self.received = self.received.wrapping_add(1);
         match header.kind {
-            Kind::Goodbye => return self.peer = Peer::Finished,
-            Kind::Blame => return self.peer = Peer::Blames(header.tag as usize),
+            Kind::Goodbye => return self.peer = PeerState::Finished,
+            Kind::PeerGone => return self.peer = PeerState::ReportsGone(header.tag as usize),
             Kind::Hello | Kind::Point | Kind::Collective(_) => {}
         }
         self.inbox.push_back(Message {
@@ -156,15 +160,15 @@ impl Link {
         });
     }
 
-    /// Completes a header with this link's numbers.
+    /// Completes a header with the message's number and the attempt's key.
     pub(crate) fn stamp(&mut self, header: Header) -> [u8; HEADER] {
         let number = self.sent;
         self.sent = self.sent.wrapping_add(1);
         Header { number, key: self.key, ..header }.encode()
     }
 
-    /// Writes from byte `done` of header and body on, as far as there is room;
-    /// returns how far it came.
+    /// Writes header and body from byte `done` on, as far as the socket takes them.
+    /// Returns the number of bytes written so far.
     pub(crate) fn write(&mut self, header: &[u8; HEADER], body: &[u8], mut done: usize) -> io::Result<usize> {
         while done < HEADER + body.len() {
             let parts = match done.checked_sub(HEADER) {
@@ -189,7 +193,7 @@ mod tests {
     use std::net::TcpListener;
     use std::time::{Duration, Instant};
 
-    /// A link of node 1 and the node's own end of it.
+    /// A link to node 1, and node 1's socket.
     fn pair() -> (Link, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let far = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
@@ -201,24 +205,24 @@ mod tests {
         let begin = Instant::now();
         while !done(link) {
             link.drain().expect("well-formed");
-            assert!(begin.elapsed() < Duration::from_secs(5), "it never comes");
+            assert!(begin.elapsed() < Duration::from_secs(5), "it does not arrive");
         }
     }
 
     #[test]
-    fn a_length_that_is_announced_but_never_comes_costs_no_memory() {
+    fn a_payload_that_is_announced_but_does_not_arrive_takes_no_memory() {
         let (mut link, mut far) = pair();
         let header = Header { length: 1 << 32, key: 7, ..Header::bare(Kind::Point, 1, 0) };
         far.write_all(&header.encode()).expect("sends");
         drain_until(&mut link, |link| link.incoming.is_some());
         let capacity = link.incoming.as_ref().map(|(_, body)| body.capacity() as u64);
-        assert!(capacity <= Some(TRUSTED));
+        assert!(capacity <= Some(MAX_PREALLOCATION));
         drop(far);
-        drain_until(&mut link, |link| link.peer == Peer::Gone);
+        drain_until(&mut link, |link| link.peer == PeerState::Gone);
     }
 
     #[test]
-    fn a_message_in_pieces_comes_out_whole() {
+    fn a_message_in_pieces_is_received_whole() {
         let (mut link, mut far) = pair();
         let body = [3; 1000];
         let header = Header { length: 1000, key: 7, ..Header::bare(Kind::Point, 1, 9) };

@@ -1,5 +1,5 @@
-//! Getting connected: every rank listens, dials the ranks below its own number
-//! and is dialled by those above.
+//! Connecting the ranks: every rank listens, connects to the ranks of lower number,
+//! and accepts connections of those of higher number.
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
@@ -11,21 +11,24 @@ use std::time::{Duration, Instant};
 
 use crate::header::{HEADER, Header, Kind};
 use crate::link::Link;
-use crate::mesh::{Mesh, Patience};
-use crate::poll::{self, Watched};
+use crate::mesh::{Deadline, Mesh};
+use crate::poll::{self, PolledSocket};
 use crate::rank::Rank;
 
-/// How long a caller may take to say who it is; one that does not is a stranger.
-const INTRODUCTION: Duration = Duration::from_secs(5);
+/// How long a caller may take to send `Hello`. Others are unknown callers, and ignored.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A rank that listens and is not connected yet.
+/// A rank that listens, and is not connected yet.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     endpoint: SocketAddr,
 }
 
-/// Listens on a free port of `address`, which is the node's own.
+/// Listens on a free port of `address`, an address of this node.
+///
+/// # Errors
+/// An environment fault if the address cannot be bound.
 pub fn bind(address: IpAddr) -> Result<Listener, Fault> {
     let listen = || {
         let socket = TcpListener::bind((address, 0))?;
@@ -40,15 +43,17 @@ pub fn bind(address: IpAddr) -> Result<Listener, Fault> {
 }
 
 impl Listener {
-    /// Where the other ranks find this one.
+    /// The address at which the other ranks connect.
     pub fn endpoint(&self) -> SocketAddr {
         self.endpoint
     }
 
-    /// Connects to every other rank of the part. `endpoints` holds every
-    /// rank's [`Listener::endpoint`] by number. The rank gives up, with a
-    /// fault, when the part's deadline passes, counted from here, and soon
-    /// after `cancelled` becomes true.
+    /// Connects to every other rank of the part. `endpoints` are the ranks'
+    /// [`Listener::endpoint`]s, by number.
+    ///
+    /// # Errors
+    /// If a rank cannot be connected to. Also when the part's deadline has passed, counted
+    /// from this call, and soon after `cancelled` becomes true; so do the rank's operations.
     pub fn connect<'c>(
         self,
         part: &Part,
@@ -56,35 +61,35 @@ impl Listener {
         cancelled: &'c AtomicBool,
     ) -> Result<Rank<'c>, Fault> {
         check(part, endpoints)?;
-        let deadline = Duration::try_from_secs_f64(part.deadline.0).unwrap_or(Duration::MAX);
+        let allowed = Duration::try_from_secs_f64(part.deadline.0).unwrap_or(Duration::MAX);
         let far = Duration::from_secs(365 * 24 * 3600);
-        let patience = Patience { until: Instant::now() + deadline.min(far), cancelled };
+        let deadline = Deadline { until: Instant::now() + allowed.min(far), cancelled };
         let mut links: Vec<Option<Link>> = (0..part.nodes).map(|_| None).collect();
         for (peer, endpoint) in endpoints.iter().enumerate().take(part.node) {
-            let endpoint = endpoint.ok_or_else(|| silent(peer))?;
-            links[peer] = Some(dial(part, peer, endpoint, &patience)?);
+            let endpoint = endpoint.ok_or_else(|| does_not_listen(peer))?;
+            links[peer] = Some(connect_to(part, peer, endpoint, &deadline)?);
         }
         while let Some(missing) = (part.node + 1..part.nodes).find(|peer| links[*peer].is_none()) {
-            if let Some((peer, link)) = self.answer(part, missing, &patience)? {
+            if let Some((peer, link)) = self.accept(part, missing, &deadline)? {
                 if links[peer].is_some() {
                     return Err(Fault::attempt("it connected twice").on(peer));
                 }
                 links[peer] = Some(link);
             }
         }
-        Ok(Rank::new(part, Mesh::new(part.node, links, patience)))
+        Ok(Rank::new(part, Mesh::new(part.node, links, deadline)))
     }
 
-    /// Waits a moment for a caller; `None` when none came or a stranger did.
-    fn answer(
+    /// Waits a moment for a rank to connect. `None` if none did, or an unknown caller.
+    fn accept(
         &self,
         part: &Part,
         missing: usize,
-        patience: &Patience,
+        deadline: &Deadline,
     ) -> Result<Option<(usize, Link)>, Fault> {
-        let left = patience.left(&|| format!("waiting for node {missing} to connect"))?;
+        let left = deadline.remaining(&|| format!("waiting for node {missing} to connect"))?;
         let broken = |e| Fault::environment(format!("cannot accept connections: {e}"));
-        poll::wait(&mut [Watched::new(self.socket.as_raw_fd(), false)], left).map_err(broken)?;
+        poll::wait(&mut [PolledSocket::new(self.socket.as_raw_fd(), false)], left).map_err(broken)?;
         let stream = match self.socket.accept() {
             Ok((stream, _)) => stream,
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
@@ -114,11 +119,11 @@ fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn dial(part: &Part, peer: usize, endpoint: SocketAddr, patience: &Patience) -> Result<Link, Fault> {
+fn connect_to(part: &Part, peer: usize, endpoint: SocketAddr, deadline: &Deadline) -> Result<Link, Fault> {
     let unreachable =
         |e: std::io::Error| Fault::attempt(format!("cannot connect to {endpoint}: {e}")).on(peer);
     loop {
-        patience.left(&|| format!("connecting to node {peer}"))?;
+        deadline.remaining(&|| format!("connecting to node {peer}"))?;
         let mut stream = match TcpStream::connect_timeout(&endpoint, Duration::from_secs(1)) {
             Ok(stream) => stream,
             Err(e) if e.kind() == ErrorKind::TimedOut => continue,
@@ -130,13 +135,15 @@ fn dial(part: &Part, peer: usize, endpoint: SocketAddr, patience: &Patience) -> 
     }
 }
 
-/// Who calls; `None` for a stranger, who must not disturb the part. Another
-/// version of ourselves is no stranger but a fault.
+/// Reads a caller's `Hello`; `None` for an unknown caller, which is ignored.
+///
+/// # Errors
+/// If it is another version of this program.
 fn read_hello(mut stream: &TcpStream) -> Result<Option<Header>, Fault> {
     let mut wire = [0; HEADER];
     let read = stream
         .set_nonblocking(false)
-        .and_then(|()| stream.set_read_timeout(Some(INTRODUCTION)))
+        .and_then(|()| stream.set_read_timeout(Some(HELLO_TIMEOUT)))
         .and_then(|()| stream.read_exact(&mut wire));
     if read.is_err() || !wire.starts_with(b"XTLK") {
         return Ok(None);
@@ -145,6 +152,6 @@ fn read_hello(mut stream: &TcpStream) -> Result<Option<Header>, Fault> {
     Ok((hello.kind == Kind::Hello).then_some(hello))
 }
 
-fn silent(peer: usize) -> Fault {
+fn does_not_listen(peer: usize) -> Fault {
     Fault::attempt("it takes part but does not listen").on(peer)
 }

@@ -1,5 +1,5 @@
-//! All of a rank's connections: sending and receiving that drain every peer
-//! while they wait, under a deadline, and until cancelled.
+//! All connections of a rank. Sending and receiving read from every peer while they
+//! wait. They end with a fault at the deadline, or when cancelled.
 
 use crosstalk_core::Fault;
 use std::os::fd::AsRawFd;
@@ -7,25 +7,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::header::{HEADER, Header, Kind, LONGEST};
-use crate::link::{Link, Message, Peer};
-use crate::poll::{self, Watched};
+use crate::link::{Link, Message, PeerState};
+use crate::poll::{self, PolledSocket};
 
-/// How often a waiting rank looks whether it was cancelled.
-pub(crate) const GLANCE: Duration = Duration::from_millis(50);
+/// How often a waiting rank checks whether it was cancelled.
+pub(crate) const CANCEL_POLL: Duration = Duration::from_millis(50);
 
-/// How many bytes of messages that nobody asked for a rank holds. A program
-/// beyond it has a sender that runs away from its receiver.
-const BACKLOG: usize = 8 << 30;
+/// The most bytes of messages that have arrived and were not received. A sender that is
+/// much faster than its receiver exceeds it.
+const MAX_BACKLOG: usize = 8 << 30;
 
-/// When to give up.
-pub(crate) struct Patience<'c> {
+/// When operations end with a fault.
+pub(crate) struct Deadline<'c> {
     pub(crate) until: Instant,
     pub(crate) cancelled: &'c AtomicBool,
 }
 
-impl Patience<'_> {
-    /// How long to wait at most before asking again; a fault when it is over.
-    pub(crate) fn left(&self, doing: &dyn Fn() -> String) -> Result<Duration, Fault> {
+impl Deadline<'_> {
+    /// How long to wait before the next check. A fault if the deadline has passed.
+    /// `doing` says what is waited for.
+    pub(crate) fn remaining(&self, doing: &dyn Fn() -> String) -> Result<Duration, Fault> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Fault::interrupted().at(doing()));
         }
@@ -34,23 +35,23 @@ impl Patience<'_> {
             return Err(Fault::attempt(format!("the deadline passed while {}", doing()))
                 .remedy("allow more time, or make the input smaller"));
         }
-        Ok(left.min(GLANCE))
+        Ok(left.min(CANCEL_POLL))
     }
 }
 
-/// The connections of one rank; its own place stays empty.
+/// The connections of one rank, by peer. Its own entry is empty.
 pub(crate) struct Mesh<'c> {
     id: usize,
     links: Vec<Option<Link>>,
-    patience: Patience<'c>,
-    watched: Vec<Watched>,
+    deadline: Deadline<'c>,
+    watched: Vec<PolledSocket>,
     backlog: usize,
 }
 
 impl<'c> Mesh<'c> {
-    /// Takes over connected links.
-    pub(crate) fn new(id: usize, links: Vec<Option<Link>>, patience: Patience<'c>) -> Self {
-        Mesh { id, links, patience, watched: Vec::new(), backlog: 0 }
+    /// A mesh of connected links.
+    pub(crate) fn new(id: usize, links: Vec<Option<Link>>, deadline: Deadline<'c>) -> Self {
+        Mesh { id, links, deadline, watched: Vec::new(), backlog: 0 }
     }
 
     /// Sends one message; returns once the kernel has taken it.
@@ -67,22 +68,22 @@ impl<'c> Mesh<'c> {
         loop {
             match self.link(to).write(&wire, body, done) {
                 Ok(so_far) => done = so_far,
-                // It may have said why: its last words are still to be read.
+                // The peer may have sent the reason before it ended.
                 Err(_) => {
                     self.drain(to)?;
-                    self.nobody_lost()?;
+                    self.check_peers()?;
                     return Err(gone(to));
                 }
             }
             if done == HEADER + body.len() {
                 return Ok(());
             }
-            self.nobody_lost()?;
-            self.turn(Some(to), &|| format!("sending to node {to}"))?;
+            self.check_peers()?;
+            self.wait_and_read(Some(to), &|| format!("sending to node {to}"))?;
         }
     }
 
-    /// The next message from `from` that `wanted` accepts, in the order sent.
+    /// The next message from `from` that `wanted` accepts, in the order of sending.
     pub(crate) fn receive(
         &mut self,
         from: usize,
@@ -92,18 +93,18 @@ impl<'c> Mesh<'c> {
             if let Some(message) = self.take(from, &wanted) {
                 return Ok(message);
             }
-            self.nobody_lost()?;
-            if self.link(from).peer == Peer::Finished {
+            self.check_peers()?;
+            if self.link(from).peer == PeerState::Finished {
                 return Err(
                     Fault::attempt("it finished without sending the message that is waited for").on(from)
                 );
             }
-            self.turn(None, &|| format!("waiting for a message from node {from}"))?;
+            self.wait_and_read(None, &|| format!("waiting for a message from node {from}"))?;
         }
     }
 
-    /// The message with the earliest virtual arrival among those of all peers
-    /// that `wanted` accepts and that have really arrived; waits for one.
+    /// Among the messages of all peers that have arrived and that `wanted` accepts, the one
+    /// with the earliest virtual arrival. Waits for one.
     pub(crate) fn receive_any(
         &mut self,
         wanted: impl Fn(&Message) -> bool,
@@ -119,24 +120,24 @@ impl<'c> Mesh<'c> {
             {
                 return Ok((from, message));
             }
-            self.nobody_lost()?;
+            self.check_peers()?;
             let peers = self.peers();
-            if peers.iter().all(|peer| self.link(*peer).peer != Peer::Here) {
+            if peers.iter().all(|peer| self.link(*peer).peer != PeerState::Connected) {
                 return Err(Fault::attempt("no node is left that could send a message"));
             }
-            self.turn(None, &|| "waiting for a message from any node".into())?;
+            self.wait_and_read(None, &|| "waiting for a message from any node".into())?;
         }
     }
 
-    /// Tells every peer that nothing more comes, and waits until all have said so.
+    /// Sends `Goodbye` to every peer, and waits for theirs.
     pub(crate) fn close(&mut self) -> Result<(), Fault> {
         for peer in self.peers() {
             self.send(peer, Header::bare(Kind::Goodbye, self.id, 0), &[])?;
         }
         for peer in self.peers() {
-            while self.link(peer).peer != Peer::Finished {
-                self.nobody_lost()?;
-                self.turn(None, &|| format!("waiting for node {peer} to finish"))?;
+            while self.link(peer).peer != PeerState::Finished {
+                self.check_peers()?;
+                self.wait_and_read(None, &|| format!("waiting for node {peer} to finish"))?;
             }
         }
         Ok(())
@@ -158,29 +159,29 @@ impl<'c> Mesh<'c> {
         Some(message)
     }
 
-    /// A node that died is a fault, whoever is waited for: the attempt cannot
-    /// be finished. Messages that it sent before can still be taken.
-    fn nobody_lost(&mut self) -> Result<(), Fault> {
+    /// A fault if any node is gone, whichever is waited for: the attempt cannot finish.
+    /// Messages that it sent before can still be received.
+    fn check_peers(&mut self) -> Result<(), Fault> {
         let lost = self.links.iter().enumerate().find_map(|(peer, link)| match link.as_ref()?.peer {
-            Peer::Here | Peer::Finished => None,
-            Peer::Gone => Some(peer),
-            Peer::Blames(other) => Some(other),
+            PeerState::Connected | PeerState::Finished => None,
+            PeerState::Gone => Some(peer),
+            PeerState::ReportsGone(other) => Some(other),
         });
         let Some(lost) = lost else { return Ok(()) };
-        self.blame(lost);
+        self.report_gone(lost);
         Err(gone(lost))
     }
 
-    /// Waits until something happens, and reads what came.
-    fn turn(&mut self, writing: Option<usize>, doing: &dyn Fn() -> String) -> Result<(), Fault> {
-        let left = self.patience.left(doing)?;
+    /// Waits until a socket is ready, and reads what has arrived.
+    fn wait_and_read(&mut self, writing: Option<usize>, doing: &dyn Fn() -> String) -> Result<(), Fault> {
+        let left = self.deadline.remaining(doing)?;
         let mut watched = std::mem::take(&mut self.watched);
         watched.clear();
         let mut open = Vec::with_capacity(self.links.len());
         for (peer, link) in self.links.iter().enumerate() {
             let writing = writing == Some(peer);
-            if let Some(link) = link.as_ref().filter(|link| writing || link.peer == Peer::Here) {
-                watched.push(Watched::new(link.stream.as_raw_fd(), writing));
+            if let Some(link) = link.as_ref().filter(|link| writing || link.peer == PeerState::Connected) {
+                watched.push(PolledSocket::new(link.stream.as_raw_fd(), writing));
                 open.push(peer);
             }
         }
@@ -201,22 +202,22 @@ impl<'c> Mesh<'c> {
 
     fn drain(&mut self, peer: usize) -> Result<(), Fault> {
         self.backlog += self.link(peer).drain()?;
-        if self.backlog > BACKLOG {
+        if self.backlog > MAX_BACKLOG {
             return Err(Fault::attempt(format!(
-                "more than {BACKLOG} bytes of messages have arrived that nobody asked for"
+                "more than {MAX_BACKLOG} bytes of messages have arrived and were not received"
             ))
             .remedy("let the sender wait for the receiver from time to time"));
         }
         Ok(())
     }
 
-    /// Tells the others which node is gone, before this one goes too and they
-    /// take it for the culprit. Best effort: who cannot be told finds out.
-    fn blame(&mut self, lost: usize) {
-        let blame = Header::bare(Kind::Blame, self.id, lost as u32);
+    /// Reports to the other peers which node is gone. Otherwise they would take this node,
+    /// which ends next, for the cause. Peers that cannot be reached are skipped.
+    fn report_gone(&mut self, lost: usize) {
+        let report = Header::bare(Kind::PeerGone, self.id, lost as u32);
         for link in self.links.iter_mut().flatten() {
-            if link.peer == Peer::Here && !link.writing {
-                let wire = link.stamp(blame);
+            if link.peer == PeerState::Connected && !link.writing {
+                let wire = link.stamp(report);
                 let _ = link.write(&wire, &[], 0);
             }
         }

@@ -1,60 +1,55 @@
-//! How much CPU time this thread has computed between two operations.
+//! Measures the CPU time of this thread between two operations.
 //!
 //! The kernel's per-thread clock (clock_gettime(2), `CLOCK_THREAD_CPUTIME_ID`)
-//! stands still while the thread waits for a core or for a message. Reading it
-//! costs a system call (0.1 to 0.6 µs), part of which falls into the window it
-//! measures. So an empty window has a length, which is measured at the start
-//! and subtracted from every window. What then remains but is shorter than two
-//! readings is not resolved: it may as well be a cold cache after the thread
-//! was switched in, and counts as nothing. What is dropped that way is summed
-//! up, so that the fidelity monitor can tell a program that computes in
-//! windows too small to measure.
+//! does not advance while the thread waits for a core or for a message. Reading it
+//! costs a system call (0.1 to 0.6 µs), part of which falls into the window that it
+//! measures. So an empty window has a length. It is measured at the start and
+//! subtracted from every window. A remainder shorter than two readings is not
+//! resolved: it may be a cold cache after the thread was switched in. It is dropped,
+//! and the sum of what was dropped is reported to the fidelity monitor.
 //!
-//! Network interrupts: on loopback and veth the kernel handles a packet in the
-//! sender's own system call, thus outside of the windows. Interrupt handlers
-//! that do strike within one are charged to it (the kernel does so unless
-//! built to account for them); they are what remains as noise.
+//! On loopback and veth the kernel handles a packet in the sender's system call,
+//! outside of the windows. Interrupt handlers within a window are charged to it,
+//! unless the kernel is built to account for them. They remain as noise.
 
 use crosstalk_host::clock::{thread_cpu_ns, thread_usage};
 use std::cell::Cell;
 
-/// Empty windows measured at the start.
+/// Number of empty windows that are measured at the start.
 const TRIALS: usize = 401;
 
-/// So many times an empty window is not resolved: what a window measures
-/// beyond an empty one when it, and the program's return and call around it,
-/// run from cold caches.
-const COLD: u64 = 2;
+/// A window below this many times an empty one is not resolved. From cold caches, an
+/// empty window and the calls around it may take that much longer.
+const UNRESOLVED_FACTOR: u64 = 2;
 
-/// A window shorter than this, in nanoseconds, in which the thread was switched
-/// out against its will measures the switch and the cold caches after it more
-/// than the program. With slices of milliseconds that befalls at most one in
-/// hundreds of such windows.
-const SWITCH: u64 = 20_000;
+/// In nanoseconds. A shorter window in which the thread was preempted measures mostly the
+/// switch and the cold caches after it. With time slices of milliseconds at most one in
+/// hundreds of such windows is affected.
+const SHORT_WINDOW: u64 = 20_000;
 
 /// Measures windows of computing. All in nanoseconds.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// The clock at the begin of the window.
+    /// The clock at the beginning of the window.
     begin: u64,
-    /// What an empty window measures.
+    /// The measured length of an empty window.
     empty: u64,
-    /// Involuntary switches at the begin of the window.
+    /// The thread's involuntary switches at the beginning of the window.
     switches: u64,
-    /// Readings of the clock within the window, which are not computing either.
+    /// Readings of the clock within the window, whose cost is subtracted.
     readings: Cell<u64>,
 }
 
 /// A window that has ended. All in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Computed.
+    /// Time of computing.
     pub(crate) computed: u64,
-    /// Measured beyond an empty window, but counted as nothing.
+    /// Time beyond an empty window that was too short to count.
     pub(crate) dropped: u64,
-    /// What measuring took, and was subtracted.
+    /// Time of measuring, which was subtracted.
     pub(crate) overhead: u64,
-    /// Involuntary switches within.
+    /// Involuntary switches within the window.
     pub(crate) switches: u64,
 }
 
@@ -77,7 +72,7 @@ impl Meter {
     pub(crate) fn begin(&mut self) {
         self.readings.set(0);
         self.switches = switches();
-        // The first reading after a system call that slept is a slow one.
+        // The first reading after a system call that slept takes longer.
         thread_cpu_ns();
         self.begin = thread_cpu_ns();
     }
@@ -87,13 +82,13 @@ impl Meter {
         let net = self.measure();
         let switches = switches() - self.switches;
         let overhead = (self.readings.get() + 1) * self.empty;
-        let resolved = net >= COLD * self.empty && (switches == 0 || net >= SWITCH);
+        let resolved = net >= UNRESOLVED_FACTOR * self.empty && (switches == 0 || net >= SHORT_WINDOW);
         let (computed, dropped) = if resolved { (net, 0) } else { (0, net) };
         Window { computed, dropped, overhead, switches }
     }
 
-    /// Ends the window where it can be told from an empty one; else it goes on. One
-    /// look decides both: a second one may see what the first did not.
+    /// Ends the window if it is resolved; else the window continues. One reading decides
+    /// both, as a second reading may differ.
     pub(crate) fn end_if_resolved(&mut self) -> Option<Window> {
         let window = self.end();
         if window.computed > 0 {
@@ -103,14 +98,14 @@ impl Meter {
         None
     }
 
-    /// Nanoseconds computed since the window began, which goes on.
+    /// Nanoseconds of computing since the window began. The window continues.
     pub(crate) fn so_far(&self) -> u64 {
         let net = self.measure();
         self.readings.set(self.readings.get() + 1);
-        if net < COLD * self.empty { 0 } else { net }
+        if net < UNRESOLVED_FACTOR * self.empty { 0 } else { net }
     }
 
-    /// The readings that fall into the window cost about an empty window each.
+    /// Each reading within the window costs about an empty window.
     fn measure(&self) -> u64 {
         (thread_cpu_ns() - self.begin).saturating_sub((self.readings.get() + 1) * self.empty)
     }
@@ -143,19 +138,19 @@ mod tests {
     }
 
     #[test]
-    fn looking_at_the_clock_is_not_computing() {
-        // An interrupt may fall into one window, but what a look costs is in all. Each has a meter of its own:
-        // looks cost less or more while others load the machine, and then a calibration from before is off.
+    fn reading_the_clock_is_not_computing() {
+        // The median excludes windows with an interrupt. Each window has a meter of its own: a reading costs
+        // more or less while others load the machine, so that an earlier calibration would be wrong.
         let mut windows: Vec<_> = (0..9)
             .map(|_| {
                 let mut meter = Meter::calibrated();
                 meter.begin();
-                let seen = (0..1000).map(|_| meter.so_far()).max().unwrap_or(0);
-                seen.max(meter.end().computed) as f64 / meter.empty as f64
+                let most = (0..1000).map(|_| meter.so_far()).max().unwrap_or(0);
+                most.max(meter.end().computed) as f64 / meter.empty as f64
             })
             .collect();
         windows.sort_unstable_by(f64::total_cmp);
-        assert!(windows[4] < 1000.0 / 4.0, "1000 looks count as {} of them", windows[4]);
+        assert!(windows[4] < 1000.0 / 4.0, "1000 readings count as {} of them", windows[4]);
     }
 
     #[test]

@@ -1,55 +1,53 @@
-//! The fidelity monitor: what could have spoiled virtual time on this rank.
+//! The fidelity monitor: counts what may have disturbed virtual time on this rank.
 //!
-//! It watches from the start, or the last restart of the clock, to the end. A
-//! bound is crossed where a disturbance may have moved the rank's clock by more
-//! than [`BOUND`] of what it shows; the attempt is then not faithful.
-//! Waiting for a core is counted but bears no bound: it passes in real time,
-//! which virtual time does not see. What it costs is counted as switches.
+//! It counts from the start, or the last restart of the clock, to the end. An
+//! attempt is unfaithful if a disturbance may have moved the rank's clock by more
+//! than [`BOUND`] of its time. Waiting for a core has no bound: it takes real time,
+//! not virtual time. Its effect on computing is counted as switches.
 
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_host::clock::{SchedStat, ThreadUsage, steal, thread_schedstat, thread_usage};
 use std::time::{Duration, Instant};
 
-/// How far a disturbance may move the clock: a third of the 3 % within which
-/// an emulated time has to agree on an idle and on a loaded host.
+/// The share of its time by which a disturbance may move the clock: a third of the
+/// 3 % within which times on an idle and on a loaded host must agree.
 const BOUND: f64 = 0.01;
-/// Steal, as a share of all the host's CPU time. The kernel may charge stolen
-/// time to the thread that ran, but only its own share of it.
+/// The bound of steal, as a share of all CPU time of the host. The kernel may charge
+/// a thread for its share of stolen time.
 const STEAL_BOUND: f64 = 0.02;
-/// Fewer clock ticks of steal than this are rounding (a tick is 10 ms).
-const STEAL_LEAST: Duration = Duration::from_millis(30);
-/// CPU time that one involuntary switch may add to a window of computing, in
-/// nanoseconds: the switch, and a first-level cache (32 KiB, 512 lines of about
-/// 20 ns) to fill again.
+/// Less steal than this is rounding: the kernel counts ticks of 10 ms.
+const MIN_STEAL: Duration = Duration::from_millis(30);
+/// Nanoseconds of CPU time that one involuntary switch may add to a window: the
+/// switch, and refilling a first-level cache (32 KiB, 512 lines of about 20 ns).
 pub(crate) const SWITCH_NANOS: u64 = 10_000;
-/// Seconds that a page fault served by a solid-state disk takes; virtual time
-/// does not see them.
+/// Seconds of a page fault that is read from a solid-state disk. Virtual time does
+/// not contain them.
 const FAULT_SECONDS: f64 = 100e-6;
 
-/// What the rank itself counted.
+/// The counters of the rank's clock.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counted {
-    /// Virtual seconds its clock shows.
+pub(crate) struct RankCounters {
+    /// The clock's time in virtual seconds.
     pub(crate) clock: f64,
-    /// CPU seconds charged as computing or serialising.
+    /// CPU seconds that were charged as computing or serialising.
     pub(crate) computed: f64,
     /// Involuntary switches within windows of computing.
     pub(crate) switches: u64,
-    /// Virtual seconds that these may have added.
+    /// Virtual seconds that these switches may have added.
     pub(crate) switched: f64,
     /// Virtual seconds in windows too small to measure.
     pub(crate) dropped: f64,
-    /// CPU seconds that measuring took and that were subtracted.
+    /// CPU seconds of measuring, which were subtracted.
     pub(crate) overhead: f64,
-    /// Messages asked for too late, and by how many virtual seconds.
+    /// Number of messages that were received too late, and by how many virtual seconds in all.
     pub(crate) late: (u64, f64),
     /// Receives from any rank.
     pub(crate) wildcards: u64,
-    /// Ranks in all.
+    /// Number of ranks.
     pub(crate) ranks: usize,
 }
 
-/// The kernel's counters when watching began.
+/// The kernel's counters when monitoring began.
 #[derive(Debug)]
 pub(crate) struct Monitor {
     began: Instant,
@@ -59,13 +57,13 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
-    /// Begins to watch the calling thread and the host.
+    /// Begins to monitor the calling thread and the host.
     pub(crate) fn begin() -> Self {
         Monitor { began: Instant::now(), usage: thread_usage(), sched: thread_schedstat(), steal: steal() }
     }
 
-    /// What was seen since.
-    pub(crate) fn end(&self, counted: &Counted) -> Fidelity {
+    /// The counters since, and the bounds that were exceeded.
+    pub(crate) fn end(&self, counted: &RankCounters) -> Fidelity {
         let usage = self.usage.zip(thread_usage());
         let sched = self.sched.zip(thread_schedstat());
         let stolen = self.steal.zip(steal()).map(|(before, now)| now.saturating_sub(before));
@@ -100,26 +98,27 @@ impl Monitor {
     }
 }
 
-/// Which bounds were crossed.
-fn reasons(counted: &Counted, stolen: Duration, host: f64, faults: u64) -> Vec<String> {
+/// The bounds that were exceeded, in words. `host` is the host's CPU time in seconds,
+/// `faults` the number of major page faults.
+fn reasons(counted: &RankCounters, stolen: Duration, host: f64, faults: u64) -> Vec<String> {
     let mut reasons = Vec::new();
-    let mut doubt = |what: &str, share: f64, bound: f64| {
+    let mut check = |what: &str, share: f64, bound: f64| {
         if share > bound {
             let (share, bound) = (100.0 * share, 100.0 * bound);
             reasons.push(format!("{what}: {share:.1} %, bound {bound:.0} %"));
         }
     };
     let of_clock = |seconds: f64| if counted.clock > 0.0 { seconds / counted.clock } else { 0.0 };
-    if stolen >= STEAL_LEAST {
-        doubt("the hypervisor took CPU time (of the host's)", stolen.as_secs_f64() / host, STEAL_BOUND);
+    if stolen >= MIN_STEAL {
+        check("the hypervisor took CPU time (of the host's)", stolen.as_secs_f64() / host, STEAL_BOUND);
     }
-    doubt("computing was interrupted by others (of the clock, at most)", of_clock(counted.switched), BOUND);
-    doubt("computing in spells too short to measure (of the clock)", of_clock(counted.dropped), BOUND);
+    check("computing was interrupted by others (of the clock, at most)", of_clock(counted.switched), BOUND);
+    check("computing in windows too short to measure (of the clock)", of_clock(counted.dropped), BOUND);
     let faulted = faults as f64 * FAULT_SECONDS;
-    doubt("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND);
-    doubt("messages asked for out of order (of the clock, at most)", of_clock(counted.late.1), BOUND);
+    check("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND);
+    check("messages asked for out of order (of the clock, at most)", of_clock(counted.late.1), BOUND);
     if counted.wildcards > 0 {
-        // No bound above zero holds: a different order may change everything after it.
+        // The bound is zero: another order may change all that follows.
         reasons.push(format!("{} receives from any rank depend on real time", counted.wildcards));
     }
     reasons
@@ -130,31 +129,31 @@ mod tests {
     use super::*;
 
     /// A rank whose clock shows a second.
-    fn quiet() -> Counted {
-        Counted { clock: 1.0, computed: 0.25, ranks: 2, ..Counted::default() }
+    fn quiet() -> RankCounters {
+        RankCounters { clock: 1.0, computed: 0.25, ranks: 2, ..RankCounters::default() }
     }
 
-    fn doubts(counted: Counted, stolen_ms: u64, faults: u64) -> Vec<String> {
+    fn reasons_of(counted: RankCounters, stolen_ms: u64, faults: u64) -> Vec<String> {
         reasons(&counted, Duration::from_millis(stolen_ms), 2.0, faults)
     }
 
     #[test]
     fn a_quiet_rank_is_faithful() {
-        assert_eq!(doubts(quiet(), 0, 0), Vec::<String>::new());
-        assert_eq!(doubts(Counted::default(), 0, 0), Vec::<String>::new());
+        assert_eq!(reasons_of(quiet(), 0, 0), Vec::<String>::new());
+        assert_eq!(reasons_of(RankCounters::default(), 0, 0), Vec::<String>::new());
     }
 
     #[test]
-    fn every_bound_speaks_up_just_beyond_it() {
-        assert_eq!(doubts(quiet(), 40, 0).len(), 0);
-        assert!(doubts(quiet(), 41, 0)[0].contains("hypervisor"));
-        assert_eq!(doubts(Counted { switched: 0.0099, ..quiet() }, 0, 0).len(), 0);
-        assert!(doubts(Counted { switched: 0.0101, ..quiet() }, 0, 0)[0].contains("interrupted"));
-        assert!(doubts(Counted { dropped: 0.0101, ..quiet() }, 0, 0)[0].contains("too short"));
-        assert_eq!(doubts(quiet(), 0, 99).len(), 0);
-        assert!(doubts(quiet(), 0, 101)[0].contains("disk"));
-        assert!(doubts(Counted { late: (1, 0.011), ..quiet() }, 0, 0)[0].contains("out of order"));
-        assert!(doubts(Counted { wildcards: 1, ..quiet() }, 0, 0)[0].contains("any rank"));
+    fn every_bound_gives_a_reason_just_beyond_it() {
+        assert_eq!(reasons_of(quiet(), 40, 0).len(), 0);
+        assert!(reasons_of(quiet(), 41, 0)[0].contains("hypervisor"));
+        assert_eq!(reasons_of(RankCounters { switched: 0.0099, ..quiet() }, 0, 0).len(), 0);
+        assert!(reasons_of(RankCounters { switched: 0.0101, ..quiet() }, 0, 0)[0].contains("interrupted"));
+        assert!(reasons_of(RankCounters { dropped: 0.0101, ..quiet() }, 0, 0)[0].contains("too short"));
+        assert_eq!(reasons_of(quiet(), 0, 99).len(), 0);
+        assert!(reasons_of(quiet(), 0, 101)[0].contains("disk"));
+        assert!(reasons_of(RankCounters { late: (1, 0.011), ..quiet() }, 0, 0)[0].contains("out of order"));
+        assert!(reasons_of(RankCounters { wildcards: 1, ..quiet() }, 0, 0)[0].contains("any rank"));
     }
 
     #[test]

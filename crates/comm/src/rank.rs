@@ -1,4 +1,4 @@
-//! A rank: what a workload's program communicates and tells the time by.
+//! A rank: a workload's program communicates through it, and reads its clock.
 
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
@@ -8,12 +8,12 @@ use crosstalk_model::{Access, VirtualTime};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use crate::clock::{Account, Clock, Use};
+use crate::clock::{Account, Clock, TimeUse};
 use crate::header::{Collective, Header, Kind};
 use crate::link::Message;
 use crate::mesh::Mesh;
 
-/// One node's end of all connections, and its clock.
+/// One node's connections to all others, and its clock.
 pub struct Rank<'c> {
     id: usize,
     size: usize,
@@ -21,12 +21,12 @@ pub struct Rank<'c> {
     pub(crate) clock: Clock,
     epoch: u32,
     /// Messages to itself.
-    own: VecDeque<Message>,
-    /// Collectives begun so far: the tag of the present one.
+    to_self: VecDeque<Message>,
+    /// Number of collectives so far: the tag of the current one.
     collectives: u32,
     wildcards: u64,
     /// What the time between two operations is used for.
-    between: Use,
+    between: TimeUse,
     /// The clock counts one thread's CPU time: a rank stays in its thread.
     stays: PhantomData<*const ()>,
 }
@@ -39,84 +39,80 @@ impl<'c> Rank<'c> {
             mesh,
             clock: Clock::new(part.node, part.emulation.as_ref()),
             epoch: 0,
-            own: VecDeque::new(),
+            to_self: VecDeque::new(),
             collectives: 0,
             wildcards: 0,
-            between: Use::Compute,
+            between: TimeUse::Compute,
             stays: PhantomData,
         }
     }
 
-    /// This rank's number, from 0: the node's.
+    /// This rank's number, which is the node's, from 0.
     pub fn id(&self) -> usize {
         self.id
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Sends `data` to rank `to`, where a receive with the same tag takes it.
-    /// Messages between two ranks with the same tag do not overtake each other.
-    /// Returns once `data` may be used again, never waiting for the receive.
+    /// Sends `data` to rank `to`, for a receive with the same tag. Messages between two
+    /// ranks with the same tag stay in order. Returns without waiting for the receive.
     pub fn send(&mut self, to: usize, tag: u32, data: &[u8]) -> Result<(), Fault> {
-        self.operation(|rank| rank.put(to, Kind::Point, tag, data))
+        self.operation(|rank| rank.send_message(to, Kind::Point, tag, data))
     }
 
     /// Receives the next message of rank `from` that carries `tag`.
     pub fn recv(&mut self, from: usize, tag: u32) -> Result<Vec<u8>, Fault> {
         self.operation(|rank| {
-            let message = rank.get(from, Kind::Point, tag)?;
-            rank.arrived(std::slice::from_ref(&(from, &message)));
+            let message = rank.receive_message(from, Kind::Point, tag)?;
+            rank.advance_clock(std::slice::from_ref(&(from, &message)));
             Ok(message.body)
         })
     }
 
-    /// Receives a message that carries `tag` from any rank: of those that are
-    /// there, the one that came first in virtual time. Which ones are there
-    /// depends on real time, so that in virtual time the fidelity monitor
-    /// counts these receives and doubts the attempt.
+    /// Receives a message that carries `tag` from any rank: of those that have arrived,
+    /// the first one in virtual time. Which ones have arrived depends on real time. So
+    /// such a receive makes an attempt in virtual time unfaithful.
     pub fn recv_any(&mut self, tag: u32) -> Result<(usize, Vec<u8>), Fault> {
         self.operation(|rank| {
             rank.wildcards += 1;
             let (from, message) = rank.mesh.receive_any(|m| m.kind == Kind::Point && m.tag == tag)?;
-            rank.arrived(std::slice::from_ref(&(from, &message)));
+            rank.advance_clock(std::slice::from_ref(&(from, &message)));
             Ok((from, message.body))
         })
     }
 
-    /// Computes on all cores of the node, which is assumed to scale ideally:
-    /// the thread's CPU time counts divided by the number of cores. What
-    /// happens outside of `parallel` is one core's work.
+    /// Runs `work` as computing on all cores of the node, assumed to scale ideally: its
+    /// CPU time is divided by the number of cores. Work outside of `parallel` uses one core.
     pub fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        self.used_for(Use::Parallel, |_| work())
+        self.used_for(TimeUse::Parallel, |_| work())
     }
 
-    /// The same of work that turns to the disk now and then: what passes
-    /// between two [`Rank::spill`]s is computed on all cores.
+    /// The same for work that spills to disk: the time between two [`Rank::spill`]s is
+    /// computing on all cores.
     pub fn parallel_spilling<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        self.used_for(Use::Parallel, work)
+        self.used_for(TimeUse::Parallel, work)
     }
 
-    /// Turns data into messages or back, on one core: accounted as serialising.
+    /// Runs `work` as serialising: it turns data into messages or back, on one core.
     pub fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        self.used_for(Use::Serialise, |_| work())
+        self.used_for(TimeUse::Serialise, |_| work())
     }
 
-    /// The same of work that turns to the disk now and then: what passes
-    /// between two [`Rank::spill`]s is serialising.
+    /// The same for work that spills to disk: the time between two [`Rank::spill`]s is
+    /// serialising.
     pub fn serialise_spilling<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        self.used_for(Use::Serialise, work)
+        self.used_for(TimeUse::Serialise, work)
     }
 
-    /// `work` moves `bytes` to or from the node's disk, because they do not fit
-    /// into its memory: accounted as spilling. In virtual time it takes what
-    /// the node's disk takes ([`crosstalk_model::disk_time`]), in real time what
-    /// it takes.
+    /// Runs `work` as spilling: it moves `bytes` that do not fit into memory to or from
+    /// the node's disk. In virtual time that takes the emulated disk's time
+    /// ([`crosstalk_model::disk_time`]), in real time the time of `work`.
     ///
     /// # Errors
-    /// An attempt fault where the emulated node has no disk; or `work`'s.
+    /// An attempt fault if the emulated node has no disk; or `work`'s.
     pub fn spill<R>(
         &mut self,
         access: Access,
@@ -131,19 +127,19 @@ impl<'c> Rank<'c> {
         })
     }
 
-    /// What the clock shows: virtual time, or in real time the wall clock;
-    /// since the rank was connected or [`Rank::restart_clock`].
+    /// The clock's time since the rank was connected or [`Rank::restart_clock`]: virtual
+    /// time, or the wall clock's.
     pub fn now(&self) -> Seconds {
         self.account().total()
     }
 
-    /// Where the time went. Its parts add up to the clock.
+    /// How the time was spent. The parts add up to the clock's time.
     pub fn account(&self) -> Account {
         self.clock.account(self.between)
     }
 
-    /// Waits for all ranks to come here, then sets every rank's clock and
-    /// account to zero, together. Messages sent before count as arrived.
+    /// Waits for all ranks, then sets every rank's clock and account to zero. Messages that
+    /// were sent before count as arrived.
     pub fn restart_clock(&mut self) -> Result<(), Fault> {
         self.barrier()?;
         self.operation(|rank| rank.clock.restart());
@@ -152,17 +148,17 @@ impl<'c> Rank<'c> {
         Ok(())
     }
 
-    /// Waits in real time until all ranks are here, and closes the
-    /// connections. Returns what the fidelity monitor saw, in virtual time.
+    /// Waits until all ranks finish, and closes the connections. Returns the fidelity
+    /// monitor's counters; `None` in real time.
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
         self.clock.charge(self.between);
-        let seen = self.clock.fidelity(self.wildcards, self.size);
+        let fidelity = self.clock.fidelity(self.wildcards, self.size);
         self.mesh.close()?;
-        Ok(seen)
+        Ok(fidelity)
     }
 
-    /// Where every operation passes: it is outside of the program's computing.
-    /// Whoever records operations does it here.
+    /// Runs the body of an operation. Every operation passes here, so that its time does not
+    /// count as computing.
     pub(crate) fn operation<R>(&mut self, body: impl FnOnce(&mut Self) -> R) -> R {
         self.clock.charge(self.between);
         let result = body(self);
@@ -170,16 +166,15 @@ impl<'c> Rank<'c> {
         result
     }
 
-    /// For instruments that time the fabric and nothing else: from here on, what
-    /// the program does between two operations is not charged to the virtual
-    /// clock. (In real time everything takes the time it takes.)
+    /// For instruments that time messages only: from now on the time between two
+    /// operations is not charged to the virtual clock. In real time this has no effect.
     pub fn count_messages_only(&mut self) {
-        self.operation(|rank| rank.between = Use::Uncounted);
+        self.operation(|rank| rank.between = TimeUse::NotCharged);
     }
 
-    fn used_for<R>(&mut self, used: Use, work: impl FnOnce(&mut Self) -> R) -> R {
-        self.clock.turn_to_work(self.between);
-        // Of the operations within, too.
+    fn used_for<R>(&mut self, used: TimeUse, work: impl FnOnce(&mut Self) -> R) -> R {
+        self.clock.switch_use(self.between);
+        // Also between the operations within `work`.
         let before = std::mem::replace(&mut self.between, used);
         let result = work(self);
         self.between = before;
@@ -188,11 +183,11 @@ impl<'c> Rank<'c> {
         result
     }
 
-    pub(crate) fn put(&mut self, to: usize, kind: Kind, tag: u32, data: &[u8]) -> Result<(), Fault> {
-        self.known(to)?;
+    pub(crate) fn send_message(&mut self, to: usize, kind: Kind, tag: u32, data: &[u8]) -> Result<(), Fault> {
+        self.check_rank(to)?;
         let head = self.clock.send(to, data.len());
         if to == self.id {
-            self.own.push_back(Message { kind, tag, head, epoch: self.epoch, body: data.to_vec() });
+            self.to_self.push_back(Message { kind, tag, head, epoch: self.epoch, body: data.to_vec() });
             return Ok(());
         }
         let header =
@@ -200,26 +195,33 @@ impl<'c> Rank<'c> {
         self.mesh.send(to, header, data)
     }
 
-    pub(crate) fn get(&mut self, from: usize, kind: Kind, tag: u32) -> Result<Message, Fault> {
-        self.known(from)?;
+    pub(crate) fn receive_message(&mut self, from: usize, kind: Kind, tag: u32) -> Result<Message, Fault> {
+        self.check_rank(from)?;
         if from != self.id {
             return self.mesh.receive(from, |m| m.kind == kind && m.tag == tag);
         }
-        let index = self.own.iter().position(|m| m.kind == kind && m.tag == tag);
+        let index = self.to_self.iter().position(|m| m.kind == kind && m.tag == tag);
         index
-            .and_then(|index| self.own.remove(index))
+            .and_then(|index| self.to_self.remove(index))
             .ok_or_else(|| Fault::attempt("it waits for a message from itself that it has not sent").on(from))
     }
 
-    /// The tag of the collective that begins.
+    /// The tag of the next collective.
     pub(crate) fn next_collective(&mut self) -> u32 {
         self.collectives = self.collectives.wrapping_add(1);
         self.collectives
     }
 
-    /// A message of the present collective; ranks that are in different ones
-    /// are told so.
-    pub(crate) fn get_step(&mut self, from: usize, which: Collective, tag: u32) -> Result<Message, Fault> {
+    /// Receives a message of the current collective.
+    ///
+    /// # Errors
+    /// Also if the sender has called a different collective.
+    pub(crate) fn receive_collective(
+        &mut self,
+        from: usize,
+        which: Collective,
+        tag: u32,
+    ) -> Result<Message, Fault> {
         let step = |m: &Message| matches!(m.kind, Kind::Collective(_)) && m.tag == tag;
         let message = self.mesh.receive(from, step)?;
         if message.kind == Kind::Collective(which) {
@@ -231,8 +233,9 @@ impl<'c> Rank<'c> {
             .remedy("let all ranks call the same collectives in the same order"))
     }
 
-    /// Moves the clock over messages asked for together; returns their order.
-    pub(crate) fn arrived(&mut self, messages: &[(usize, &Message)]) -> Vec<usize> {
+    /// Advances the clock by the arrival of messages that are waited for together. Returns
+    /// their order.
+    pub(crate) fn advance_clock(&mut self, messages: &[(usize, &Message)]) -> Vec<usize> {
         let arrivals: Vec<_> = messages
             .iter()
             .map(|(from, m)| {
@@ -242,7 +245,8 @@ impl<'c> Rank<'c> {
         self.clock.receive(&arrivals)
     }
 
-    pub(crate) fn known(&self, peer: usize) -> Result<(), Fault> {
+    /// A fault if there is no rank of that number.
+    pub(crate) fn check_rank(&self, peer: usize) -> Result<(), Fault> {
         if peer < self.size {
             return Ok(());
         }

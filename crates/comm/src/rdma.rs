@@ -1,4 +1,4 @@
-//! RDMA verbs, by a small program in C (`ends/rdma.c`).
+//! RDMA verbs, through a small program in C (`endpoints/rdma.c`).
 
 use std::fs;
 use std::path::Path;
@@ -6,20 +6,20 @@ use std::sync::OnceLock;
 
 use crosstalk_core::need::Need;
 
-use crate::carried::Carried;
+use crate::embedded::EmbeddedProgram;
 
-/// The program.
-pub static PROGRAM: Carried =
-    Carried { what: "RDMA verbs", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/rdma")) };
+/// The embedded program.
+pub static PROGRAM: EmbeddedProgram =
+    EmbeddedProgram { what: "RDMA verbs", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/rdma")) };
 
 /// Where the kernel shows RDMA devices (Documentation/ABI/stable/sysfs-class-infiniband).
 const DEVICES: &str = "/sys/class/infiniband";
 
-/// How one is had where there is none.
+/// How to create an RDMA device on a machine without one.
 pub const REMEDY: &str =
     "over an ordinary card, as root: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev CARD";
 
-/// What they need of a machine.
+/// Whether this machine can use them.
 pub fn need() -> Need {
     let consequence = "messages through them cannot be timed";
     static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
@@ -38,7 +38,7 @@ pub fn need() -> Need {
     }
 }
 
-/// The RDMA devices of which a port is active, by name.
+/// The names of the RDMA devices that have an active port.
 pub fn devices() -> Vec<String> {
     active(Path::new(DEVICES))
 }

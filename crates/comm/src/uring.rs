@@ -1,6 +1,5 @@
-//! A TCP connection through io_uring(7): what is to be sent and what is to be
-//! received goes to the kernel in one system call, and what came of it is read
-//! from memory.
+//! A TCP connection through io_uring(7): sends and receives are submitted to the kernel
+//! in one system call, and their results are read from memory.
 
 use io_uring::{IoUring, opcode, types};
 use std::io::{self, ErrorKind, Read, Write};
@@ -9,67 +8,69 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Bytes that the kernel is given at a time, each way.
+/// Bytes of one send or receive at most.
 const BUFFER: usize = 64 << 10;
-/// One receive and one send are under way at most.
+/// Entries of the ring: at most one receive and one send are under way.
 const ENTRIES: u32 = 4;
-/// Which of the two has ended.
+/// The user data of a receive and of a send.
 const RECEIVE: u64 = 1;
 const SEND: u64 = 2;
-/// How long the drop waits for what is under way.
-const ENDING: Duration = Duration::from_secs(1);
+/// How long dropping waits for operations under way.
+const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection. With a nap, reading and writing sleep so long at most; without,
-/// they never sleep. Both end with [`ErrorKind::WouldBlock`] where nothing could be
-/// done.
+/// A connection. Reads and writes sleep at most `max_sleep`, and never if that is
+/// `None`. Both fail with [`ErrorKind::WouldBlock`] if nothing could be done.
 pub struct Uring {
     ring: IoUring,
     socket: TcpStream,
-    nap: Option<Duration>,
+    max_sleep: Option<Duration>,
     buffers: Buffers,
-    /// Where in the inbox lies what has not been read.
+    /// The part of the inbox that was received and not read yet.
     received: Range<usize>,
-    /// Whether the kernel may write to the inbox.
+    /// Whether a receive is under way: the kernel may write to the inbox.
     receiving: bool,
-    /// What of the outbox the kernel may still read.
+    /// The part of the outbox that is not sent yet: the kernel may read it.
     sending: Range<usize>,
-    /// The other end sends no more.
+    /// Whether the peer has closed its side.
     ended: bool,
-    /// Pushed, and not yet submitted.
+    /// Whether entries were pushed and not submitted yet.
     queued: bool,
 }
 
-/// The memory that the kernel reads and writes.
+/// The memory that the kernel writes and reads.
 struct Buffers {
     inbox: Box<[u8]>,
     outbox: Box<[u8]>,
 }
 
-/// Whether io_uring may be used here.
+/// Checks whether io_uring can be used here.
 ///
 /// # Errors
-/// What the kernel says: it may be too old, or have it forbidden.
+/// If the kernel is too old, or io_uring is disabled.
 pub fn available() -> io::Result<()> {
     let ring = IoUring::new(ENTRIES)?;
     match ring.params().is_feature_ext_arg() {
         true => Ok(()),
-        false => Err(io::Error::new(ErrorKind::Unsupported, "it knows no deadlines (Linux 5.11 does)")),
+        false => Err(io::Error::new(
+            ErrorKind::Unsupported,
+            "the kernel has no deadlines for io_uring (Linux 5.11 has)",
+        )),
     }
 }
 
 impl Uring {
-    /// Over a connected socket.
+    /// A connection over a connected socket.
     ///
     /// # Errors
     /// As [`available`].
-    pub fn new(socket: TcpStream, nap: Option<Duration>) -> io::Result<Self> {
-        // A socket that does not block would answer "not now" instead of waiting.
+    pub fn new(socket: TcpStream, max_sleep: Option<Duration>) -> io::Result<Self> {
+        // A receive on a non-blocking socket would fail instead of waiting.
         socket.set_nonblocking(false)?;
         let buffer = || vec![0; BUFFER].into_boxed_slice();
         Ok(Uring {
             ring: IoUring::new(ENTRIES)?,
             socket,
-            nap,
+            max_sleep,
             buffers: Buffers { inbox: buffer(), outbox: buffer() },
             received: 0..0,
             receiving: false,
@@ -84,7 +85,7 @@ impl Uring {
         &self.socket
     }
 
-    /// Asks for more bytes, unless that is under way.
+    /// Queues a receive, unless one is under way.
     fn receive(&mut self) -> io::Result<()> {
         if self.receiving {
             return Ok(());
@@ -97,12 +98,12 @@ impl Uring {
         Ok(())
     }
 
-    /// Hands what `sending` says to the kernel.
+    /// Queues a send of the part of the outbox in `sending`.
     fn send(&mut self) -> io::Result<()> {
         let bytes = &self.buffers.outbox[self.sending.clone()];
         let fd = types::Fd(self.socket.as_raw_fd());
         let entry = opcode::Send::new(fd, bytes.as_ptr(), bytes.len() as u32)
-            // Whole, where the kernel can (Linux 5.19): else what is left is sent by another turn.
+            // All of it at once, from Linux 5.19 on. Else the rest is sent by a further send.
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
             .user_data(SEND);
@@ -112,18 +113,18 @@ impl Uring {
     fn push(&mut self, entry: &io_uring::squeue::Entry) -> io::Result<()> {
         // SAFETY: what the entry names stays valid until its completion is seen: the socket is
         // closed, and the buffers are freed, only by the drop, which waits for that or leaks
-        // them; and neither is touched while `receiving` or `sending` says that the kernel may.
+        // them; and no buffer is touched while `receiving` or `sending` says that the kernel may.
         unsafe { self.ring.submission().push(entry) }.map_err(|_| io::Error::other("the ring is full"))?;
         self.queued = true;
         Ok(())
     }
 
-    /// Submits what is queued, sleeps until `want` have ended or the nap is over, and takes
-    /// in what has.
-    fn turn(&mut self, want: usize, nap: Option<Duration>) -> io::Result<()> {
-        let outcome = match nap {
-            Some(nap) => {
-                let until = types::Timespec::new().sec(nap.as_secs()).nsec(nap.subsec_nanos());
+    /// Submits queued entries, sleeps until `want` operations have ended or `max_sleep` has passed,
+    /// and takes their results.
+    fn submit_and_wait(&mut self, want: usize, max_sleep: Option<Duration>) -> io::Result<()> {
+        let outcome = match max_sleep {
+            Some(max_sleep) => {
+                let until = types::Timespec::new().sec(max_sleep.as_secs()).nsec(max_sleep.subsec_nanos());
                 let arguments = types::SubmitArgs::new().timespec(&until);
                 self.ring.submitter().submit_with_args(want, &arguments)
             }
@@ -136,11 +137,11 @@ impl Uring {
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
-        self.take_in()
+        self.take_results()
     }
 
-    /// Takes in what has ended.
-    fn take_in(&mut self) -> io::Result<()> {
+    /// Takes the results of operations that have ended.
+    fn take_results(&mut self) -> io::Result<()> {
         loop {
             let next = self.ring.completion().next();
             let Some(ended) = next else { return Ok(()) };
@@ -174,7 +175,7 @@ impl Read for Uring {
         if self.received.is_empty() && !self.ended {
             self.receive()?;
             let want = 1 + usize::from(!self.sending.is_empty());
-            self.turn(want, self.nap)?;
+            self.submit_and_wait(want, self.max_sleep)?;
         }
         if self.received.is_empty() {
             return if self.ended { Ok(0) } else { Err(ErrorKind::WouldBlock.into()) };
@@ -187,12 +188,12 @@ impl Read for Uring {
 }
 
 impl Write for Uring {
-    /// What is written goes out at once where it never sleeps; else with the next read,
-    /// write or flush, in one system call.
+    /// Sends at once if the connection never sleeps; else with the next read, write or
+    /// flush, in one system call.
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.sending.is_empty() {
-            self.turn(1, self.nap)?;
+            self.submit_and_wait(1, self.max_sleep)?;
             if !self.sending.is_empty() {
                 return Err(ErrorKind::WouldBlock.into());
             }
@@ -201,15 +202,15 @@ impl Write for Uring {
         self.buffers.outbox[..length].copy_from_slice(&bytes[..length]);
         self.sending = 0..length;
         self.send()?;
-        if self.nap.is_none() {
-            self.turn(0, None)?;
+        if self.max_sleep.is_none() {
+            self.submit_and_wait(0, None)?;
         }
         Ok(length)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         if !self.sending.is_empty() {
-            self.turn(1, self.nap)?;
+            self.submit_and_wait(1, self.max_sleep)?;
         }
         match self.sending.is_empty() {
             true => Ok(()),
@@ -220,20 +221,20 @@ impl Write for Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
-        let end = Instant::now() + ENDING;
+        let end = Instant::now() + DROP_TIMEOUT;
         let step = Some(Duration::from_millis(100));
         while !self.sending.is_empty() && Instant::now() < end {
-            if self.turn(1, step).is_err() {
+            if self.submit_and_wait(1, step).is_err() {
                 break;
             }
         }
-        // Ends a receive that is under way; a socket that is closed already has none.
+        // Ends a receive that is under way. It fails if the socket is closed already.
         let _ = self.socket.shutdown(Shutdown::Both);
         while (self.receiving || !self.sending.is_empty()) && Instant::now() < end {
-            let _ = self.turn(1, step);
+            let _ = self.submit_and_wait(1, step);
         }
         if self.receiving || !self.sending.is_empty() {
-            // The kernel may still use them.
+            // The kernel may still use the buffers: leak them.
             let empty = || Vec::new().into_boxed_slice();
             std::mem::forget(std::mem::replace(
                 &mut self.buffers,
@@ -249,32 +250,35 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
-    /// Two ends of a connection; `None` where io_uring may not be used here.
-    fn pair(nap: Option<Duration>) -> Option<(Uring, Uring)> {
+    /// Both sides of a connection; `None` if io_uring cannot be used here.
+    fn pair(max_sleep: Option<Duration>) -> Option<(Uring, Uring)> {
         if let Err(e) = available() {
-            eprintln!("skipped: io_uring may not be used here: {e}");
+            eprintln!("skipped: io_uring cannot be used here: {e}");
             return None;
         }
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let there = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
         let (here, _) = listener.accept().expect("comes");
-        Some((Uring::new(here, nap).expect("makes one"), Uring::new(there, nap).expect("makes one")))
+        Some((
+            Uring::new(here, max_sleep).expect("makes one"),
+            Uring::new(there, max_sleep).expect("makes one"),
+        ))
     }
 
     #[test]
-    fn nothing_to_read_is_said_at_once_or_after_the_nap() {
-        for nap in [None, Some(Duration::from_millis(30))] {
-            let Some((mut a, _b)) = pair(nap) else { return };
+    fn an_empty_connection_would_block_at_once_or_after_the_longest_sleep() {
+        for max_sleep in [None, Some(Duration::from_millis(30))] {
+            let Some((mut a, _b)) = pair(max_sleep) else { return };
             let began = Instant::now();
             assert_eq!(a.read(&mut [0; 8]).expect_err("empty").kind(), ErrorKind::WouldBlock);
-            assert!(began.elapsed() >= nap.unwrap_or_default() / 2);
+            assert!(began.elapsed() >= max_sleep.unwrap_or_default() / 2);
         }
     }
 
     #[test]
-    fn bytes_arrive_in_order_and_the_end_is_told() {
-        for nap in [None, Some(Duration::from_millis(100))] {
-            let Some((mut a, mut b)) = pair(nap) else { return };
+    fn bytes_arrive_in_order_and_then_the_end() {
+        for max_sleep in [None, Some(Duration::from_millis(100))] {
+            let Some((mut a, mut b)) = pair(max_sleep) else { return };
             let sent: Vec<u8> = (0..1_000_000_usize).map(|place| (place % 251) as u8).collect();
             let found = thread::scope(|scope| {
                 let sent = &sent;
@@ -301,12 +305,12 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_waits_can_go() {
+    fn a_side_with_a_receive_under_way_can_be_dropped() {
         let Some((mut a, b)) = pair(Some(Duration::from_millis(20))) else { return };
         assert!(a.read(&mut [0; 8]).is_err());
         let began = Instant::now();
         drop(a);
-        assert!(began.elapsed() < ENDING);
+        assert!(began.elapsed() < DROP_TIMEOUT);
         drop(b);
     }
 }

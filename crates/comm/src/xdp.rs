@@ -1,11 +1,11 @@
-//! Frames past the kernel's protocols: an AF_XDP socket on one queue of a network
-//! device (`Documentation/networking/af_xdp.rst`).
+//! Sends and receives frames without the kernel's protocols: an AF_XDP socket on one
+//! queue of a network device (`Documentation/networking/af_xdp.rst`).
 //!
-//! Frames lie in an *area* of memory that the kernel and this process share, and who
-//! may use which of them is handed over through four rings: *fill* (room to receive)
-//! and *transmit* towards the kernel, *receive* and *completion* (sent) back. Frames
-//! are copied between the area and the kernel's buffers ("copy mode"), so that every
-//! device will do: this spares the protocols, not the kernel.
+//! Frames are in an *area* of memory that the kernel and this process share. Four rings
+//! pass the ownership of its slots: *fill* (empty slots) and *transmit* to the kernel,
+//! *receive* and *completion* (sent) back. The kernel copies frames between the area and
+//! its own buffers ("copy mode"), which every device supports. This avoids the protocols,
+//! not the kernel.
 //!
 //! Frames arrive once a program on the device redirects them here
 //! (`crosstalk_observe::redirect`).
@@ -26,16 +26,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Frames each way; a power of two, as rings must have.
+/// Slots for frames in each direction; a power of two, as rings require.
 const FRAMES: u32 = 256;
 
-/// Bytes of a frame's place: half of a page, the least that the kernel takes.
-const PLACE: u32 = 2048;
+/// Bytes of a slot: half a page, the least that the kernel accepts.
+const SLOT_BYTES: u32 = 2048;
 
-/// How often the kernel is called for what it is too busy to send: it takes 32 frames a call.
-const CALLS: usize = 1000;
+/// The most calls to send queued frames while the kernel is busy. It takes 32 frames a call.
+const MAX_SEND_CALLS: usize = 1000;
 
-/// The longest frame that is sent or received.
+/// The longest frame that is sent or received, in bytes.
 pub const LONGEST: usize = 1514;
 
 /// An AF_XDP socket on the first queue of a device.
@@ -46,25 +46,26 @@ pub struct Xdp {
     receive: Ring<XdpDesc>,
     transmit: Ring<XdpDesc>,
     completion: Ring<u64>,
-    /// Places that may be sent from.
+    /// Slots that are free to send from.
     free: Vec<u64>,
-    nap: Option<Duration>,
+    /// The longest sleep of a receive; `None`: it never sleeps.
+    max_sleep: Option<Duration>,
 }
 
 impl Xdp {
-    /// On `device` of the calling thread's network namespace. With a `nap`, receiving
-    /// sleeps so long at most; without, it never sleeps.
+    /// Opens a socket on `device` in the calling thread's network namespace. Receiving
+    /// sleeps at most `max_sleep`, and never if that is `None`.
     ///
     /// # Errors
-    /// What the kernel says: there may be no such device, or it takes CAP_NET_RAW.
-    pub fn open(device: &str, nap: Option<Duration>) -> io::Result<Self> {
+    /// Those of the kernel, such as: no such device, or CAP_NET_RAW is missing.
+    pub fn open(device: &str, max_sleep: Option<Duration>) -> io::Result<Self> {
         let socket = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-        let length = 2 * FRAMES as usize * PLACE as usize;
+        let length = 2 * FRAMES as usize * SLOT_BYTES as usize;
         let area = Mapping::anonymous(length)?;
         let region = XdpUmemReg {
             addr: area.base as u64,
             len: length as u64,
-            chunk_size: PLACE,
+            chunk_size: SLOT_BYTES,
             headroom: 0,
             flags: XdpUmemRegFlags::empty(),
             tx_metadata_len: 0,
@@ -81,28 +82,28 @@ impl Xdp {
         let receive = Ring::map(fd, XDP_PGOFF_RX_RING, offsets.rx)?;
         let transmit = Ring::map(fd, XDP_PGOFF_TX_RING, offsets.tx)?;
         for number in 0..FRAMES {
-            fill.push(u64::from(number * PLACE));
+            fill.push(u64::from(number * SLOT_BYTES));
         }
-        // An AF_XDP socket knows nothing of devices' names.
+        // An AF_XDP socket cannot resolve a device's name.
         let any = socket_with(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         let index = netdevice::name_to_index(&any, device)?;
         bind(&socket, &SocketAddrXdp::new(SocketAddrXdpFlags::XDP_COPY, index, 0))?;
-        let free = (FRAMES..2 * FRAMES).map(|number| u64::from(number * PLACE)).collect();
-        Ok(Xdp { socket, area, fill, receive, transmit, completion, free, nap })
+        let free = (FRAMES..2 * FRAMES).map(|number| u64::from(number * SLOT_BYTES)).collect();
+        Ok(Xdp { socket, area, fill, receive, transmit, completion, free, max_sleep })
     }
 
     /// Sends a frame, from its Ethernet header on.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldBlock`] where all places are taken; a frame that is too long; what the
-    /// kernel says.
+    /// [`ErrorKind::WouldBlock`] if all slots are in use; a frame that is too long; those of the
+    /// kernel.
     #[inline]
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         self.send_many(frame, 1).map(drop)
     }
 
-    /// Sends a frame `count` times, or as often as there are places, in one call to the kernel.
-    /// Returns how often.
+    /// Sends a frame `count` times, or as often as there are free slots, in one call to the kernel.
+    /// Returns the number of frames.
     ///
     /// # Errors
     /// As [`Xdp::send`].
@@ -111,29 +112,29 @@ impl Xdp {
         if frame.len() > LONGEST {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the frame is too long"));
         }
-        while let Some(place) = self.completion.pop() {
-            self.free.push(place);
+        while let Some(slot) = self.completion.pop() {
+            self.free.push(slot);
         }
         let mut sent = 0;
         while sent < count
-            && let Some(place) = self.free.pop()
+            && let Some(slot) = self.free.pop()
         {
-            self.area.write(place, frame);
+            self.area.write(slot, frame);
             let options = XdpDescOptions::empty();
-            // The ring has as many entries as there are places, of which none is in it twice.
-            self.transmit.push(XdpDesc { addr: place, len: frame.len() as u32, options });
+            // The ring has as many entries as there are slots, and no slot is in it twice.
+            self.transmit.push(XdpDesc { addr: slot, len: frame.len() as u32, options });
             sent += 1;
         }
         self.call()?;
         if sent == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(sent) }
     }
 
-    /// Has the kernel look at what is to be sent: in copy mode it does so only when it is called.
+    /// Lets the kernel send queued frames. In copy mode it does so only when it is called.
     fn call(&self) -> io::Result<()> {
-        for _ in 0..CALLS {
+        for _ in 0..MAX_SEND_CALLS {
             match send(&self.socket, &[], SendFlags::DONTWAIT) {
                 Ok(_) => break,
-                // Busy for now; the frames are in the ring, and stay there for the next call.
+                // Busy for now; the frames stay in the ring for the next call.
                 Err(rustix::io::Errno::AGAIN | rustix::io::Errno::BUSY | rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(e.into()),
             }
@@ -141,30 +142,31 @@ impl Xdp {
         Ok(())
     }
 
-    /// The next frame's bytes, as many as `into` takes; returns how long the frame is.
+    /// Copies the next frame into `into`, as far as it fits. Returns the frame's length.
     ///
     /// # Errors
-    /// [`ErrorKind::WouldBlock`] where there is none, after the nap if there is one.
+    /// [`ErrorKind::WouldBlock`] if there is no frame, after `max_sleep` if that is set.
     #[inline]
     pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut next = self.receive.pop();
         if next.is_none()
-            && let Some(nap) = self.nap
+            && let Some(max_sleep) = self.max_sleep
         {
-            self.sleep(nap);
+            self.sleep(max_sleep);
             next = self.receive.pop();
         }
         let Some(frame) = next else { return Err(ErrorKind::WouldBlock.into()) };
         self.area.read(frame.addr, frame.len as usize, into)?;
-        // Its place is one of this ring's: there is room for it.
-        self.fill.push(frame.addr - frame.addr % u64::from(PLACE));
+        // The slot is one of the fill ring's: there is room for it.
+        self.fill.push(frame.addr - frame.addr % u64::from(SLOT_BYTES));
         Ok(frame.len as usize)
     }
 
-    fn sleep(&self, nap: Duration) {
-        let nap = Timespec { tv_sec: nap.as_secs() as i64, tv_nsec: i64::from(nap.subsec_nanos()) };
-        // However it ends, the caller looks again.
-        let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&nap));
+    fn sleep(&self, max_sleep: Duration) {
+        let max_sleep =
+            Timespec { tv_sec: max_sleep.as_secs() as i64, tv_nsec: i64::from(max_sleep.subsec_nanos()) };
+        // However it ends, the caller checks again.
+        let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&max_sleep));
     }
 }
 
@@ -174,7 +176,7 @@ impl AsFd for Xdp {
     }
 }
 
-/// Memory that the kernel sees, too.
+/// Memory that is shared with the kernel.
 struct Mapping {
     base: *mut u8,
     length: usize,
@@ -203,26 +205,26 @@ impl Mapping {
         Ok(Mapping { base: base.cast(), length })
     }
 
-    fn write(&self, place: u64, bytes: &[u8]) {
-        assert!(place as usize + bytes.len() <= self.length, "a place of the area");
-        // SAFETY: within the mapping, and in a place that the kernel has handed back.
+    fn write(&self, slot: u64, bytes: &[u8]) {
+        assert!(slot as usize + bytes.len() <= self.length, "a slot of the area");
+        // SAFETY: within the mapping, and in a slot that the kernel has handed back.
         unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.base.add(place as usize), bytes.len());
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.base.add(slot as usize), bytes.len());
         }
     }
 
-    /// What lies at `place`, as far as it fits.
-    fn read(&self, place: u64, length: usize, into: &mut [u8]) -> io::Result<()> {
-        if (place as usize).checked_add(length).is_none_or(|end| end > self.length) {
+    /// Copies `length` bytes at `slot`, as far as they fit.
+    fn read(&self, slot: u64, length: usize, into: &mut [u8]) -> io::Result<()> {
+        if (slot as usize).checked_add(length).is_none_or(|end| end > self.length) {
             return Err(io::Error::new(
                 ErrorKind::InvalidData,
-                "the kernel told of a frame outside of the area",
+                "the kernel returned a frame outside of the area",
             ));
         }
         let length = length.min(into.len());
-        // SAFETY: within the mapping, and in a place that the kernel has handed over.
+        // SAFETY: within the mapping, and in a slot that the kernel has handed over.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.base.add(place as usize), into.as_mut_ptr(), length);
+            std::ptr::copy_nonoverlapping(self.base.add(slot as usize), into.as_mut_ptr(), length);
         }
         Ok(())
     }
@@ -235,12 +237,12 @@ impl Drop for Mapping {
     }
 }
 
-/// A ring of which this process writes one end: entries lie between *consumer* and
-/// *producer*, which count upwards for ever.
+/// A ring between this process and the kernel. Its entries are between the counters
+/// *consumer* and *producer*, which only grow.
 struct Ring<T> {
     mapping: Mapping,
     offsets: XdpRingOffset,
-    /// This end's own counter.
+    /// This process's counter.
     own: u32,
     entries: PhantomData<T>,
 }
@@ -263,22 +265,22 @@ impl<T: Copy> Ring<T> {
         unsafe { self.mapping.base.add(self.offsets.desc as usize).cast::<T>().add(number) }
     }
 
-    /// Hands an entry to the kernel. There must be room.
+    /// Passes an entry to the kernel. There must be room.
     #[inline]
     fn push(&mut self, entry: T) {
-        // SAFETY: within the mapping, and not the kernel's until the counter tells.
+        // SAFETY: within the mapping, and not the kernel's until the counter is stored.
         unsafe { self.entry().write(entry) };
         self.own = self.own.wrapping_add(1);
         self.counter(self.offsets.producer).store(self.own, Ordering::Release);
     }
 
-    /// Takes an entry that the kernel has handed over.
+    /// Takes an entry that the kernel has passed.
     #[inline]
     fn pop(&mut self) -> Option<T> {
         if self.counter(self.offsets.producer).load(Ordering::Acquire) == self.own {
             return None;
         }
-        // SAFETY: within the mapping, and this process's until the counter tells.
+        // SAFETY: within the mapping, and this process's until the counter is stored.
         let entry = unsafe { self.entry().read() };
         self.own = self.own.wrapping_add(1);
         self.counter(self.offsets.consumer).store(self.own, Ordering::Release);

@@ -1,11 +1,11 @@
-//! Patterns of messages take as long, in virtual time, as the closed forms of
-//! LogGOPS say: within 1 %, at every size, after idle and back to back. Each
-//! pattern prints how far it was off at worst, as a line of JSON.
+//! In virtual time, patterns of messages take the time of their LogGOPS closed
+//! forms: within 1 %, at every size, after a pause and back to back. Each pattern
+//! prints its largest error as a line of JSON.
 //!
 //! The forms are written out here and share no code with what they test.
 //! Names: `s` bytes; the CPU's part `c = o + (s−1)·O`, the NIC's part
 //! `n = g + (s−1)·G`, one message end to end `t = 2o + L + (s−1)·max(O, G)`.
-//! The fabrics have `2c ≤ n`, so that a rank keeps up with its NIC.
+//! The fabrics have `2c ≤ n`: a rank is faster than its NIC.
 
 mod common;
 
@@ -15,8 +15,8 @@ use crosstalk_core::Fault;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The lower quartile of so many is compared: what strikes from outside can
-/// only ever add to a rank's time.
+/// The lower quartile of this many runs is compared: disturbances only add to a
+/// rank's time.
 const REPEATS: usize = 9;
 const SIZES: [usize; 4] = [64, 1 << 10, 64 << 10, 1 << 20];
 
@@ -24,9 +24,9 @@ const SIZES: [usize; 4] = [64, 1 << 10, 64 << 10, 1 << 20];
 #[derive(Debug, Clone, Copy)]
 struct Costs(f64, f64, f64, f64, f64);
 
-/// About what gigabit Ethernet with TCP costs.
+/// About the costs of gigabit Ethernet with TCP.
 const SLOW: Costs = Costs(20_000.0, 4_000.0, 9_000.0, 8.0, 0.3);
-/// Faster than the kernel path below it.
+/// Costs below those of the kernel's path that carries the messages.
 const FAST: Costs = Costs(1_500.0, 500.0, 1_100.0, 1.08, 0.1);
 
 impl Costs {
@@ -41,15 +41,15 @@ impl Costs {
     }
 }
 
-/// Runs a pattern on all sizes and both fabrics, after the host was idle and
-/// at once; compares with the form, in nanoseconds.
+/// Runs a pattern with all sizes and both fabrics, after a pause and without, and
+/// compares it with the form, in nanoseconds.
 fn holds(
     name: &str,
     nodes: usize,
     pattern: impl Fn(&mut Rank, Vec<Vec<u8>>, &mut Vec<Vec<u8>>) -> Result<(), Fault> + Sync,
     form: impl Fn(Costs, usize) -> f64,
 ) {
-    // One pattern at a time: they are to be disturbed by others, not by each other.
+    // One pattern at a time, so that patterns do not disturb each other.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut worst = (0.0, String::new());
@@ -75,8 +75,8 @@ fn holds(
     assert!(worst.0 < 0.01, "{}", worst.1);
 }
 
-/// When this rank ends, in nanoseconds. Memory is allocated and touched before
-/// and freed after: that would be computing.
+/// The rank's time at the pattern's end, in nanoseconds. Memory is allocated and touched
+/// before it and freed after it, as that would count as computing.
 fn once(
     rank: &mut Rank,
     size: usize,
@@ -151,8 +151,8 @@ fn all_to_all() {
             *kept = rank.alltoallv(data)?;
             Ok(())
         },
-        // Message k of each rank leaves at o + k·n; the last one's way is the
-        // whole, unless handling all of them takes the CPU longer.
+        // Message k of each rank leaves at o + k·n. The last one decides, unless
+        // handling all of them takes the CPU longer.
         |costs, s| ((others - 1.0) * costs.n(s) + costs.t(s)).max(2.0 * others * costs.c(s)),
     );
 }
@@ -178,7 +178,7 @@ fn incast_six_to_one() {
             }
             Ok(())
         },
-        // Everything passes through one ingress NIC, which never pauses.
+        // All messages pass one receiving NIC, which is never idle.
         |costs, s| (6 * TURNS - 1) as f64 * costs.n(s) + costs.t(s),
     );
 }

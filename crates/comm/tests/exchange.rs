@@ -1,11 +1,11 @@
-//! Large simultaneous exchanges end, and clocks, accounts and fidelity are told.
+//! Large simultaneous exchanges end; clocks, accounts and fidelity are reported.
 
 use crate::common::{emulation, fabric, run, try_run};
 use crosstalk_core::units::Seconds;
 use std::hint::black_box;
 
 #[test]
-fn everyone_sending_more_than_sockets_hold_does_not_lock_up() {
+fn ranks_that_all_send_more_than_sockets_hold_do_not_deadlock() {
     const NODES: usize = 7;
     const BYTES: usize = 6 << 20;
     run(NODES, None, |rank| {
@@ -19,7 +19,7 @@ fn everyone_sending_more_than_sockets_hold_does_not_lock_up() {
 }
 
 #[test]
-fn two_ranks_that_both_send_first_do_not_lock_up() {
+fn two_ranks_that_both_send_first_do_not_deadlock() {
     run(2, None, |rank| {
         let peer = 1 - rank.id();
         for _ in 0..3 {
@@ -38,7 +38,7 @@ fn work(rounds: u64) -> u64 {
 }
 
 #[test]
-fn the_account_adds_up_to_the_clock_and_knows_its_parts() {
+fn the_parts_of_the_account_add_up_to_the_clock() {
     let emulation = emulation(2, &fabric(1e8, 1000.0, 1000.0, 1.0, 0.0));
     let accounts = run(2, Some(&emulation), |rank| {
         rank.restart_clock()?;
@@ -59,8 +59,8 @@ fn the_account_adds_up_to_the_clock_and_knows_its_parts() {
         assert!((0.3..3.0).contains(&ratio), "the same work, {ratio}");
     }
     assert_eq!(accounts[0].wait, Seconds(0.0));
-    // The message needs a tenth of a second; how far apart the two computed is noise, to which the host of a
-    // virtual machine adds milliseconds.
+    // The message takes a tenth of a second. The difference of the two ranks' computing is noise, of milliseconds
+    // on a virtual machine.
     assert!(accounts[1].wait.0 > 0.0);
 }
 
@@ -90,7 +90,7 @@ fn a_node_of_four_slow_cores_computes_as_such() {
 }
 
 #[test]
-fn restarting_sets_all_clocks_to_zero_and_old_messages_to_arrived() {
+fn restarting_sets_all_clocks_to_zero_and_earlier_messages_have_arrived() {
     let emulation = emulation(3, &fabric(1e6, 1000.0, 1000.0, 1.0, 0.0));
     run(3, Some(&emulation), |rank| {
         let id = rank.id();
@@ -123,7 +123,7 @@ fn boards_decide_which_fabric_a_message_takes() {
 }
 
 #[test]
-fn fidelity_is_told_in_virtual_time_only() {
+fn fidelity_is_reported_in_virtual_time_only() {
     let program = |mut rank: crosstalk_comm::Rank| {
         rank.restart_clock()?;
         work(20_000_000);

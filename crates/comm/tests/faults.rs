@@ -1,5 +1,5 @@
-//! What goes wrong is said, names the node, and never blocks, panics or eats
-//! memory.
+//! Failures end in a fault that names the node. None blocks, panics or takes
+//! unbounded memory.
 
 use crate::common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
 use crosstalk_comm::{Op, bind};
@@ -22,7 +22,7 @@ fn a_node_that_dies_is_named_by_all() {
         if rank.id() == 2 {
             return Ok(());
         }
-        // 0 waits for the dead one, 1 and 3 for somebody who waits for it.
+        // 0 waits for the dead node, 1 and 3 for node 0, which waits for it.
         let from = if rank.id() == 0 { 2 } else { 0 };
         rank.recv(from, 0).map(drop)
     });
@@ -62,7 +62,7 @@ fn the_deadline_ends_a_wait() {
     let begin = Instant::now();
     let results = try_run(2, None, 0.3, |mut rank| {
         let result = rank.recv(1 - rank.id(), 0);
-        // Both are to meet their own deadline, not the other's end.
+        // Each must reach its own deadline before the other ends.
         thread::sleep(Duration::from_millis(300));
         result
     });
@@ -126,7 +126,7 @@ fn header(kind: u16, source: u32, tag: u32, length: u64, number: u32, key: u64) 
     wire
 }
 
-/// Rank 0 receives from a peer that introduces itself properly and then sends `wire`.
+/// Rank 0 receives from a peer that sends a valid `Hello` and then `wire`.
 fn receive_from_peer(wire: impl Fn(&Part) -> Vec<u8>) -> Result<Vec<u8>, Fault> {
     let part = part(0, 2, None, 5.0);
     let listener = bind(LOOPBACK).expect("binds");
@@ -161,17 +161,16 @@ fn malformed_headers_are_faults_that_name_the_node() {
 }
 
 #[test]
-fn strangers_do_not_disturb() {
+fn unknown_callers_are_ignored() {
     let ranks = ranks(2, None, 20.0);
     let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
     let first: SocketAddr = endpoints[0].expect("listens");
-    let mut strangers: Vec<TcpStream> =
-        (0..3).map(|_| TcpStream::connect(first).expect("connects")).collect();
-    strangers[0]
+    let mut callers: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(first).expect("connects")).collect();
+    callers[0]
         .write_all(b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: text/html\r\n\r\n")
         .expect("writes");
-    strangers[1].write_all(&header(0, 1, 0, 0, 0, u64::MAX)).expect("writes");
-    strangers[2].shutdown(std::net::Shutdown::Write).expect("closes");
+    callers[1].write_all(&header(0, 1, 0, 0, 0, u64::MAX)).expect("writes");
+    callers[2].shutdown(std::net::Shutdown::Write).expect("closes");
     let endpoints = &endpoints;
     let results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = ranks
@@ -188,12 +187,12 @@ fn strangers_do_not_disturb() {
     });
     assert_eq!(results, [Ok(None), Ok(None)]);
     let mut rest = Vec::new();
-    let _ = strangers[1].read_to_end(&mut rest);
-    assert!(rest.is_empty(), "a stranger is told nothing");
+    let _ = callers[1].read_to_end(&mut rest);
+    assert!(rest.is_empty(), "an unknown caller gets no answer");
 }
 
 #[test]
-fn ranks_in_different_collectives_are_told_so() {
+fn ranks_that_call_different_collectives_fail() {
     let results =
         try_run(
             2,
@@ -203,8 +202,8 @@ fn ranks_in_different_collectives_are_told_so() {
                 if rank.id() == 0 { rank.barrier() } else { rank.allgather(b"x").map(drop) }
             },
         );
-    let told = results.iter().filter(|result| result.is_err()).map(fault).any(|f| f.contains("calls"));
-    assert!(told, "{results:?}");
+    let is_reported = results.iter().filter(|result| result.is_err()).map(fault).any(|f| f.contains("calls"));
+    assert!(is_reported, "{results:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Executed collectives take as long, in virtual time, as the simulator says
-//! of the same steps: within 1 %, on a number of ranks that is no power of two.
+//! In virtual time, executed collectives take the time that the simulator computes
+//! for the same steps: within 1 %, on a number of ranks that is no power of two.
 
 use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Rank;
@@ -9,10 +9,10 @@ use crosstalk_model::simulate::{Program, simulate};
 
 const NODES: usize = 6;
 const ROOT: usize = 2;
-/// The lower quartile of so many is compared: what strikes from outside only adds.
+/// The lower quartile of this many runs is compared: disturbances only add time.
 const REPEATS: usize = 9;
 
-/// What a collective needs, made beforehand: a part, and one for each rank.
+/// The data of a collective, allocated beforehand: one part, and one for each rank.
 struct Data {
     own: Vec<u8>,
     each: Vec<Vec<u8>>,
@@ -47,7 +47,7 @@ fn agrees(
 }
 
 #[test]
-fn execution_takes_what_simulation_says() {
+fn execution_takes_the_simulated_time() {
     agrees(0, |rank| collective::barrier(rank, NODES), |rank, _| rank.barrier());
     for size in [64, 100_000] {
         agrees(

@@ -1,4 +1,4 @@
-//! What a disk is charged for, and that the account still adds up.
+//! Spilling is charged as the disk's time, and the account still adds up.
 
 use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Access;
@@ -9,25 +9,25 @@ use crosstalk_core::units::{BitRate, Seconds};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// One node with a disk of 100 MB/s that takes 10 ms to get there.
+/// One node with a disk of 100 MB/s and a latency of 10 ms.
 fn with_disk() -> Emulation {
     let mut emulation = emulation(1, &fabric(1e3, 1e3, 1e3, 1.0, 0.0));
     emulation.node.disk = Some(Disk { rate: BitRate(8e8), latency: Seconds(0.01) });
     emulation
 }
 
-/// Nothing done slowly, as a host's disk may.
+/// Takes 2 ms, as a slow disk of the host might.
 fn slowly() -> Result<(), Fault> {
     sleep(Duration::from_millis(2));
     Ok(())
 }
 
 #[test]
-fn in_virtual_time_a_disk_takes_latency_and_its_bytes_whatever_the_host_took() {
+fn in_virtual_time_a_disk_takes_its_latency_and_rate_whatever_the_host_took() {
     let accounts = run(1, Some(&with_disk()), |rank| {
         rank.restart_clock()?;
         rank.spill(Access::Seek, 1_000_000, slowly)?;
-        rank.spill(Access::Onward, 500_000, slowly)?;
+        rank.spill(Access::Sequential, 500_000, slowly)?;
         let account = rank.account();
         let parts = account.compute.0 + account.wait.0 + account.serialise.0 + account.spill.0;
         assert!((account.total().0 - parts).abs() < 1e-12, "{account:?}");
@@ -39,7 +39,7 @@ fn in_virtual_time_a_disk_takes_latency_and_its_bytes_whatever_the_host_took() {
 }
 
 #[test]
-fn in_real_time_a_disk_takes_what_it_takes() {
+fn in_real_time_spilling_takes_the_time_of_its_work() {
     let accounts = run(1, None, |rank| {
         rank.restart_clock()?;
         rank.spill(Access::Seek, 1 << 40, slowly)?;
@@ -64,7 +64,7 @@ fn a_node_without_a_disk_cannot_spill() {
 }
 
 #[test]
-fn work_that_fails_is_charged_for_nothing() {
+fn work_that_fails_is_not_charged() {
     run(1, Some(&with_disk()), |rank| {
         let failed: Result<(), _> =
             rank.spill(Access::Seek, 1 << 20, || Err(Fault::attempt("no space left on device")));
@@ -74,14 +74,14 @@ fn work_that_fails_is_charged_for_nothing() {
     });
 }
 
-/// Computes for so many milliseconds of this thread's CPU time.
+/// Computes for `milliseconds` of this thread's CPU time.
 fn compute(milliseconds: u64) {
     let end = crosstalk_host::clock::thread_cpu_ns() + milliseconds * 1_000_000;
     while crosstalk_host::clock::thread_cpu_ns() < end {}
 }
 
 #[test]
-fn work_that_spills_in_between_is_charged_for_its_computing_and_for_the_disk() {
+fn work_that_spills_is_charged_for_its_computing_and_for_the_disk() {
     let mut emulation = with_disk();
     (emulation.node.cores, emulation.node.speed) = (4, 1.0);
     let accounts = run(1, Some(&emulation), |rank| {
@@ -94,13 +94,13 @@ fn work_that_spills_in_between_is_charged_for_its_computing_and_for_the_disk() {
         };
         let within = rank.parallel_spilling(work)?;
         let parallel = rank.account();
-        // What a look at the clock costs is an estimate: afterwards it may show that much less.
-        assert!(within.0 <= parallel.total().0 + 2e-6, "time within stands in the same clock");
+        // The subtracted cost of a reading is an estimate: the clock may then show a little less.
+        assert!(within.0 <= parallel.total().0 + 2e-6, "work sees the same clock");
         rank.serialise_spilling(work)?;
         Ok((parallel, rank.account()))
     });
     let (parallel, both) = accounts[0];
-    // On four cores 16 ms take 4, on one 16; the disk takes 20 either time.
+    // 16 ms of computing take 4 ms on four cores, 16 ms on one. The disk takes 20 ms each time.
     let near = |found: Seconds, expected: f64| (found.0 - expected).abs() < 0.1 * expected;
     assert!(near(parallel.compute, 0.004) && parallel.serialise == Seconds(0.0), "{parallel:?}");
     assert!(near(both.serialise, 0.016) && near(both.compute, 0.004), "{both:?}");

@@ -17,7 +17,7 @@ use crosstalk_core::fabric::Fabric;
 use crosstalk_host::clock::thread_schedstat;
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
-use crosstalk_model::fit::{Measured, fit_steps};
+use crosstalk_model::fit::{MeasuredTimes, fit_steps};
 use crosstalk_stats::quantile;
 use std::fs::File;
 use std::hint::black_box;
@@ -31,7 +31,7 @@ use std::time::Instant;
 const SIZES: [usize; 9] = [64, 256, 1024, 4096, 16_384, 32_768, 65_536, 131_072, 262_144];
 /// Where TCP over either bends: one segment holds at most 64 KiB.
 const BEND: u64 = 32_768;
-/// Rounds of computing that a rank waits for beside the messages' way, in measuring
+/// Rounds of computing that a rank waits for in addition to the messages' time, in measuring
 /// as in the program: a core that has waited for long answers later than one that
 /// just went to sleep.
 const PAUSE: u64 = 20_000;
@@ -119,7 +119,7 @@ fn back_to_back(rank: &mut Rank, data: &[u8]) -> Result<f64, Fault> {
 }
 
 /// What the transport does, and the seconds of a pause.
-fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (Measured, f64) {
+fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (MeasuredTimes, f64) {
     let mut ranks = run_at(2, None, place, |rank| {
         own_core(rank.id());
         let data = vec![1; SIZES[SIZES.len() - 1]];
@@ -134,7 +134,7 @@ fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (Measured, f64) {
             back_to_back(rank, &data[..size])?;
             seen.gap = back_to_back(rank, &data[..size])?;
         }
-        let (mut all, mut pause) = (Measured::default(), 0.0);
+        let (mut all, mut pause) = (MeasuredTimes::default(), 0.0);
         for (size, Seen { trips, sends, pauses, gap }) in SIZES.into_iter().zip(seen) {
             if rank.id() == 0 {
                 pause = median(pauses);
@@ -187,7 +187,7 @@ fn both_ways(kind: usize) -> [usize; 2] {
 }
 
 /// One turn of each kind by what was measured: both ways, and what is computed one after the other.
-fn predicted(transport: &Measured, pause: f64) -> f64 {
+fn predicted(transport: &MeasuredTimes, pause: f64) -> f64 {
     let half = |size: usize| {
         let of_size = transport.half_round_trip.iter().filter(|(bytes, _)| *bytes == size as u64);
         median(of_size.map(|(_, seconds)| *seconds).collect())
@@ -259,9 +259,9 @@ struct Compared {
 
 /// One comparison, at one speed of the cores; `None` when they were busy.
 fn emulated_over_real(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Option<Compared> {
-    let (mut transport, mut real, mut pauses) = (Measured::default(), Vec::new(), Vec::new());
+    let (mut transport, mut real, mut pauses) = (MeasuredTimes::default(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        let (Measured { half_round_trip, gap, send }, pause) = measured(place);
+        let (MeasuredTimes { half_round_trip, gap, send }, pause) = measured(place);
         pauses.push(pause);
         transport.half_round_trip.extend(half_round_trip);
         transport.gap.extend(gap);

@@ -1,5 +1,4 @@
-//! AF_XDP's rings against the kernel's own protocols: what is written frame by frame arrives as
-//! datagrams.
+//! AF_XDP's rings against the kernel's own protocols: frames that are sent arrive as datagrams.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -10,14 +9,14 @@ use std::time::Duration;
 
 use crosstalk_comm::xdp::{LONGEST, Xdp};
 use crosstalk_host::netlink::Socket;
-use crosstalk_host::{carrier, namespace};
+use crosstalk_host::{carrier, namespace, user};
 
 const DEVICE: &str = "xdp";
 const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 79, 0, 1), Ipv4Addr::new(10, 79, 0, 2)];
 const HARDWARE: [[u8; 6]; 2] = [[2, 0, 10, 79, 0, 1], [2, 0, 10, 79, 0, 2]];
 const PORT: u16 = 4791;
 
-/// A datagram as a frame from end 0 to end 1 (IEEE 802.3, RFC 791, RFC 768).
+/// A datagram in a frame from device 0 to device 1 (IEEE 802.3, RFC 791, RFC 768).
 fn frame(payload: &[u8]) -> Vec<u8> {
     let mut ip = vec![0x45, 0];
     ip.extend((28 + payload.len() as u16).to_be_bytes());
@@ -31,10 +30,10 @@ fn frame(payload: &[u8]) -> Vec<u8> {
     [HARDWARE[1].as_slice(), &HARDWARE[0], &[0x08, 0x00], &ip, &udp, payload].concat()
 }
 
-/// Two joined devices, and each one's network namespace; `None` where they cannot be made.
+/// The network namespaces of two connected devices; `None` if they cannot be created.
 fn wire() -> Option<[File; 2]> {
-    if !namespace::is_root() {
-        eprintln!("skipped: a wire is made by root");
+    if !user::is_root() {
+        eprintln!("skipped: only root can create a veth pair");
         return None;
     }
     let fresh = || {
@@ -68,7 +67,7 @@ fn frames_arrive_as_the_datagrams_that_they_are() {
             Err(e) => return eprintln!("skipped: this kernel has no AF_XDP on a veth: {e}"),
         };
         let mut into = [0; 2048];
-        // More than there are places: those that have gone are taken again.
+        // More frames than there are slots: slots are used again.
         for number in 0..10_000_u32 {
             let payload = [number.to_be_bytes().as_slice(), &[7; 18]].concat();
             socket.send(&frame(&payload)).expect("sends");
@@ -86,7 +85,7 @@ fn frames_arrive_as_the_datagrams_that_they_are() {
         assert_eq!(datagrams.recv(&mut into).expect("arrives"), LONGEST - 42);
         longest.push(0);
         assert_eq!(socket.send(&longest).expect_err("is too long").kind(), ErrorKind::InvalidInput);
-        // Nothing is redirected to it: it has nothing to receive.
+        // No frames are redirected to the socket.
         assert_eq!(socket.receive(&mut into).expect_err("is empty").kind(), ErrorKind::WouldBlock);
     })
     .join()
@@ -94,6 +93,6 @@ fn frames_arrive_as_the_datagrams_that_they_are() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_an_error() {
+fn a_device_that_does_not_exist_is_an_error() {
     assert!(Xdp::open("there-is-none", None).is_err());
 }

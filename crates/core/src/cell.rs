@@ -1,4 +1,4 @@
-//! Which cell: one identity from the plan over the journal to the report.
+//! The identity of a cell, the same in the plan, the journal and the report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ impl CellId {
     }
 }
 
-/// For people: `graph at slaves 6, boards many`; the experiment alone where nothing is varied.
+/// For people: `graph at slaves 6, boards many`. Without factors: the experiment's name.
 impl fmt::Display for CellId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.experiment)?;

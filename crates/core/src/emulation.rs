@@ -1,5 +1,5 @@
-//! A system made concrete for one attempt: which node sits where, and what a
-//! message between two of them costs.
+//! The cluster that virtual time emulates in one attempt: the board of each node, and
+//! the costs of a message between two nodes.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,18 +17,18 @@ pub enum Placement {
     Many,
 }
 
-/// What virtual time needs to know about the cluster it stands for.
+/// What virtual time needs to know about the cluster that it emulates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Emulation {
-    /// As the study names it, network included (`kosmos-srio`).
+    /// The system's name in the study, its network included (`kosmos-srio`).
     pub system: String,
-    /// The nodes' kind.
+    /// The kind of all its nodes.
     pub node: NodeKind,
-    /// Node → board.
+    /// The board of each node, by node number.
     pub board: Vec<u32>,
-    /// Between nodes of one board.
+    /// The fabric between nodes of one board.
     pub within: Fabric,
-    /// Between boards.
+    /// The fabric between nodes of different boards.
     pub across: Fabric,
 }
 
@@ -36,7 +36,7 @@ impl Emulation {
     /// The fabric between nodes `a` and `b`.
     ///
     /// # Panics
-    /// When a node is out of range: the plan has placed every node.
+    /// When a node number is out of range. The plan has placed every node.
     pub fn fabric(&self, a: usize, b: usize) -> &Fabric {
         if self.board[a] == self.board[b] { &self.within } else { &self.across }
     }

@@ -32,7 +32,7 @@ pub struct Costs {
     pub overhead_per_byte: Seconds,
 }
 
-/// Other costs from a message size on, for fabrics that change protocol.
+/// The costs of messages from a size on, for fabrics that change protocol there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -49,8 +49,8 @@ pub struct Step {
 pub struct Source {
     /// Paper, standard or derivation.
     pub text: String,
-    /// True where the number was fitted to a published result, so that a claim
-    /// about that result is calibration and no evidence.
+    /// True if the number was fitted to a published result. A claim about that result
+    /// is then a calibration, not evidence.
     #[serde(default)]
     pub calibration: bool,
 }
@@ -62,43 +62,41 @@ pub struct Fabric {
     /// The name studies use; the file's name without `.toml`.
     #[serde(default)]
     pub name: String,
-    /// For people.
+    /// A line for people.
     pub title: String,
-    /// The link's data rate: what real-time links are shaped to.
+    /// The link's data rate. Links in real time are shaped to it.
     pub rate: BitRate,
     /// What a message costs.
     pub costs: Costs,
-    /// Other costs from a size on, ascending.
+    /// Other costs from a message size on, in ascending order of size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub step: Vec<Step>,
     /// Parameter (`rate`, `L`, `o`, `g`, `G`, `O`, `step`) → where it comes from.
     pub source: BTreeMap<String, Source>,
-    /// What of this fabric is known to be missing from the emulation.
+    /// Known properties of this fabric that the emulation does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
 }
 
-/// What is different about links from the fabric that a system has: a question
-/// of "what if". Nothing, by default.
+/// How links differ from a system's fabric, for "what if" experiments. Default: not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Links {
     /// Another data rate.
     pub rate: Option<BitRate>,
-    /// Another L, for messages of every size.
+    /// Another latency L, for messages of every size.
     pub latency: Option<Seconds>,
 }
 
 impl Links {
-    /// Whether the links are those of the fabric.
-    pub fn as_they_are(&self) -> bool {
+    /// Whether the links are those of the fabric, unchanged.
+    pub fn is_unchanged(&self) -> bool {
         *self == Links::default()
     }
 }
 
 impl Fabric {
-    /// This fabric with other links. At another rate every byte takes the NIC that
-    /// much less or more time (G); what a message costs the CPU and the NIC beside
-    /// its bytes (o, O, g) stays, as on the same nodes with the same software.
+    /// This fabric with other links. Another rate scales the NIC's time for a byte (G).
+    /// The costs of the same nodes and software (o, O, g) stay.
     pub fn with(mut self, links: &Links) -> Self {
         let slower = links.rate.map_or(1.0, |rate| self.rate.0 / rate.0);
         for costs in std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_links_change_what_a_byte_or_the_way_takes_and_nothing_else() {
+    fn other_links_change_the_time_a_byte_and_the_latency_and_nothing_else() {
         let fabric: Fabric = toml::from_str(
             r#"
             title = "T"

@@ -1,4 +1,4 @@
-//! What can go wrong, said so that a person can act on it.
+//! Errors that a person can act on: what is wrong, where, what was expected, what to do.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::quote::{in_line, plain};
 
-/// Whose turn it is to do something about a fault. Decides the exit code.
+/// Who can do something about a fault. Decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -16,15 +16,15 @@ pub enum FaultKind {
     Environment,
     /// The user interrupted (exit code 130).
     Interrupted,
-    /// One attempt failed; the study goes on (exit code 4 when nothing is left).
+    /// One attempt failed; the study continues (exit code 4 if no attempt succeeds).
     Attempt,
-    /// One attempt failed because another part of it went away: that part mostly knows why (as for
-    /// [`FaultKind::Attempt`]).
+    /// One attempt failed because another node of it is gone. That node mostly knows the cause.
+    /// Exit code as for [`FaultKind::Attempt`].
     Gone,
 }
 
 impl FaultKind {
-    /// The process exit code that stands for this kind.
+    /// The exit code of the process for this kind.
     pub fn exit_code(self) -> u8 {
         match self {
             FaultKind::Usage => 2,
@@ -34,17 +34,16 @@ impl FaultKind {
     }
 }
 
-/// An error with its place and its remedy. Never a backtrace. It goes to terminals, journals and
-/// pages: characters that steer them are escaped as it is made.
-/// Those that come over a stream are escaped as they are read.
+/// An error with its place and its remedy, never a backtrace. It goes to terminals, journals and
+/// pages. Control characters are escaped when it is created, or read from a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fault {
-    /// Whose turn it is.
+    /// Who can do something about it.
     pub kind: FaultKind,
-    /// The node that it is about: not always the one that reports it.
+    /// The node that it is about, which need not be the node that reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<Box<Member>>,
-    /// The file and line, flag or knob that it is about.
+    /// The file and line, the option or the setting that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The workload's parameter that it is about.
@@ -57,12 +56,12 @@ pub struct Fault {
     pub remedy: Option<String>,
 }
 
-/// A node of a cluster, by its part in an attempt.
+/// A node of a cluster, and its role in an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Its number, from 0.
     pub node: usize,
-    /// The name that the work there has in its scene, where several run.
+    /// The name of its workload in the scene, if the scene has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
 }
@@ -76,9 +75,9 @@ impl fmt::Display for Member {
     }
 }
 
-/// A fault as it is read from a stream.
+/// A fault as it is read from a stream, before its texts are escaped.
 #[derive(Deserialize)]
-struct Received {
+struct Unescaped {
     kind: FaultKind,
     about: Option<Box<Member>>,
     place: Option<String>,
@@ -89,7 +88,7 @@ struct Received {
 
 impl<'de> Deserialize<'de> for Fault {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let from = Received::deserialize(from)?;
+        let from = Unescaped::deserialize(from)?;
         let line = |text: Option<String>| text.map(|text| in_line(&text).into_owned());
         Ok(Fault {
             kind: from.kind,
@@ -129,7 +128,7 @@ impl Fault {
         Self::new(FaultKind::Attempt, message)
     }
 
-    /// One attempt failed because another part of it went away.
+    /// One attempt failed because another node of it is gone.
     pub fn gone(message: impl Into<String>) -> Self {
         Self::new(FaultKind::Gone, message)
     }
@@ -169,7 +168,7 @@ impl Fault {
         self.about.as_ref().map(|about| about.node)
     }
 
-    /// Where it is, for people: `node 1 (role): place, parameter`; `None` where nobody knows.
+    /// Where it is, for people: `node 1 (role): place, parameter`. `None` if nothing is known.
     pub fn whereabouts(&self) -> Option<String> {
         let node = self.about.as_ref().map(ToString::to_string);
         let parameter = self.parameter.as_ref().map(|name| format!("parameter `{name}`"));
@@ -179,16 +178,16 @@ impl Fault {
         (!parts.is_empty()).then(|| parts.join(": "))
     }
 
-    /// In one sentence, to stand within others: `place: message (remedy)`.
+    /// All of it on one line: `place: message (try: remedy)`.
     pub fn sentence(&self) -> String {
-        let told = Fault { remedy: None, ..self.clone() };
+        let without_remedy = Fault { remedy: None, ..self.clone() };
         match &self.remedy {
-            Some(remedy) => format!("{told} (try: {remedy})"),
-            None => told.to_string(),
+            Some(remedy) => format!("{without_remedy} (try: {remedy})"),
+            None => without_remedy.to_string(),
         }
     }
 
-    /// Says what to do about it.
+    /// Adds what to do about it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(plain(&remedy.into()).into_owned());
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_fault_steers_a_terminal() {
+    fn a_fault_has_no_control_characters() {
         let fault = Fault::usage("found `\u{1b}[2J`").at("a\u{202e}\n.txt:1").remedy("use\ttwo\nlines\r");
         assert_eq!(fault.to_string(), "a\\u{202e}\\n.txt:1: found `\\u{1b}[2J`\n  try: use\ttwo\nlines\\r");
     }
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_survives_the_stream_and_steers_nothing_then() {
+    fn a_fault_is_the_same_after_a_stream_and_has_no_control_characters() {
         let fault = Fault::usage("expected 1, found 0").of_parameter("nodes").on(3).remedy("write 1");
         let text = serde_json::to_string(&fault).expect("writes");
         assert_eq!(serde_json::from_str::<Fault>(&text).expect("reads"), fault);

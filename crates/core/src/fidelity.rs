@@ -1,25 +1,25 @@
-//! Whether an emulated attempt may be believed.
+//! Whether an emulated attempt kept the assumptions of its model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the fidelity monitor saw in one attempt.
+/// What the fidelity monitor counted in one attempt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fidelity {
-    /// Why the attempt is beyond the monitor's bounds; empty means faithful.
+    /// The monitor's bounds that the attempt exceeded, in words. Empty: it is faithful.
     pub reasons: Vec<String>,
-    /// What was counted, by name, in base units (`steal_seconds`, `wildcard_receives` …).
+    /// Counters by name, in base units (`steal_seconds`, `wildcard_receives` …).
     pub counters: BTreeMap<String, f64>,
 }
 
 impl Fidelity {
-    /// Within the monitor's bounds.
+    /// Whether the attempt stayed within the monitor's bounds.
     pub fn faithful(&self) -> bool {
         self.reasons.is_empty()
     }
 
-    /// Adds another node's observations: counters add up, reasons join.
+    /// Adds another node's counters and reasons.
     pub fn merge(&mut self, other: Fidelity) {
         for reason in other.reasons {
             if !self.reasons.contains(&reason) {

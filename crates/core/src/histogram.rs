@@ -51,7 +51,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// The smallest value that is counted with this one.
+    /// The smallest value of the bucket that `value` is counted in.
     pub fn floor(value: u64) -> u64 {
         range(bucket(value)).0
     }
@@ -70,20 +70,20 @@ impl Histogram {
     }
 
     /// The value at quantile `q` (0 to 1) by nearest rank: the middle of the
-    /// bucket it falls into. `None` while empty. Whether `count` suffices for
-    /// this quantile is the statistician's question, not this type's.
+    /// bucket it falls into. `None` while empty. The caller decides whether `count`
+    /// suffices for this quantile.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         self.bucket_at(q).map(|(low, width)| low as f64 + (width - 1) as f64 / 2.0)
     }
 
-    /// The ends of the bucket that quantile `q` falls into: nearer than between them it is not known. `None` while
-    /// empty.
-    pub fn quantile_ends(&self, q: f64) -> Option<(f64, f64)> {
+    /// The lower and upper bound of the bucket that quantile `q` falls into: the quantile lies between them.
+    /// `None` while empty.
+    pub fn quantile_bounds(&self, q: f64) -> Option<(f64, f64)> {
         self.bucket_at(q).map(|(low, width)| (low as f64, low as f64 + width as f64))
     }
 
-    /// The ends of the bucket that `value` is counted in.
-    pub fn ends(value: u64) -> (f64, f64) {
+    /// The lower and upper bound of the bucket that `value` is counted in.
+    pub fn bucket_bounds(value: u64) -> (f64, f64) {
         let (low, width) = range(bucket(value));
         (low as f64, low as f64 + width as f64)
     }
@@ -121,7 +121,7 @@ impl Histogram {
 }
 
 /// Occupied buckets only.
-// Not as an object: its keys would be text, which serde does not read back as
+// A list of pairs, not an object: serde does not read an object's keys back as
 // numbers inside a tagged message.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Sparse {
@@ -156,8 +156,8 @@ impl<'de> Deserialize<'de> for Histogram {
         }
         let mut histogram = Histogram::default();
         for (low, n) in sparse.counts {
-            let slot = &mut histogram.counts[bucket(low)];
-            *slot = slot.saturating_add(n);
+            let count = &mut histogram.counts[bucket(low)];
+            *count = count.saturating_add(n);
             histogram.total = histogram.total.saturating_add(n);
         }
         Ok(histogram)
@@ -189,7 +189,7 @@ mod tests {
         }
 
         #[test]
-        fn a_histogram_survives_the_journal(values in proptest::collection::vec(any::<u64>(), 0..50)) {
+        fn a_histogram_is_the_same_after_the_journal(values in proptest::collection::vec(any::<u64>(), 0..50)) {
             let mut h = Histogram::default();
             values.iter().for_each(|v| h.record(*v));
             let text = serde_json::to_string(&h).expect("writes");

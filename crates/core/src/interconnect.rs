@@ -1,5 +1,5 @@
-//! What lies between two programs: components with their latencies, and
-//! interconnects, which are paths through them.
+//! The hardware between two programs: components with their latencies, and
+//! interconnects, which are paths through components.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,51 +11,51 @@ use crate::fabric::Source;
 use crate::units::{BitRate, Seconds, digits};
 use crate::{Fault, quoted};
 
-/// Something on the way that takes time: a memory access, a network card, a cable, a switch.
+/// A part of a path that takes time: a memory access, a network card, a cable, a switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Component {
-    /// For people.
+    /// A line for people.
     pub title: String,
-    /// The least time it takes a message's head to pass it; of a cable, to pass a metre of it.
+    /// The least time that a message's head takes to pass it. For a cable: to pass one metre.
     pub low: Seconds,
-    /// The most; absent where the source says "and up".
+    /// The most time; absent if the source says "and up".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<Seconds>,
-    /// What it does to a message that passes.
+    /// How it forwards a message.
     #[serde(default)]
     pub kind: ComponentKind,
-    /// Which metric is this time where it was measured, such as `load_time[size=268435456]`: what
-    /// `crosstalk path --measured` puts into its place.
+    /// The metric that measures this time, such as `load_time[size=268435456]`.
+    /// `crosstalk path --measured` replaces `low` and `high` by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
-    /// Where the times come from.
+    /// The source of the times.
     pub source: Source,
 }
 
-/// What a component does to a message.
+/// How a component forwards a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComponentKind {
-    /// It passes, and that takes what it takes.
+    /// The message passes in the component's time.
     #[default]
     Passes,
-    /// It passes along a line whose latencies are a metre's.
+    /// The message passes a line; the component's times are those of one metre.
     Cable,
-    /// Its head is sent on before its tail has come; other messages may stand before it.
+    /// The head is forwarded before the tail has arrived. Messages may queue.
     CutThrough,
-    /// It is received whole before it is sent on; other messages may stand before it.
+    /// The whole message is received before it is forwarded. Messages may queue.
     StoreAndForward,
 }
 
 impl ComponentKind {
-    /// Whether messages wait for others there.
+    /// Whether messages queue in it.
     pub fn queues(self) -> bool {
         matches!(self, ComponentKind::CutThrough | ComponentKind::StoreAndForward)
     }
 }
 
-/// A file of `components/`: some that belong together.
+/// A file of `components/`: components that belong together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Components {
@@ -68,23 +68,23 @@ pub struct Components {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interconnect {
-    /// The name that is asked for; the file's name without `.toml`.
+    /// Its name on the command line: the file's name without `.toml`.
     #[serde(default)]
     pub name: String,
     /// For people.
     pub title: String,
-    /// Of its links.
+    /// The data rate of its links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<BitRate>,
-    /// How many nodes it joins, in words.
+    /// How many nodes it connects, in words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub nodes: String,
-    /// From one end to the other: components by name, of a cable with its length: `cable 5 m`.
+    /// The components from the sender to the receiver, by name. A cable has its length: `cable 5 m`.
     pub path: Vec<Hop>,
-    /// Published values of the whole: the id without `/low` and `/high`.
+    /// The id of the published latency of the whole path, without `/low` and `/high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Where the path comes from, and what of it is assumed.
+    /// The source of the path, and what of it is assumed.
     pub source: Source,
 }
 
@@ -93,11 +93,11 @@ pub struct Interconnect {
 pub struct Hop {
     /// The component's name.
     pub component: String,
-    /// Metres of it, for cables.
+    /// The length in metres, for cables only.
     pub length: Option<f64>,
 }
 
-/// Longer than any line on Earth, in metres.
+/// The largest length in metres: longer than any line on Earth.
 const LONGEST: f64 = 1e8;
 
 impl FromStr for Hop {
@@ -107,7 +107,7 @@ impl FromStr for Hop {
     fn from_str(text: &str) -> Result<Self, Fault> {
         let wrong = || {
             Fault::usage(format!(
-                "expected a component, of a cable with its length, found `{}`",
+                "expected a component, or a cable with its length, found `{}`",
                 quoted(text)
             ))
             .remedy("write for example \"pcie-fabric-switch\" or \"cable 5 m\"")
@@ -146,10 +146,10 @@ impl Hop {
         }
     }
 
-    /// What `component`, which is this hop's, has against it.
+    /// Checks the hop's length against its `component`.
     ///
     /// # Errors
-    /// A usage fault where a cable has no length, or something else has one.
+    /// A usage fault if a cable has no length, or another component has one.
     pub fn fits(&self, component: &Component) -> Result<(), Fault> {
         let name = &self.component;
         match (component.kind == ComponentKind::Cable, self.length) {
@@ -181,7 +181,7 @@ impl JsonSchema for Hop {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "a component by name, of a cable with its length, such as \"cable 5 m\"",
+            "description": "a component by name; a cable with its length, such as \"cable 5 m\"",
             "type": "string"
         })
     }
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hop_is_a_name_and_of_a_cable_a_length() {
+    fn a_hop_is_a_name_and_for_a_cable_a_length() {
         let hop = |text: &str| text.parse::<Hop>().map(|hop| (hop.component, hop.length));
         assert_eq!(hop("qpi-hop"), Ok(("qpi-hop".into(), None)));
         for five in ["cable 5 m", "cable 5m", " cable  5.0 m "] {

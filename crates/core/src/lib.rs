@@ -1,12 +1,11 @@
-//! The words every room of Crosstalk shares: units, records, agent messages,
-//! fabrics, systems, and the traits of a scene. Vocabulary only: nothing here
-//! reads a clock, opens a file or knows an operating system.
+//! The types that every crate of Crosstalk shares: units, records, agent messages,
+//! fabrics, systems, and the traits of a scene. Nothing here reads a clock, opens a
+//! file or calls an operating system.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod cell;
 pub mod emulation;
-pub mod expected;
 pub mod fabric;
 pub mod fault;
 pub mod fidelity;
@@ -16,6 +15,7 @@ pub mod message;
 pub mod name;
 pub mod need;
 pub mod parameter;
+pub mod parse_error;
 pub mod provenance;
 pub mod quote;
 pub mod record;

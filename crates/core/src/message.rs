@@ -1,5 +1,5 @@
-//! What the runner and an agent say to each other: one JSON object a line over
-//! a duplex stream. Every message is answered or bounded by a deadline.
+//! The messages between the runner and an agent: one JSON object a line over a
+//! duplex stream. Every message has an answer or a deadline.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::{BufRead, Read, Write};
@@ -14,90 +14,91 @@ use crate::record::Reading;
 use crate::units::Seconds;
 use crate::value::{Params, Value};
 
-/// The version of this protocol; both sides refuse another one.
+/// The version of this protocol. Both sides refuse any other.
 pub const PROTOCOL: u32 = 4;
 
-/// The longest line either side accepts, in bytes.
+/// The longest line that either side accepts, in bytes.
 pub const LONGEST: u64 = 64 << 20;
 
-/// The largest file that work may leave as an artifact, in bytes.
+/// The largest file that a workload may leave as an artifact, in bytes.
 pub const LARGEST_ARTIFACT: u64 = 256 << 20;
 
-/// One node's part in an attempt.
+/// The work of one node in an attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// The workload's registered name.
     pub workload: String,
-    /// Its parameters, all `$factor`s filled in.
+    /// Its parameters, with the level of every `$factor` filled in.
     pub params: Params,
-    /// This node's number, from 0.
+    /// The node's number, from 0.
     pub node: usize,
     /// How many nodes take part.
     pub nodes: usize,
     /// Every node's address, by number.
     pub addresses: Vec<IpAddr>,
-    /// What virtual time stands for; `None` in real time.
+    /// The cluster that virtual time emulates. `None` in real time.
     pub emulation: Option<Emulation>,
-    /// Give up after this long.
+    /// The longest time that the work may take.
     pub deadline: Seconds,
-    /// A folder that every node sees, gone with the cluster; `None` where they share none.
+    /// A folder that every node sees, removed with the cluster. `None` if the nodes share none.
     pub shared: Option<PathBuf>,
-    /// A folder of the agent's own for temporary files. The agent fills it in.
+    /// The agent's folder for temporary files. The agent fills it in.
     #[serde(skip)]
     pub scratch: PathBuf,
-    /// Where to leave what the run's reader may want to look into: the agent, which fills it in,
-    /// sends it home. `None`: nowhere.
+    /// The folder for files that the run keeps as artifacts. The agent fills it in, and sends the files
+    /// to the runner. `None`: artifacts are not kept.
     #[serde(skip)]
     pub artifacts: Option<PathBuf>,
-    /// Seed of generated inputs: the same in every attempt of a run, so that cells compare like with like.
+    /// The seed of generated inputs, the same in every attempt of a run.
     pub seed: u64,
 }
 
-/// What surrounds one node's work during an attempt.
+/// The conditions and observers around one node's work during an attempt.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Conditions, by their registered names, in the order in which they are applied.
     pub conditions: Vec<(String, Value)>,
-    /// Observers.
-    pub observers: Vec<Observed>,
-    /// The processes of this node's agents whose work lasts, as they number themselves; `None` for one
-    /// that cannot tell.
+    /// The observers.
+    pub observers: Vec<ObserverPart>,
+    /// The process ids of this node's agents whose work runs until it is stopped, in the node's PID
+    /// namespace. `None` for an agent that does not know its own.
     pub lasting: Vec<Option<u32>>,
 }
 
-/// An observer's part in an attempt.
+/// An observer on one node in an attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct ObserverPart {
     /// Its registered name.
     pub observer: String,
-    /// The node that its readings are labelled with, where several nodes have one.
+    /// The node label of its readings, if several nodes have this observer.
     pub node: Option<usize>,
 }
 
-/// What a node is told about what surrounds its work, in this order.
+/// The steps of a node's conditions and observers, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum Step {
     /// Apply the conditions, then attach the observers.
     Put(Surroundings),
-    /// Work that lasts is steady ([`Holding::begin`](crate::scene::Holding::begin)).
+    /// All work that runs until it is stopped is steady
+    /// ([`AppliedCondition::begin`](crate::scene::AppliedCondition::begin)).
     Begin,
-    /// Work that ends has ended ([`Holding::end`](crate::scene::Holding::end)).
+    /// All other work has ended ([`AppliedCondition::end`](crate::scene::AppliedCondition::end)).
     End,
-    /// All work has ended: detach the observers, then undo the conditions, the last first.
+    /// All work has ended: detach the observers, then undo the conditions in reverse order.
     Clear,
 }
 
-/// A piece of a file that work has left. A file's pieces follow each other.
+/// A piece of an artifact. The pieces of one file are sent one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "piece", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Piece {
-    /// A file begins: its path in the folder of artifacts, and its size.
+    /// A file begins: its path in the folder of artifacts, and its size in bytes.
     File { path: String, bytes: u64 },
-    /// Its next bytes.
+    /// The next bytes of the file.
     Bytes { base64: String },
-    /// It is whole; the SHA-256 of it all, in hexadecimal.
+    /// The file is complete: its SHA-256, in hexadecimal.
     Whole { sha256: String },
 }
 
@@ -106,19 +107,19 @@ pub enum Piece {
 #[serde(tag = "do", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum ToAgent {
-    /// Opens the conversation with the protocol's version.
+    /// Opens the session with the protocol's version.
     Hello { protocol: u32 },
-    /// Asks for the node's facts.
+    /// Requests the node's facts.
     Facts,
-    /// Get ready for a part: answered by `Ready` or `Done`.
+    /// Prepare for a part: answered by `Ready` or `Done`.
     Prepare { part: Box<Part> },
-    /// All are ready; here is where each node listens (`None`: it does not).
+    /// Begin the part. All nodes are ready; `endpoints` are the addresses at which they listen (`None`: it does not).
     Go { endpoints: Vec<Option<SocketAddr>> },
-    /// See [`Step`]: answered by `Surrounded`. It is the node's keeper that is told, an agent without work.
+    /// Do a [`Step`]: answered by `Surrounded`. Sent to the node's keeper only, an agent without work.
     Surround { step: Step },
-    /// Stop what you are doing: answered by `Done`. It is how work ends that lasts.
+    /// Stop the part: answered by `Done`. Work that runs until it is stopped ends well then.
     Cancel,
-    /// Go home.
+    /// Exit.
     Bye,
 }
 
@@ -127,9 +128,9 @@ pub enum ToAgent {
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Outcome {
-    /// It went through; what the fidelity monitor saw on this node.
+    /// It succeeded, with the counters of this node's fidelity monitor.
     Finished { fidelity: Option<Fidelity> },
-    /// It failed, and why. Of kind `usage`: because of what was asked for, on any machine like this.
+    /// It failed. A fault of kind `usage` would occur in every attempt.
     Failed { fault: Fault },
 }
 
@@ -138,26 +139,29 @@ pub enum Outcome {
 #[serde(tag = "is", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum FromAgent {
-    /// Answers `Hello`: protocol, program version, and the agent's process as its node numbers it (`None`
-    /// where it cannot tell).
+    /// Answers `Hello`: the protocol's and the program's version, and the agent's process id on its node
+    /// (`None` if the agent does not know it).
     Hello { protocol: u32, version: String, process: Option<u32> },
     /// Answers `Facts`.
     Facts { provenance: Provenance },
-    /// Answers `Prepare`: where this node listens, if it does.
+    /// Answers `Prepare`: the address at which this node listens, if it does.
     Ready { endpoint: Option<SocketAddr> },
-    /// Something was observed, this many seconds after `Go`.
+    /// A reading, `at` seconds after `Go`, from `n` raw observations.
     Sample { reading: Reading, at: f64, n: u64 },
-    /// Work that lasts is steady.
+    /// Work that runs until it is stopped is steady.
     Steady,
-    /// Answers `Surround`: what went wrong, if anything.
+    /// Answers `Surround`: the fault, if any.
     Surrounded { fault: Option<Fault> },
-    /// Something that the part has left, before it is `Done`.
+    /// A piece of an artifact, sent before `Done`.
     Artifact(Piece),
     /// The part ended.
     Done(Outcome),
 }
 
 /// Writes one message and flushes it.
+///
+/// # Errors
+/// An environment fault if the stream has ended.
 pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> Result<(), Fault> {
     let mut line = serde_json::to_vec(message)
         .map_err(|e| Fault::environment(format!("cannot write a message: {e}")))?;
@@ -165,16 +169,19 @@ pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> Result<(), Faul
     writer
         .write_all(&line)
         .and_then(|()| writer.flush())
-        .map_err(|e| Fault::environment(format!("the other side is gone: {e}")))
+        .map_err(|e| Fault::environment(format!("the stream has ended: {e}")))
 }
 
 /// Reads one message; `None` at the end of the stream.
+///
+/// # Errors
+/// An environment fault if the stream fails, or has no message of this protocol.
 pub fn receive<T: DeserializeOwned>(reader: &mut dyn BufRead) -> Result<Option<T>, Fault> {
     let mut line = Vec::new();
     let read = reader
         .take(LONGEST)
         .read_until(b'\n', &mut line)
-        .map_err(|e| Fault::environment(format!("the other side is gone: {e}")))?;
+        .map_err(|e| Fault::environment(format!("the stream has ended: {e}")))?;
     if read == 0 {
         return Ok(None);
     }
@@ -192,7 +199,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_message_survives_the_stream() {
+    fn a_message_is_the_same_after_a_stream() {
         let sent = ToAgent::Go { endpoints: vec![None, Some(([127, 0, 0, 1], 80).into())] };
         let mut wire = Vec::new();
         send(&mut wire, &sent).expect("writes");
@@ -202,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_survives_the_stream() {
+    fn a_histogram_is_the_same_after_a_stream() {
         let mut histogram = crate::histogram::Histogram::default();
         [3, 3, 16_512].into_iter().for_each(|v| histogram.record(v));
         let reading = Reading::histogram("round_trip", histogram, crate::record::Origin::Measured);

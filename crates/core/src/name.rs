@@ -1,8 +1,8 @@
-//! Names people type: an unknown one is answered with the nearest valid one.
+//! Names that people type. The fault of an unknown name suggests the nearest valid one.
 
 use crate::{Fault, quoted};
 
-/// The candidate nearest to `name`, if one is near enough to be meant.
+/// The candidate with the smallest edit distance to `name`, if that distance is small.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -12,8 +12,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// A usage fault for an unknown `kind` of thing called `name`: the nearest
-/// valid name where there is one, else all of them; no remedy where there is none.
+/// A usage fault: there is no `kind` called `name`. Its remedy is the nearest candidate,
+/// or all candidates if none is near. Without candidates it has no remedy.
 pub fn unknown<'a>(kind: &str, name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Fault {
     let fault = Fault::usage(format!("unknown {kind} `{}`", quoted(name)));
     match nearest(name, candidates.clone()) {
@@ -33,13 +33,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_recognised() {
+    fn a_typing_error_gets_the_nearest_name() {
         let fault = unknown("fabric", "ethernet-1gb", ["ethernet-1g", "ethernet-10g", "srio"]);
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `ethernet-1g`?"));
     }
 
     #[test]
-    fn a_word_like_none_of_them_lists_them_all() {
+    fn a_name_unlike_all_others_gets_them_all() {
         let fault = unknown("fabric", "zzzzzzz", ["srio", "qpi"]);
         assert_eq!(fault.remedy.as_deref(), Some("one of: srio, qpi"));
     }

@@ -1,13 +1,13 @@
-//! What a part of Crosstalk needs of a machine, found or missing.
+//! A requirement on a machine, found or missing.
 
 use serde::{Deserialize, Serialize};
 
-/// One requirement and what was found.
+/// One requirement, and whether this machine meets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// What is needed, in a few words.
     pub what: String,
-    /// Whether it is there.
+    /// Whether it was found.
     #[serde(flatten)]
     pub state: NeedState,
 }
@@ -16,16 +16,16 @@ pub struct Need {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum NeedState {
-    /// It is there: which version, or what it allows.
+    /// It was found.
     Found {
-        /// What was found.
+        /// The version that was found, or what it allows.
         detail: String,
     },
     /// It is missing.
     Missing {
         /// What cannot be done without it.
         consequence: String,
-        /// The command or setting that mends it; nothing where nothing does.
+        /// The command or setting that provides it. `None`: only another machine has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         remedy: Option<String>,
     },
@@ -38,17 +38,17 @@ pub struct Unmet {
     pub what: String,
     /// What cannot be done without it.
     pub consequence: String,
-    /// The command or setting that mends it; nothing where nothing does.
+    /// The command or setting that provides it. `None`: only another machine has it.
     pub remedy: Option<String>,
 }
 
 impl Need {
-    /// It is there.
+    /// A requirement that is met.
     pub fn found(what: impl Into<String>, detail: impl Into<String>) -> Self {
         Need { what: what.into(), state: NeedState::Found { detail: detail.into() } }
     }
 
-    /// It is missing, and this mends it.
+    /// A missing requirement, and the command or setting that provides it.
     pub fn missing(
         what: impl Into<String>,
         consequence: impl Into<String>,
@@ -60,15 +60,15 @@ impl Need {
         }
     }
 
-    /// It is missing, and nothing mends that: another machine would have to be had.
-    pub fn lacking(what: impl Into<String>, consequence: impl Into<String>) -> Self {
+    /// A missing requirement that no command or setting can provide on this machine.
+    pub fn unavailable(what: impl Into<String>, consequence: impl Into<String>) -> Self {
         Need {
             what: what.into(),
             state: NeedState::Missing { consequence: consequence.into(), remedy: None },
         }
     }
 
-    /// What is missing of it, where anything is.
+    /// The requirement, if it is missing.
     pub fn unmet(self) -> Option<Unmet> {
         match self.state {
             NeedState::Found { .. } => None,
@@ -78,7 +78,7 @@ impl Need {
         }
     }
 
-    /// Whether it is there.
+    /// Whether it was found.
     pub fn is_found(&self) -> bool {
         matches!(self.state, NeedState::Found { .. })
     }
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nothing_mends_has_no_remedy_and_reads_back() {
-        let need = Need::lacking("a part", "less is seen");
+    fn an_unavailable_need_has_no_remedy_and_reads_back() {
+        let need = Need::unavailable("a part", "less is seen");
         let text = serde_json::to_string(&need).expect("writes");
         assert_eq!(text, r#"{"what":"a part","state":"missing","consequence":"less is seen"}"#);
         assert_eq!(serde_json::from_str::<Need>(&text).expect("reads"), need);

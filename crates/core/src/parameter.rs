@@ -1,13 +1,13 @@
-//! The parameters that a workload takes, as its users read of them.
+//! The parameters of workloads, with their documentation.
 
 /// One parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// As it is written in a study.
+    /// Its name in a study file.
     pub name: &'static str,
-    /// What holds where it is not given, for people; empty: nothing.
+    /// The default, for people. Empty: there is none.
     pub default: &'static str,
-    /// What it says, with its unit.
+    /// Its meaning, with the unit.
     pub meaning: &'static str,
 }
 
@@ -18,22 +18,22 @@ impl Parameter {
     }
 }
 
-/// All that a workload takes, in groups: its own, and those it shares with others.
+/// All parameters of a workload, in groups: its own, and those shared with other workloads.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters(pub &'static [&'static [Parameter]]);
 
 impl Parameters {
-    /// Every one, in the order of the groups.
+    /// All parameters, in the order of the groups.
     pub fn iter(self) -> impl Iterator<Item = &'static Parameter> + Clone {
         self.0.iter().copied().flatten()
     }
 
-    /// Their names.
+    /// The names of all parameters.
     pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {
         self.iter().map(|parameter| parameter.name)
     }
 
-    /// Whether one is called so.
+    /// Whether there is a parameter of that name.
     pub fn contains(self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }

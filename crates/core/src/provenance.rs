@@ -1,11 +1,11 @@
-//! What a node was when it was measured.
+//! What was known of a node when it was measured.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One node's facts. `fixed` facts must agree for a run to be resumed or
-/// compared; `moment` facts (load, free memory) are for the record.
+/// The facts of one node. A run is resumed or compared only where all `fixed` facts agree.
+/// `moment` facts (load, free memory) are only recorded.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// Kernel, processor, cores, memory, Crosstalk's version …

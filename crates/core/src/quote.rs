@@ -1,39 +1,37 @@
-//! What messages quote of files: short, and without characters that steer a terminal.
+//! Quotations of files in messages: short, and without control characters.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
-/// The most characters in a quotation.
+/// The most characters of a quotation.
 pub const LONGEST: usize = 80;
 
-/// The most characters of a parser's message, which has quotations of its own.
+/// The most characters of a parser's message, which may contain quotations.
 const MESSAGE: usize = 4 * LONGEST;
 
-/// A field or a line of a file as a message may quote it: at most [`LONGEST`] characters, with
-/// control characters, direction marks and bytes that are no text escaped. What is cut off is
-/// marked by `…`.
+/// Quotes a field or a line of a file: at most [`LONGEST`] characters, with control characters,
+/// direction marks and bytes that are not UTF-8 escaped. `…` marks what was cut off.
 pub fn quoted(text: impl AsRef<[u8]>) -> String {
     cut(text.as_ref(), LONGEST)
 }
 
-/// A number as a message may quote it: as it is, with an exponent from 10¹⁵ on.
+/// Quotes a number: as it is, with an exponent from 10¹⁵ on.
 pub fn number(found: f64) -> String {
     if found.abs() >= 1e15 { format!("{found:e}") } else { found.to_string() }
 }
 
-/// What a parser says of a file, which may quote much of it: cut and escaped alike, at four times
-/// the length.
-pub fn message(said: impl Display) -> String {
-    let said = said.to_string();
-    // As `toml` has it of lists and tables, and of dotted keys, and as `serde_json` does.
-    if said.starts_with("cannot recurse further") || said.starts_with("recursion limit") {
+/// Quotes a parser's message about a file: escaped like [`quoted`], at most four times as long.
+pub fn message(text: impl Display) -> String {
+    let text = text.to_string();
+    // The messages of `toml`, for lists, tables and dotted keys, and of `serde_json`.
+    if text.starts_with("cannot recurse further") || text.starts_with("recursion limit") {
         return "lists or tables are nested too deeply".into();
     }
-    cut(said.as_bytes(), MESSAGE)
+    cut(text.as_bytes(), MESSAGE)
 }
 
 fn cut(text: &[u8], longest: usize) -> String {
-    // Each character gives one at least, and has four bytes at most.
+    // A character has at most four bytes, and is shown as at least one character.
     let begin = &text[..text.len().min(4 * (longest + 1))];
     let (mut shown, mut length, mut keep) = (String::new(), 0, 0);
     let mut put = |piece: &str| {
@@ -56,8 +54,8 @@ fn cut(text: &[u8], longest: usize) -> String {
     shown
 }
 
-/// A message that may go to a terminal, a journal and a page: control characters, but for line
-/// ends and tabs, and direction marks are escaped.
+/// Text of several lines for a terminal, a journal or a page. Direction marks and control characters
+/// are escaped, except line ends and tabs.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| steers(c) && !matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
@@ -69,7 +67,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }))
 }
 
-/// A name that may stand in any line: line ends and tabs are escaped, too.
+/// Text within a line: like [`plain`], but line ends and tabs are escaped too.
 pub fn in_line(text: &str) -> Cow<'_, str> {
     if !text.contains(steers) {
         return Cow::Borrowed(text);
@@ -77,7 +75,7 @@ pub fn in_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| escaped(c, false)).collect())
 }
 
-/// Whether a character moves a cursor, ends a line, or changes the direction of what follows.
+/// Whether a character moves the cursor, ends a line, or changes the writing direction.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -92,8 +90,8 @@ fn escaped(c: char, lines: bool) -> String {
     }
 }
 
-/// A word as a shell takes it for one, on one line. What steers a terminal is spelled out, in the form that bash,
-/// zsh and ksh read (POSIX.1-2024, 2.2.4).
+/// Quotes a word for a shell, on one line. Control characters are written as `$'…'`, which bash, zsh and ksh read
+/// (POSIX.1-2024, 2.2.4).
 pub fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -130,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_a_terminal_is_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(quoted("\u{1b}]0;PWNED\u{7}"), "\\u{1b}]0;PWNED\\u{7}");
         assert_eq!(quoted("a\u{202e}b\tc"), "a\\u{202e}b\\tc");
         assert_eq!(quoted(b"\xff\xfeA"), "\\xff\\xfeA");
@@ -140,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn eighty_characters_are_quoted_whole_and_more_are_cut() {
+    fn eighty_characters_are_quoted_in_full_and_more_are_cut() {
         assert_eq!(quoted("x".repeat(80)), "x".repeat(80));
         assert_eq!(quoted("x".repeat(81)), format!("{}…", "x".repeat(79)));
         assert_eq!(quoted("é".repeat(1 << 20)), format!("{}…", "é".repeat(79)));

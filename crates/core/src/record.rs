@@ -1,5 +1,4 @@
-//! The journal's lines, and the samples agents send: one record for everything
-//! that Crosstalk ever measures.
+//! The lines of the journal, and the readings that agents send.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,30 +10,30 @@ use crate::value::Levels;
 
 /// The version of the journal's schema.
 pub const JOURNAL_SCHEMA: &str = "crosstalk.journal/3";
-/// The versions that are read. In the first, lines carry no checksums; in the second, neither their number nor
-/// whose they are.
+/// The versions that are read. Lines of version 1 have no checksum; lines of version 2 have no line number and no
+/// run number.
 pub const JOURNAL_SCHEMAS: [&str; 3] = ["crosstalk.journal/1", "crosstalk.journal/2", JOURNAL_SCHEMA];
 
-/// Where a number comes from. Never mixed silently.
+/// How a number was obtained. Numbers of different origins are never mixed without notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// Taken on the real thing.
+    /// Measured on the real system.
     Measured,
-    /// Taken on a virtual cluster.
+    /// Measured on an emulated cluster.
     Emulated,
-    /// OwnGroup by a simulator.
+    /// Computed by a simulator.
     Simulated,
-    /// OwnGroup by a model fitted to measurements.
+    /// Computed by a model that was fitted to measurements.
     Predicted,
-    /// Follows from other numbers.
+    /// Computed from other numbers.
     Computed,
-    /// Printed by somebody else.
+    /// Published by others.
     Published,
 }
 
 impl Origin {
-    /// The word for it, for people; the same as in files.
+    /// Its word, for people and in files.
     pub fn word(self) -> &'static str {
         match self {
             Origin::Measured => "measured",
@@ -47,15 +46,15 @@ impl Origin {
     }
 }
 
-/// Which way a metric is better.
+/// Which values of a metric are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Run times, latencies.
+    /// Lower values, as of run times and latencies.
     Lower,
-    /// Throughputs.
+    /// Higher values, as of throughputs.
     Higher,
-    /// Counts and parts that explain.
+    /// Neither, as of counts and shares that only explain.
     Neither,
 }
 
@@ -71,25 +70,25 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// A metric.
+    /// A metric of that name, unit and direction.
     pub fn new(name: &str, unit: &str, better: Better) -> Self {
         Metric { name: name.into(), unit: unit.into(), better }
     }
 }
 
-/// What was observed.
+/// An observed value, in the metric's unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Observation {
-    /// One number, in the metric's unit.
+    /// One number.
     Value(f64),
-    /// A distribution; whole numbers of nanoseconds where the unit is `s`.
+    /// A distribution. Where the unit is `s`: of whole nanoseconds.
     Histogram(Histogram),
-    /// Values in the order they were taken.
+    /// Several numbers, in the order of measurement.
     Series(Vec<f64>),
 }
 
-/// Labels that carry matrices and breakdowns: `node peer role group stage from to size`.
+/// Labels of matrices and breakdowns: `node peer role group stage from to size`.
 pub type Labels = BTreeMap<String, String>;
 
 /// One observation as an agent sends it.
@@ -97,18 +96,18 @@ pub type Labels = BTreeMap<String, String>;
 pub struct Reading {
     /// A declared metric's name.
     pub metric: String,
-    /// What was observed.
+    /// The observed value.
     #[serde(flatten)]
     pub observation: Observation,
-    /// Which part of the scene it speaks of; empty for the whole.
+    /// The part of the scene that it is about. Empty: the whole scene.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: Labels,
-    /// Where it comes from.
+    /// How it was obtained.
     pub origin: Origin,
 }
 
 impl Reading {
-    /// One number.
+    /// A reading of one number.
     pub fn value(metric: &str, value: f64, origin: Origin) -> Self {
         Reading {
             metric: metric.into(),
@@ -118,7 +117,7 @@ impl Reading {
         }
     }
 
-    /// The number, where it is one.
+    /// The number, if the reading is one number.
     pub fn number(&self) -> Option<f64> {
         match &self.observation {
             Observation::Value(value) => Some(*value),
@@ -126,7 +125,7 @@ impl Reading {
         }
     }
 
-    /// A distribution.
+    /// A reading of a distribution.
     pub fn histogram(metric: &str, histogram: Histogram, origin: Origin) -> Self {
         Reading {
             metric: metric.into(),
@@ -144,21 +143,21 @@ impl Reading {
     }
 }
 
-/// How an attempt stands.
+/// The state of an attempt or a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Begun; no later line for it means that it was cut short.
+    /// It has begun. Without a later line for it, it was cut short.
     Started,
-    /// Finished, its samples count.
+    /// It finished; its samples count.
     Finished,
-    /// Failed for the reason given; the study goes on.
+    /// It failed for the given reason; the study continues.
     Failed,
-    /// Cut short by the user; repeated on resume.
+    /// The user interrupted it. It is repeated on resume.
     Interrupted,
 }
 
-/// An attempt's number within a run.
+/// The number of an attempt within a run.
 pub type AttemptId = u64;
 
 /// One line of `journal.ndjson`.
@@ -166,21 +165,21 @@ pub type AttemptId = u64;
 #[serde(tag = "line", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
 pub enum Line {
-    /// Opens a run, or its resumption: schema version, study, seed, command line, unix time.
+    /// Opens a run, or its resumption: schema version, study, seed, command line, Unix time in seconds.
     Run { schema: String, study: String, version: String, seed: u64, command: String, quick: bool, at: f64 },
     /// Declares a metric before its first sample.
     Metric(Metric),
-    /// One try at a cell; written when it starts and again when it ends. `at` is unix time in seconds.
+    /// One attempt at a cell, written when it starts and when it ends. `at` is the Unix time in seconds.
     Attempt {
         attempt: AttemptId,
         experiment: String,
-        /// Index into the experiment's cells in plan order.
+        /// The index of the cell in its experiment, in plan order.
         cell: usize,
         levels: Levels,
         block: usize,
         /// 1 for the first try of this cell in this block.
         #[serde(rename = "try")]
-        turn: u32,
+        try_number: u32,
         status: Status,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -188,18 +187,18 @@ pub enum Line {
         fidelity: Option<Fidelity>,
         at: f64,
     },
-    /// One observed value of an attempt. `at` is seconds since the attempt began.
+    /// A reading of an attempt. `at` is in seconds since the attempt began.
     Sample {
         attempt: AttemptId,
         #[serde(flatten)]
         reading: Reading,
         at: f64,
-        /// How many raw observations stand behind it.
+        /// The number of raw observations behind it.
         n: u64,
     },
-    /// What the stopping rule said at a planned look.
+    /// The stopping rule's decision at a planned interim analysis, number `look` from 0.
     Decision { look: usize, blocks: usize, stop: bool, why: String },
-    /// Closes the run.
+    /// Closes the run. `at` is the Unix time in seconds.
     End { status: Status, why: String, at: f64 },
 }
 
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_survives_its_line() {
+    fn a_histogram_is_the_same_after_its_line() {
         let mut histogram = Histogram::default();
         [5, 30_000].into_iter().for_each(|v| histogram.record(v));
         let reading = Reading::histogram("latency", histogram, Origin::Measured);

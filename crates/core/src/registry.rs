@@ -1,32 +1,41 @@
-//! Everything a study can name: workloads, conditions and observers.
+//! The workloads, conditions and observers that a study can name.
 
 use crate::Fault;
 use crate::name::unknown;
 use crate::scene::{Condition, Observer, Workload};
 
-/// The registered parts of scenes. The program has one; tests make their own.
+/// The registered parts of scenes. The program has one registry; tests build their own.
 #[derive(Default)]
 pub struct Registry {
-    /// What runs.
+    /// The workloads.
     pub workloads: Vec<Box<dyn Workload>>,
-    /// What holds meanwhile.
+    /// The conditions.
     pub conditions: Vec<Box<dyn Condition>>,
-    /// What watches.
+    /// The observers.
     pub observers: Vec<Box<dyn Observer>>,
 }
 
 impl Registry {
-    /// The workload of that name, or a fault that names the nearest.
+    /// The workload of that name.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
     pub fn workload(&self, name: &str) -> Result<&dyn Workload, Fault> {
         find("workload", name, &self.workloads, |w| w.name())
     }
 
-    /// The condition of that name, or a fault that names the nearest.
+    /// The condition of that name.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
     pub fn condition(&self, name: &str) -> Result<&dyn Condition, Fault> {
         find("condition", name, &self.conditions, |c| c.name())
     }
 
-    /// The observer of that name, or a fault that names the nearest.
+    /// The observer of that name.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
     pub fn observer(&self, name: &str) -> Result<&dyn Observer, Fault> {
         find("observer", name, &self.observers, |o| o.name())
     }

@@ -1,5 +1,5 @@
-//! The traits of a scene: workloads that run, conditions that hold, observers
-//! that watch. The runner composes them; none imports another.
+//! The traits of a scene: workloads run, conditions hold while they run, observers
+//! measure around them. The runner composes them; none imports another.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -12,108 +12,115 @@ use crate::parameter::Parameters;
 use crate::record::{Metric, Reading};
 use crate::value::{Params, Value};
 
-/// Which clock a workload's results can be told by.
+/// The clocks that can time a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timing {
-    /// Virtual clocks: the fabric is in the profile, not in the links.
+    /// Virtual clocks: messages cost what the fabric says, whatever the links do.
     Virtual,
-    /// The wall clock: links are shaped by the kernel.
+    /// The wall clock: the kernel shapes the links.
     Real,
-    /// Whichever the scene's place asks for.
+    /// Either, as the scene's place says.
     Either,
-    /// The wall clock, on machines of the user's that the workload reaches by
-    /// itself: nothing of ours holds there.
+    /// The wall clock, on the user's own machines. The workload connects to them by itself; no
+    /// agent, condition or observer runs there.
     Outside,
 }
 
-/// What a workload asks for with given parameters.
+/// What a workload needs and reports, for given parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deployment {
     /// How many nodes take part.
     pub nodes: usize,
-    /// Which clock tells the results.
+    /// The clock that times it.
     pub timing: Timing,
-    /// The metrics it reports; the first is the one the study decides on.
+    /// The metrics that it reports. The study decides on the first one.
     pub metrics: Vec<Metric>,
-    /// About how long attempts take.
+    /// The estimated duration of attempts.
     pub effort: Effort,
 }
 
-/// About how long attempts at a cell take: for estimates before there are any.
+/// The estimated duration of attempts at a cell, before any has run.
+///
+/// Times of computing are those of two cores of the reference machine.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Effort {
-    /// Seconds that pass whatever the machine, in every attempt.
+    /// Seconds of waiting in every attempt, the same on every machine.
     pub waiting: f64,
-    /// Seconds that two cores of the yardstick compute, in every attempt.
+    /// Seconds of computing in every attempt.
     pub computing: f64,
-    /// The same, in the first attempt only, beside: what is started, and gets warm.
-    pub once: f64,
+    /// Further seconds of computing in the first attempt: start-up and cold caches.
+    pub startup: f64,
 }
 
 impl Effort {
-    /// That of work which only takes time.
+    /// The effort of work that only waits, in seconds.
     pub fn waiting(seconds: f64) -> Self {
         Effort { waiting: seconds, ..Effort::default() }
     }
 
-    /// That of work which only computes.
+    /// The effort of work that only computes, in seconds.
     pub fn computing(seconds: f64) -> Self {
         Effort { computing: seconds, ..Effort::default() }
     }
 
-    /// Seconds of `attempts` attempts, the first among them, on a machine that
-    /// takes `pace` times as long as the yardstick.
+    /// Seconds of the first `attempts` attempts, on a machine that takes `pace` times as
+    /// long as the reference machine.
     pub fn seconds(&self, attempts: usize, pace: f64) -> f64 {
         let each = self.waiting + self.computing * pace;
-        if attempts == 0 { 0.0 } else { self.once * pace + each * attempts as f64 }
+        if attempts == 0 { 0.0 } else { self.startup * pace + each * attempts as f64 }
     }
 
-    /// Whether it depends on the machine.
+    /// Whether it depends on the machine's speed.
     pub fn computes(&self) -> bool {
-        self.computing > 0.0 || self.once > 0.0
+        self.computing > 0.0 || self.startup > 0.0
     }
 
-    /// That of work which goes on at the same time.
-    pub fn beside(&self, other: &Effort) -> Effort {
+    /// The effort of two workloads that run at the same time.
+    pub fn together_with(&self, other: &Effort) -> Effort {
         Effort {
             waiting: self.waiting.max(other.waiting),
             computing: self.computing + other.computing,
-            once: self.once + other.once,
+            startup: self.startup + other.startup,
         }
     }
 }
 
-/// A workload: ours, or the wrapping of a third-party program.
+/// A workload: our own program, or a wrapper of a third-party program.
 pub trait Workload: Send + Sync {
     /// Its registered name.
     fn name(&self) -> &'static str;
-    /// One line for people.
+    /// A line for people.
     fn title(&self) -> &'static str;
-    /// The parameters it takes.
+    /// The parameters that it takes.
     fn parameters(&self) -> Parameters;
-    /// What it needs of each machine, with parameters that [`Workload::deploy`] accepts.
+    /// What it needs of each machine. [`Workload::deploy`] has accepted `params`.
     fn needs(&self, params: &Params) -> Vec<Need>;
-    /// Checks the parameters, and says what they ask for.
+    /// Checks the parameters; returns what the workload needs and reports with them.
+    ///
+    /// # Errors
+    /// A usage fault that names the parameter.
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault>;
-    /// Whether two sets of parameters that [`Workload::deploy`] accepts ask for the same on this machine.
+    /// Whether two sets of parameters mean the same on this machine. [`Workload::deploy`] has accepted both.
     fn same(&self, one: &Params, other: &Params) -> bool {
         one == other
     }
-    /// Whether it goes on until it is told to stop, beside work that ends by itself: it says when
-    /// it is steady, and ends well soon after `cancelled` becomes true.
-    fn lasts(&self) -> bool {
+    /// Whether it runs until it is stopped, while other work runs that ends by itself. Such a workload calls
+    /// [`Sink::steady`], and ends well soon after `cancelled` becomes true.
+    fn runs_until_stopped(&self) -> bool {
         false
     }
-    /// Gets one node ready (on the node): reads input, binds listeners.
+    /// Prepares one node, on the node: reads input, binds listeners.
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault>;
 }
 
-/// One node's part, ready to go.
+/// The work of one node, ready to run.
 pub trait Prepared: Send {
-    /// Where this node listens for its peers, if it does.
+    /// The address at which this node listens for its peers, if it does.
     fn endpoint(&self) -> Option<SocketAddr>;
-    /// Performs the part. Returns what the fidelity monitor saw, in virtual time.
-    /// Ends early with a fault soon after `cancelled` becomes true; what lasts ends well then.
+    /// Runs the part. Returns the fidelity monitor's counters; `None` in real time.
+    ///
+    /// # Errors
+    /// The part's fault. Soon after `cancelled` becomes true: an interruption, unless the work runs until it is stopped.
     fn run(
         self: Box<Self>,
         endpoints: &[Option<SocketAddr>],
@@ -122,11 +129,11 @@ pub trait Prepared: Send {
     ) -> Result<Option<Fidelity>, Fault>;
 }
 
-/// Where readings go.
+/// Receives readings.
 pub trait Sink {
-    /// Takes one reading that stands for `n` raw observations.
+    /// Takes one reading, from `n` raw observations.
     fn take(&mut self, reading: Reading, n: u64) -> Result<(), Fault>;
-    /// Hears that work which lasts is steady: what starts beside it may begin.
+    /// Notes that work which runs until it is stopped is steady. The other work begins then.
     fn steady(&mut self) -> Result<(), Fault> {
         Ok(())
     }
@@ -139,77 +146,82 @@ impl Sink for Vec<Reading> {
     }
 }
 
-/// Where something holds or watches.
+/// Where a condition or an observer is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Once on each host, however many nodes share it.
     Host,
     /// On each node.
     Node,
-    /// On each node that has work which lasts.
+    /// On each node that has work which runs until it is stopped.
     Background,
 }
 
-/// Something that holds during an attempt and is undone after it. It is applied on the node, by an
-/// agent that runs no work.
+/// A setting of a node that holds during an attempt and is undone after it. An agent on the node
+/// applies it, the node's keeper, which runs no work.
 pub trait Condition: Send + Sync {
     /// Its registered name.
     fn name(&self) -> &'static str;
     /// What it needs of the machine.
     fn needs(&self) -> Vec<Need>;
-    /// Where it is applied.
+    /// The nodes that it is applied on.
     fn scope(&self) -> Scope {
         Scope::Node
     }
-    /// Checks a value, for a scene in which some work is `lasting`, or none.
-    fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault>;
-    /// Makes it hold. `background` gives the processes of the agents of this node whose work lasts, as
-    /// this node numbers them, which fails where one cannot tell: they have started nothing yet, and
-    /// what they start inherits what they have.
+    /// Checks a value. `background`: whether the scene has work that runs until it is stopped.
+    ///
+    /// # Errors
+    /// A usage fault that says which values are allowed.
+    fn check(&self, value: &Value, background: bool) -> Result<(), Fault>;
+    /// Applies it. `background` returns the process ids, on this node, of the agents whose work runs until it
+    /// is stopped; it fails if one of them is not known. These agents have started no process yet. Their
+    /// processes inherit what is set for them.
     fn apply(
         &self,
         value: &Value,
         background: &dyn Fn() -> Result<Vec<u32>, Fault>,
-    ) -> Result<Box<dyn Holding>, Fault>;
+    ) -> Result<Box<dyn AppliedCondition>, Fault>;
 }
 
-/// A condition that holds. Dropping it undoes it.
-pub trait Holding: Send {
-    /// Begins what could keep work that lasts from becoming steady: called once it is, before the rest begins.
+/// A condition that has been applied. Dropping it undoes it.
+pub trait AppliedCondition: Send {
+    /// Begins the part of the condition that could keep background work from becoming steady. Called when all
+    /// work that runs until it is stopped is steady, before the other work begins.
     ///
     /// # Errors
-    /// Where that does not begin.
+    /// If that part does not begin.
     fn begin(&mut self) -> Result<(), Fault> {
         Ok(())
     }
-    /// Ends what could keep work that lasts from ending: called when the rest has ended or failed.
+    /// Ends the part of the condition that could keep background work from ending. Called when the other work has
+    /// ended or failed.
     ///
     /// # Errors
-    /// Where the condition has not held all the time until now.
+    /// If the condition has not held all the time until now.
     fn end(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 }
 
-/// Something that watches an attempt, on the node.
+/// Measures a node around an attempt.
 pub trait Observer: Send + Sync {
     /// Its registered name.
     fn name(&self) -> &'static str;
     /// What it needs of the machine.
     fn needs(&self) -> Vec<Need>;
-    /// Where it watches.
+    /// The nodes that it is attached on.
     fn scope(&self) -> Scope {
         Scope::Node
     }
-    /// What it reports.
+    /// The metrics that it reports.
     fn metrics(&self) -> Vec<Metric>;
-    /// Begins to watch.
-    fn attach(&self) -> Result<Box<dyn Watch>, Fault>;
+    /// Begins to measure.
+    fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault>;
 }
 
 /// An attached observer.
-pub trait Watch: Send {
-    /// Stops watching and tells what it saw.
+pub trait AttachedObserver: Send {
+    /// Stops measuring, and passes its readings to `out`.
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault>;
 }
 
@@ -218,8 +230,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_computes_depends_on_the_machine_and_only_the_first_attempt_pays_once() {
-        let effort = Effort { waiting: 1.0, computing: 2.0, once: 10.0 };
+    fn only_computing_depends_on_the_machine_and_only_the_first_attempt_starts_up() {
+        let effort = Effort { waiting: 1.0, computing: 2.0, startup: 10.0 };
         assert_eq!(effort.seconds(0, 3.0), 0.0);
         assert_eq!(effort.seconds(1, 1.0), 13.0);
         assert_eq!(effort.seconds(4, 0.5), 5.0 + 4.0 * 2.0);
@@ -228,8 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn side_by_side_waiting_overlaps_and_computing_adds_up() {
-        let beside = Effort::waiting(5.0).beside(&Effort { waiting: 2.0, computing: 3.0, once: 1.0 });
-        assert_eq!(beside, Effort { waiting: 5.0, computing: 3.0, once: 1.0 });
+    fn at_the_same_time_waiting_overlaps_and_computing_adds_up() {
+        let other = Effort { waiting: 2.0, computing: 3.0, startup: 1.0 };
+        let both = Effort::waiting(5.0).together_with(&other);
+        assert_eq!(both, Effort { waiting: 5.0, computing: 3.0, startup: 1.0 });
     }
 }

@@ -1,4 +1,4 @@
-//! A cluster as somebody built it: nodes on boards, joined by named networks.
+//! A real cluster: nodes on boards, connected by named networks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,72 +11,72 @@ use crate::units::{BitRate, Bytes, Hertz, Seconds};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeKind {
-    /// The processor, for people.
+    /// The processor's name, for people.
     pub cpu: String,
     /// Cores a node.
     pub cores: u32,
     /// Clock rate of a core.
     pub clock: Hertz,
-    /// One core's speed over one core of the reference machine (see the source).
+    /// The speed of a core, relative to a core of the reference machine (see the source).
     pub speed: f64,
-    /// Memory a node.
+    /// Memory of a node.
     pub memory: Bytes,
-    /// Its disk, where it has one: what does not fit into memory goes there.
+    /// The node's disk, if it has one. Data that do not fit into memory are moved there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
 }
 
-/// A node's disk. Bytes that follow each other take one latency and then the rate.
+/// A node's disk. Consecutive bytes take the latency once, then the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Disk {
-    /// Data rate, reading and writing.
+    /// Data rate of reading and of writing.
     pub rate: BitRate,
-    /// From the request until the first byte moves: seek and rotation.
+    /// Time from the request to the first byte: seek and rotation.
     pub latency: Seconds,
 }
 
-/// How nodes sit on boards.
+/// How nodes are placed on boards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Boards {
-    /// Boards in the system.
+    /// Number of boards.
     pub count: u32,
-    /// Nodes on each.
+    /// Nodes on each board.
     pub nodes: u32,
 }
 
-/// A network: one fabric within a board, one across boards. Names of fabrics.
+/// A network, by the names of two fabrics: within a board, and across boards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Between two nodes of one board.
+    /// The fabric between two nodes of one board.
     pub within: String,
-    /// Between nodes of different boards.
+    /// The fabric between nodes of different boards.
     pub across: String,
 }
 
 /// A cluster: one file of `systems/`.
 ///
-/// A study names it `NAME` where it has one network, `NAME-NETWORK` where it
-/// has several (`kosmos-srio`, `kosmos-ethernet`).
+/// Its name in a study is `NAME` if it has one network, else `NAME-NETWORK`
+/// (`kosmos-srio`, `kosmos-ethernet`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// The name studies use; the file's name without `.toml`.
     #[serde(default)]
     pub name: String,
-    /// For people.
+    /// A line for people.
     pub title: String,
-    /// What its nodes are.
+    /// The kind of its nodes.
     pub node: NodeKind,
-    /// How they sit on boards.
+    /// How they are placed on boards.
     pub boards: Boards,
     /// Its networks by name.
     pub network: BTreeMap<String, Network>,
-    /// Parameter → where it comes from.
+    /// Parameter → its source.
     pub source: BTreeMap<String, Source>,
-    /// What of this system is not emulated.
+    /// Properties of this system that are not emulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
 }

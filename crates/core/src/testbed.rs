@@ -1,4 +1,4 @@
-//! Where nodes come from.
+//! The traits of testbeds, which create clusters of nodes.
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -8,20 +8,20 @@ use crate::Fault;
 use crate::need::Need;
 use crate::units::BitRate;
 
-/// A stream to an agent and back.
-pub struct Duplex {
-    /// What the agent says.
+/// The stream from and to an agent.
+pub struct AgentStream {
+    /// Messages from the agent.
     pub reader: Box<dyn Read + Send>,
-    /// What it is told.
+    /// Messages to the agent.
     pub writer: Box<dyn Write + Send>,
 }
 
-/// How the links between nodes are to behave in real time.
+/// How fast the links between nodes are in real time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Link {
-    /// As fast as the kernel goes.
+    /// As fast as the kernel sends.
     Unshaped,
-    /// Held to this rate in each direction of each node's link.
+    /// Limited to this rate, in each direction of each node's link.
     Rate(BitRate),
 }
 
@@ -31,36 +31,41 @@ pub trait Testbed: Send {
     fn name(&self) -> &'static str;
     /// What it needs of this machine.
     fn needs(&self) -> Vec<Need>;
-    /// Refuses a number of nodes that this machine has no room for, before
-    /// anything is made.
-    fn admits(&self, nodes: usize) -> Result<(), Fault>;
-    /// Makes `nodes` nodes. Dropping the cluster takes them away again.
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
+    /// Checks whether this machine has room for so many nodes, before any is created.
+    ///
+    /// # Errors
+    /// A fault with the number that fits.
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault>;
+    /// Creates a cluster of `nodes` nodes. Dropping the cluster removes them.
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
 }
 
-/// Nodes that are up.
+/// Running nodes.
 pub trait Cluster: Send {
-    /// How many.
+    /// The number of nodes.
     fn nodes(&self) -> usize;
     /// A node's address on the cluster's network.
     fn address(&self, node: usize) -> IpAddr;
-    /// The host of a node, from 0: nodes of one host share its kernel.
+    /// The number of a node's host, from 0. Nodes of one host share its kernel.
     fn host(&self, node: usize) -> usize;
-    /// A folder that every node sees, gone with the cluster; `None` where they share none.
+    /// A folder that every node sees, removed with the cluster. `None` if the nodes share none.
     fn shared(&self) -> Option<&Path>;
-    /// Starts an agent on `node`, at a `place` there: 0 for the first, others for those beside it.
-    /// At place 0 whatever is left on the node is ended; beside it, a former one may live on that hangs.
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault>;
-    /// Makes every link behave so from now on; says what was really set.
+    /// Starts an agent on `node`, in a `slot` of that node. In slot 0 it first ends all processes that
+    /// earlier agents have left on the node. In another slot a former agent that hangs may live on.
     ///
     /// # Errors
-    /// When the links cannot be made to behave so, with what could be instead.
+    /// If the agent does not start.
+    fn start_agent(&mut self, node: usize, slot: usize) -> Result<AgentStream, Fault>;
+    /// Sets the rate of every link from now on. Returns lines on what was really set.
+    ///
+    /// # Errors
+    /// If the links cannot be set so; the remedy says what can be set.
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault>;
-    /// Whether it can still be used. A cluster that lives by processes of its own
-    /// may lose them; then no agent can be attached any more.
+    /// Whether it can still be used. A cluster may lose the processes that its nodes depend on; then no agent
+    /// can be started any more.
     fn is_up(&mut self) -> bool {
         true
     }
-    /// What of a real cluster this one does not have, for the report.
+    /// Properties of a real cluster that this one does not have, for the report.
     fn absences(&self) -> Vec<String>;
 }

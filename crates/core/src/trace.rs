@@ -1,6 +1,6 @@
-//! What was seen of a live service: where the time of its requests went.
+//! The trace of a live service: how its requests spent their time.
 //!
-//! Times are seconds, shares are of one.
+//! Times are in seconds; shares are from 0 to 1.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,74 +13,74 @@ pub const TRACE_SCHEMA: &str = "crosstalk.trace/1";
 pub struct Trace {
     /// `crosstalk.trace/1`.
     pub schema: String,
-    /// The processes that listen.
-    pub service: Vec<Served>,
-    /// The ports they listen on, and that were traced.
+    /// The processes that serve requests.
+    pub service: Vec<ServerProcess>,
+    /// The traced ports, at which they listen.
     pub ports: Vec<u16>,
-    /// How long was traced.
+    /// Duration of the trace.
     pub seconds: f64,
-    /// Why that was not as long as asked.
+    /// Why the trace was shorter than requested.
     pub ended: Option<String>,
-    /// Requests that were seen to begin: each is what a client sends until it is answered.
+    /// Requests whose begin was seen. A request is all that a client sends until the answer.
     pub requests: u64,
-    /// Those that were followed to their end.
+    /// Requests that were traced from begin to end.
     pub followed: u64,
-    /// Why others were not, and how many each.
+    /// Reasons why other requests were not, each with its number of requests.
     pub not_followed: Vec<Tally>,
-    /// What else was counted.
+    /// Other counts.
     pub counted: Vec<Tally>,
-    /// Where the time went; one for requests whose client is on this machine, one for others.
+    /// How requests spent their time: one account for requests of clients on this machine, one for others.
     pub accounts: Vec<Account>,
-    /// Requests by the CPU and the device's queue that took them in.
+    /// Requests by the CPU and the device queue that received them.
     pub taken_in: Vec<Place>,
     /// Requests by the CPU on which the server read them.
     pub read_on: Vec<Place>,
-    /// What tracing itself took.
+    /// The cost of tracing itself.
     pub cost: Cost,
-    /// What to know before believing it.
+    /// Restrictions on what the trace shows.
     pub remarks: Vec<String>,
 }
 
-/// A process that serves.
+/// A process of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Served {
-    /// Its number.
+pub struct ServerProcess {
+    /// Its process id.
     pub pid: u32,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
-/// So many of something.
+/// A count, and what was counted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tally {
-    /// What they are.
+    /// What was counted.
     pub what: String,
-    /// How many.
+    /// The number.
     pub count: u64,
 }
 
-/// What of a request an account holds.
+/// The part of a request's life that an account covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// From the client's sending to its having read all of the answer.
+    /// From the client's first send to its last read of the answer.
     Client,
-    /// From the server's machine taking the request in to the answer's first packet leaving it.
+    /// From the request's arrival at the server's machine to the departure of the answer's first packet.
     Server,
 }
 
-/// Where the time of requests went.
+/// How requests spent their time, stage by stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
-    /// What of them.
+    /// The part of their life that is covered.
     pub scope: Scope,
-    /// How many requests.
+    /// Number of requests.
     pub requests: u64,
     /// Their mean time.
     pub mean: f64,
-    /// Percentiles of their times, where there are enough.
+    /// Percentiles of their times, as far as the requests suffice.
     pub percentiles: Vec<Percentile>,
-    /// In the order of a request's way. They add up to the whole, in each column.
+    /// The stages in the order in which a request passes them. Each column adds up to the whole.
     pub stages: Vec<Stage>,
 }
 
@@ -89,26 +89,26 @@ pub struct Account {
 pub struct Percentile {
     /// 0.99 for the 99th.
     pub quantile: f64,
-    /// At most so long.
+    /// The time that this share of requests does not exceed.
     pub seconds: f64,
 }
 
-/// Where a stage is.
+/// The side of a connection that a stage belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// In the client, or below it.
+    /// The client, and the kernel below it.
     Client,
-    /// Between both.
+    /// The network between client and server.
     Between,
-    /// In the server, or below it.
+    /// The server, and the kernel below it.
     Server,
-    /// Around a time that makes no sense beside its neighbours.
+    /// No side: a time stamp is missing, or contradicts its neighbours.
     Unexplained,
 }
 
 impl Side {
-    /// The word for it.
+    /// Its word, for people.
     pub fn word(self) -> &'static str {
         match self {
             Side::Client => "client",
@@ -119,54 +119,54 @@ impl Side {
     }
 }
 
-/// A part of requests' time.
+/// A stage of requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
-    /// Where.
+    /// The side that it belongs to.
     pub side: Side,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its mean over all requests.
+    /// Its mean time over all requests.
     pub mean: f64,
-    /// Its part of all time.
+    /// Its share of all time.
     pub share: f64,
-    /// Its mean in requests around the median: from the 45th to the 55th percentile.
+    /// Its mean time in requests from the 45th to the 55th percentile.
     pub around_p50: f64,
-    /// Its mean in those from the 98.5th to the 99.5th percentile, where there are enough.
+    /// Its mean time in requests from the 98.5th to the 99.5th percentile, if the requests suffice.
     pub around_p99: Option<f64>,
 }
 
-/// Requests that share a place.
+/// The requests at one CPU and device queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// The CPU.
     pub cpu: u16,
-    /// The device's queue, where it tells.
+    /// The device queue, if the device reports it.
     pub queue: Option<u16>,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Their part of all.
+    /// Their share of all requests.
     pub share: f64,
-    /// Their median time, where there are enough.
+    /// Their median time, if the requests suffice.
     pub p50: Option<f64>,
-    /// Their 99th percentile, where there are enough.
+    /// Their 99th percentile, if the requests suffice.
     pub p99: Option<f64>,
 }
 
-/// What tracing took.
+/// The cost of tracing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// Runs of our programs for each request, on every CPU and for whatever was seen; while
-    /// they were counted.
+    /// Runs of our BPF programs a request, on all CPUs and for all events, while runs were
+    /// counted.
     pub runs_a_request: Option<f64>,
-    /// What these took, as the kernel timed it.
+    /// CPU seconds of these runs a request, as measured by the kernel.
     pub seconds_a_request: Option<f64>,
-    /// The same as a part of one CPU.
+    /// CPU time of these runs, as a share of one CPU.
     pub kernel_cpus: Option<f64>,
-    /// How long the runs were counted: counting costs time itself.
+    /// Seconds during which runs were counted. Counting itself costs time.
     pub counted_seconds: f64,
-    /// What reading the records took, as a part of one CPU.
+    /// CPU time of reading the records, as a share of one CPU.
     pub reader_cpus: f64,
-    /// Runs that the kernel left out.
+    /// Runs that the kernel skipped.
     pub runs_missed: u64,
 }

@@ -1,5 +1,5 @@
-//! Quantities. Machine-readable output is in SI base units (seconds, bytes,
-//! bits a second); where people look, human units.
+//! Quantities with units. Machine-readable output is in base units (seconds, bytes,
+//! bits a second, hertz); output for people has prefixes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -68,7 +68,7 @@ const RATE: &[Unit] = &[
     ("kB/s", 8e3),
     ("MB/s", 8e6),
     ("GB/s", 8e9),
-    // As network cards and `tc` write them (`tc` alone means bytes by `kbps`).
+    // As network cards and `tc` write rates (only in `tc`, `kbps` means kilobytes a second).
     ("kbps", 1e3),
     ("Mbps", 1e6),
     ("Gbps", 1e9),
@@ -78,7 +78,7 @@ const RATE: &[Unit] = &[
 ];
 const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 
-/// A number, and the unit behind it.
+/// Splits `text` into a number and the unit behind it.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let split = text
@@ -101,7 +101,7 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
         Fault::usage(format!("expected {what}, found `{}`", quoted(text)))
             .remedy(format!("write for example \"{example}\""))
     })?;
-    // One rule for times: a plain number is seconds. A plain size or rate could be of several units.
+    // A plain number is a time in seconds. A plain size or rate could be in several units.
     if unit.is_empty() && units[0].0 == TIME[0].0 {
         return Ok(number);
     }
@@ -116,11 +116,11 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
     }
 }
 
-/// A share of a whole, as a ratio: `5 %`, `5%` and `0.05` are the same. A plain number of 1 and more is refused:
-/// it could be meant in percent.
+/// Reads a share of a whole as a ratio: `5 %`, `5%` and `0.05` are the same. A plain number from 1 on is refused,
+/// since it could mean percent.
 ///
 /// # Errors
-/// A usage fault where it is neither, or below zero.
+/// A usage fault if it is neither, or negative.
 pub fn share(text: &str) -> Result<f64, Fault> {
     let read =
         |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
@@ -134,8 +134,8 @@ pub fn share(text: &str) -> Result<f64, Fault> {
     })
 }
 
-/// The fault of a size that has a prefix alone: a power of ten to some tools and of two to
-/// others, so that it is not guessed.
+/// The fault of a size whose unit is a prefix alone, such as `4 G`. Some tools mean a power of ten by it,
+/// others a power of two.
 fn bare_prefix(unit: &str, units: &[Unit]) -> Option<Fault> {
     let prefixes = [("K", "kB", "KiB"), ("M", "MB", "MiB"), ("G", "GB", "GiB"), ("T", "TB", "TiB")];
     let place = prefixes.iter().position(|(prefix, ..)| prefix.eq_ignore_ascii_case(unit))?;
@@ -147,7 +147,7 @@ fn bare_prefix(unit: &str, units: &[Unit]) -> Option<Fault> {
         .then(|| Fault::usage(format!("`{unit}` is not clear: `{tens}` is 10^{ten}, `{twos}` is 2^{two}")))
 }
 
-/// Reads as a number in base units, or as text with a unit.
+/// A quantity in a file: a number in base units, or text with a unit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Written {
@@ -196,13 +196,13 @@ macro_rules! quantity {
     };
 }
 
-/// What was expected, with its upper bound where that was passed.
+/// What was expected, with the upper bound if the number exceeds it.
 fn bounded(what: &str, number: f64, units: &[Unit]) -> String {
     let is_size = units[0].0 == SIZE[0].0;
     if is_size && number >= LARGEST { format!("{what} below 8 EiB") } else { what.into() }
 }
 
-/// More bytes than a file or a memory can have (`loff_t`): 8 EiB.
+/// More bytes than a file or memory can have (`loff_t`): 8 EiB.
 pub(crate) const LARGEST: f64 = 9_223_372_036_854_775_808.0;
 
 fn not_negative(v: f64) -> Option<f64> {
@@ -224,7 +224,7 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     let (factor, unit) =
         steps.iter().rev().find(|(factor, _)| value.abs() >= 0.9995 * factor).unwrap_or(&steps[0]);
     let (scaled, binary) = (value / factor, unit.ends_with("iB"));
-    // Sizes are mostly whole by design, and read better so.
+    // Most sizes are whole multiples of the unit.
     if binary && scaled.fract() == 0.0 {
         format!("{scaled:.0} {unit}")
     } else {
@@ -232,7 +232,7 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     }
 }
 
-/// Three significant digits, without an exponent for everyday magnitudes.
+/// `v` with three significant digits; with an exponent only below 10⁻⁴ and from 10¹⁵ on.
 pub fn digits(v: f64) -> String {
     let magnitude = v.abs();
     if !v.is_finite() {
@@ -252,8 +252,8 @@ pub fn digits(v: f64) -> String {
     }
 }
 
-/// A number in the base unit named by `unit`, as people read it.
-/// Units known: `s`, `B`, `bit/s`, `Hz`, `%` (given as a ratio), `ratio`; any other is appended as it is.
+/// A number of base units, for people, with three digits and a prefix.
+/// Known units: `s`, `B`, `bit/s`, `Hz`, `1/s`, `%` (of a ratio), `ratio`. Any other unit is appended.
 pub fn human(value: f64, unit: &str) -> String {
     match unit {
         "s" => scaled(value, &[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_anything_has_its_prefix_before_the_stroke() {
+    fn a_count_a_second_has_its_prefix_before_the_slash() {
         assert_eq!(
             [9990.0, 500.0, 0.0, 2.5e6].map(|v| human(v, "1/s")),
             ["9.99 k/s", "500 /s", "0 /s", "2.50 M/s"]
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_three_digits() {
+    fn quantities_for_people_have_three_digits() {
         assert_eq!(human(0.000_012_34, "s"), "12.3 µs");
         assert_eq!(human(2.5e9, "bit/s"), "2.50 Gbit/s");
         assert_eq!(human(4096.0, "B"), "4 KiB");

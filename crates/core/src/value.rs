@@ -1,4 +1,4 @@
-//! The values that factors, parameters and labels take.
+//! The values of factors, parameters and labels.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ mod text;
 pub use params::{Params, parameter};
 pub use text::Text;
 
-/// One value as a person writes it in a study file. Values are equal that mean the same, however they are written:
-/// `4096` and `4096.0`, `"4 KiB"` and `"4096 B"`.
+/// One value in a study file. Two values are equal if they mean the same: `4096` and `4096.0`, `"4 KiB"` and
+/// `"4096 B"`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
@@ -74,8 +74,8 @@ impl From<String> for Value {
 }
 
 impl Value {
-    /// The value of a word typed on a command line: a boolean or number where
-    /// it reads as one, else text.
+    /// The value of a word on a command line: a boolean or a number if it reads as
+    /// one, else text.
     pub fn from_word(word: &str) -> Value {
         if let Ok(v) = word.parse() {
             return Value::Bool(v);
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// As a number, if it is one without a unit.
+    /// The number, if it is one without a unit.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Int(v) => Some(*v as f64),
@@ -98,7 +98,7 @@ impl Value {
         }
     }
 
-    /// As a size, time, rate or frequency, if it is text that says one.
+    /// The size, time, rate or frequency, if it is text that says one.
     pub fn amount(&self) -> Option<Amount> {
         match self {
             Value::Text(text) => text.amount(),
@@ -106,14 +106,14 @@ impl Value {
         }
     }
 
-    /// Its finite number in a base unit, and which (`B`, `s`, `bit/s`, `Hz`, or none).
+    /// Its number in base units, if finite, and the base unit (`B`, `s`, `bit/s`, `Hz`, or empty).
     pub fn in_base_unit(&self) -> Option<(f64, &'static str)> {
         let amount = self.amount().map(|amount| (amount.number(), amount.unit()));
         amount.or_else(|| Some((self.number()?, ""))).filter(|(number, _)| number.is_finite())
     }
 }
 
-/// What a value means: by this values are equal, and in order.
+/// The meaning of a value, by which values are compared.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Meaning<'a> {
     Truth(bool),
@@ -123,23 +123,23 @@ enum Meaning<'a> {
     List(&'a [Value]),
 }
 
-/// A number of either kind, in numeric order.
+/// A number, in numeric order.
 enum Number {
     Whole(i64),
-    Other(f64),
+    Fractional(f64),
 }
 
 impl Number {
-    /// Whole numbers that both kinds can hold are the whole ones.
+    /// A whole number that `i64` holds exactly becomes [`Number::Whole`].
     fn of(value: f64) -> Number {
         let exact = value.fract() == 0.0 && value.abs() < i64::MAX as f64;
-        if exact { Number::Whole(value as i64) } else { Number::Other(value) }
+        if exact { Number::Whole(value as i64) } else { Number::Fractional(value) }
     }
 
     fn value(&self) -> f64 {
         match self {
             Number::Whole(value) => *value as f64,
-            Number::Other(value) => *value,
+            Number::Fractional(value) => *value,
         }
     }
 }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_equal_that_mean_the_same() {
+    fn values_that_mean_the_same_are_equal() {
         let text = |text: &str| Value::from(text);
         assert_eq!(Value::Int(4096), Value::Float(4096.0));
         assert_eq!(text("4 KiB"), text("4096 B"));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn values_ascend_as_what_they_mean() {
+    fn values_are_ordered_by_their_meaning() {
         let mut sizes = ["1 MiB", "64 B", "4 KiB", "8 kB"].map(Value::from);
         sizes.sort();
         assert_eq!(sizes.map(|size| size.to_string()), ["64 B", "4 KiB", "8 kB", "1 MiB"]);

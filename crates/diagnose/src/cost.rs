@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_host::clock::{thread_cpu_ns, thread_schedstat};
-use crosstalk_host::cpu::{allowed, listed, pin};
+use crosstalk_host::cpu::{allowed, parse_list, pin};
 use crosstalk_host::kernel;
 use serde::Serialize;
 
@@ -174,7 +174,7 @@ fn ticks(pids: &[u32], everybody: &[Process]) -> u64 {
 fn may_run_on(pid: u32) -> Vec<usize> {
     let status = kernel::text(format!("/proc/{pid}/status")).unwrap_or_default();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    listed(list.unwrap_or_default())
+    parse_list(list.unwrap_or_default())
 }
 
 /// What a thread of foreground work got of its processor.
@@ -304,15 +304,15 @@ mod tests {
 
     #[test]
     fn processors_are_read_as_the_kernel_lists_them() {
-        assert_eq!(listed("\t0-2,5\n"), [0, 1, 2, 5]);
-        assert!(listed("x,3-1,").is_empty());
+        assert_eq!(parse_list("\t0-2,5\n"), [0, 1, 2, 5]);
+        assert!(parse_list("x,3-1,").is_empty());
         assert!(!may_run_on(std::process::id()).is_empty());
     }
 
     proptest! {
         #[test]
         fn no_list_panics(text in "[0-9,x-]{0,12}") {
-            listed(&text);
+            parse_list(&text);
         }
     }
 }

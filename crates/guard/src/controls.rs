@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
-use crosstalk_host::cpu::{allowed, listed};
+use crosstalk_host::cpu::{allowed, parse_list};
 
 use super::control::Control;
 use crosstalk_cgroup::exec::list;
@@ -44,7 +44,7 @@ impl Controls {
     pub(super) fn new(group: Group, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Self, Fault> {
         may_be_set(&group)?;
         // A guard that was killed is no longer in the way, and what it set may still be there.
-        ledger.undo_left();
+        ledger.undo_abandoned();
         let has = |setting: &Setting| group.place(setting).is_some();
         let take = |setting: Setting| has(&setting).then(|| group.knob(&setting, ledger)).transpose();
         let frozen = Setting::Frozen(true);
@@ -179,7 +179,7 @@ fn says_one(path: &Path) -> bool {
 
 /// The processors that a group may have by its own list, in which nothing means all that the group above has.
 fn may_have(was: &str) -> Vec<usize> {
-    let (mut may, listed) = (allowed(), listed(was));
+    let (mut may, listed) = (allowed(), parse_list(was));
     may.retain(|cpu| listed.is_empty() || listed.contains(cpu));
     may
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_host::locks::{Hold, lockers};
+use crosstalk_host::locks::{NumberLock, lockers};
 use crosstalk_host::process::is_there;
 
 use crosstalk_cgroup::group::Group;
@@ -24,7 +24,7 @@ pub(super) struct Lock {
     dir: File,
     /// Held against others of this user. Anybody may lock a directory that can be read, and who could not set
     /// anything there is no guard: such a lock is passed over, and this one holds.
-    _hold: Hold,
+    _hold: NumberLock,
 }
 
 impl Lock {
@@ -40,7 +40,7 @@ impl Lock {
         // Inodes of control groups are small; devices tell their trees apart.
         let number = found.dev().rotate_right(16) ^ found.ino();
         let guard = |holders: &[u32]| holders.iter().copied().find(|pid| may_be_guard(*pid, found.uid()));
-        let Some(hold) = Hold::take(number)? else {
+        let Some(hold) = NumberLock::take(number)? else {
             return Err(another(name, &path, guard(&lockers(&found))));
         };
         for _ in 0..TRIES {

@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::ledger::LEASE;
-use crosstalk_host::slice::prompt;
+use crosstalk_host::slice::use_short_slice;
 
 use super::blocked::Blocked;
 use super::client::AskedClient;
@@ -98,7 +98,7 @@ impl Machine {
         machine.prober = Some(Prober::new()?);
         // Where foreground work is, a probe would else wait for the end of its slice while background work runs on: so it does
         // where this is refused.
-        prompt().ok();
+        use_short_slice().ok();
         machine.sampler.count(machine.began.elapsed(), &mut machine.groups);
         machine.leased_at = machine.now();
         Ok(machine)

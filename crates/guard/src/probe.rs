@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use crosstalk_core::Fault;
-use crosstalk_host::pages::Fresh;
+use crosstalk_host::pages::UntouchedMemory;
 
 use crosstalk_policy::Probe;
 
@@ -41,7 +41,7 @@ const STEPS: u64 = 2048;
 /// What it works on.
 #[derive(Debug)]
 pub(super) struct Prober {
-    memory: Fresh,
+    memory: UntouchedMemory,
     /// Where the ring of each window goes on.
     rings: Vec<u32>,
     /// The window that is next.
@@ -61,7 +61,7 @@ impl Prober {
     }
 
     fn with(lines: usize) -> Result<Self, Fault> {
-        let mut memory = Fresh::new(lines * PLACES)?;
+        let mut memory = UntouchedMemory::new(lines * PLACES)?;
         for line in 0..lines / 2 {
             let first = line / WINDOW * WINDOW;
             memory[line * PLACES] = ((first + next(line - first, WINDOW)) * PLACES) as u32;

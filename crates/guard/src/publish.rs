@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_host::process::begin_thread;
+use crosstalk_host::process::spawn_thread;
 
 use super::metrics::CONTENT_TYPE;
 
@@ -78,7 +78,7 @@ impl Publisher {
         let address = listener.local_addr().map_err(taken)?;
         let text = Arc::new(Mutex::new("# EOF\n".to_string()));
         let shared = Arc::clone(&text);
-        begin_thread("metrics", move || {
+        spawn_thread("metrics", move || {
             // Each is served within bounded time, and who is slow keeps nobody else waiting.
             let served = Arc::new(());
             for stream in listener.incoming().flatten() {

@@ -20,7 +20,7 @@ use std::fs;
 use std::path::Path;
 
 use crosstalk_core::Fault;
-use crosstalk_core::expected::in_words;
+use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::quote::message;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::regular;
@@ -219,7 +219,7 @@ impl Rule {
 fn unreadable(error: &toml::de::Error, text: &str) -> Fault {
     let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
     let line = before.map_or(1, |before| 1 + before.iter().filter(|byte| **byte == b'\n').count());
-    Fault::usage(format!("line {line}: {}", message(in_words(error.message()))))
+    Fault::usage(format!("line {line}: {}", message(in_plain_words(error.message()))))
         .remedy("write rules as docs/how-to/guard.md has them, or as docs/schema/guard.json says")
 }
 

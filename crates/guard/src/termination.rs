@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crosstalk_host::process::is_to_end;
+use crosstalk_host::process::has_pending_termination;
 
 use crosstalk_cgroup::group::Group;
 
@@ -44,7 +44,7 @@ impl Termination {
         }
         self.next = now + CHECK;
         let signalled: BTreeSet<u32> =
-            group.processes().into_iter().take(FIRST).filter(|pid| is_to_end(*pid)).collect();
+            group.processes().into_iter().take(FIRST).filter(|pid| has_pending_termination(*pid)).collect();
         // One that did not end within its grace has handled the signal, or never will.
         let new = signalled.iter().any(|pid| !self.signalled.contains(pid));
         self.signalled = signalled;

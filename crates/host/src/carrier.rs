@@ -1,8 +1,7 @@
-//! Whether a network device carries frames.
+//! Waiting for a network device's carrier.
 //!
-//! The kernel switches a device on at once, but lets frames through only when it has come
-//! to hear that the other end is there, which it does at most once a second for all
-//! devices (net/core/link_watch.c): what is sent before is dropped.
+//! The kernel switches a device on at once, but drops frames until it has noticed the carrier. It
+//! checks for carriers at most once a second (net/core/link_watch.c).
 
 use crosstalk_core::Fault;
 use std::os::fd::AsRawFd;
@@ -11,13 +10,13 @@ use std::time::{Duration, Instant};
 use crate::errno::check;
 use crate::ethtool::{named, socket};
 
-/// How often to look.
-const TICK: Duration = Duration::from_millis(2);
+/// How often the carrier is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Waits until `device`, of the caller's network namespace, carries frames.
+/// Waits until `device`, in the caller's network namespace, carries frames.
 ///
 /// # Errors
-/// When it is not there, or does not within `deadline`.
+/// If it does not exist, or has no carrier within `deadline`.
 pub fn wait(device: &str, deadline: Duration) -> Result<(), Fault> {
     let began = Instant::now();
     let socket = socket()?;
@@ -25,7 +24,7 @@ pub fn wait(device: &str, deadline: Duration) -> Result<(), Fault> {
         let mut request = named(device);
         // SAFETY: the request is a whole ifreq whose name ends in a zero.
         check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as libc::Ioctl, &mut request) })
-            .map_err(|e| Fault::environment(format!("cannot ask about it: {e}")).at(device.to_string()))?;
+            .map_err(|e| Fault::environment(format!("cannot read its flags: {e}")).at(device.to_string()))?;
         // SAFETY: the call has filled in the flags.
         let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
         if flags & libc::IFF_RUNNING != 0 {
@@ -34,7 +33,7 @@ pub fn wait(device: &str, deadline: Duration) -> Result<(), Fault> {
         if began.elapsed() > deadline {
             return Err(Fault::environment("the device has no carrier").at(device.to_string()));
         }
-        std::thread::sleep(TICK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

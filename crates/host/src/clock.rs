@@ -1,8 +1,7 @@
-//! What time passed, and who took it: thread CPU time, waiting for a core,
-//! steal, preemptions, page faults.
+//! CPU time, run delay, steal, preemptions and page faults.
 //!
 //! Sources: clock_gettime(2), getrusage(2), `Documentation/scheduler/sched-stats.rst`
-//! (schedstat) and proc_stat(5). A file that this kernel does not have yields `None`.
+//! (schedstat) and proc_stat(5). What this kernel does not report is `None`.
 
 use std::fs;
 use std::time::Duration;
@@ -25,7 +24,7 @@ fn nanoseconds(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How a task fared with the scheduler since it began.
+/// A task's scheduling statistics since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedStat {
     /// Nanoseconds on a CPU.
@@ -41,22 +40,22 @@ pub fn thread_schedstat() -> Option<SchedStat> {
     parse_schedstat(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// Reads the text of a task's `schedstat`; `None` where that is something else.
+/// Parses the text of a task's `schedstat`.
 pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
     let mut fields = text.split_ascii_whitespace().map(|f| f.parse().ok());
     Some(SchedStat { run_ns: fields.next()??, delay_ns: fields.next()??, slices: fields.next()?? })
 }
 
-/// What the calling thread suffered since it began.
+/// Context switches and page faults of a thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadUsage {
-    /// Times it gave up its CPU to wait.
+    /// Times that it gave up its CPU to wait.
     pub voluntary_switches: u64,
-    /// Times its CPU was taken away.
+    /// Times that it was preempted.
     pub involuntary_switches: u64,
-    /// Page faults served without input or output.
+    /// Page faults without I/O.
     pub minor_faults: u64,
-    /// Page faults that waited for a device.
+    /// Page faults with I/O.
     pub major_faults: u64,
 }
 
@@ -74,8 +73,8 @@ pub fn thread_usage() -> Option<ThreadUsage> {
     })
 }
 
-/// CPU time that the hypervisor gave to others while this machine wanted it,
-/// summed over CPUs since boot. In steps of one clock tick (usually 10 ms).
+/// CPU time that the hypervisor gave to others while this machine had work, summed over
+/// CPUs since boot. In steps of one clock tick (usually 10 ms).
 pub fn steal() -> Option<Duration> {
     let ticks = parse_steal(&fs::read_to_string("/proc/stat").ok()?)?;
     // SAFETY: sysconf reads a constant and touches no memory of ours.

@@ -1,4 +1,4 @@
-//! Which CPUs a thread may run on (sched_setaffinity(2)).
+//! The CPUs that a thread may run on (sched_setaffinity(2)).
 
 use crosstalk_core::Fault;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::{io, mem};
 
 use crate::errno::check;
 
-/// The CPUs that the calling thread may run on, ascending. Empty if the kernel
-/// does not say (more than 1,024 CPUs).
+/// The CPUs that the calling thread may run on, ascending. Empty if they cannot be read
+/// (more than 1,024 CPUs).
 pub fn allowed() -> Vec<usize> {
     // SAFETY: a cpu_set_t is an array of integers, for which zero is valid.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
@@ -20,9 +20,9 @@ pub fn allowed() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }
 
-/// Processors or memory nodes as the kernel lists them: `0-1,4` as 0, 1, 4 (cpuset(7), "List format").
-pub fn listed(text: &str) -> Vec<usize> {
-    /// More than any kernel is built for.
+/// Parses a list of processors or memory nodes: `0-1,4` as 0, 1, 4 (cpuset(7), "List format").
+pub fn parse_list(text: &str) -> Vec<usize> {
+    /// More processors than any kernel supports.
     const MOST: usize = 1 << 16;
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -31,11 +31,10 @@ pub fn listed(text: &str) -> Vec<usize> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// Lets the calling thread run on these CPUs only; threads that it starts later
-/// inherit that.
+/// Restricts the calling thread, and threads that it starts later, to these CPUs.
 ///
 /// # Errors
-/// When none of the CPUs is there or allowed.
+/// If none of the CPUs exists or is allowed.
 pub fn restrict(cpus: &[usize]) -> Result<(), Fault> {
     // SAFETY: a cpu_set_t is an array of integers, for which zero is valid.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
@@ -51,29 +50,29 @@ pub fn restrict(cpus: &[usize]) -> Result<(), Fault> {
     })
 }
 
-/// The CPU on which what is measured by CPU time runs: the fastest of those that
-/// the calling thread may run on; of equals the last, since the first handle most
-/// of the interrupts. Every process with the same CPUs allowed finds the same one.
+/// The CPU for work that is measured by CPU time: the fastest one that the calling thread
+/// may run on. Of equal ones it is the last, since the first ones handle most interrupts.
+/// Every process with the same allowed CPUs gets the same one.
 pub fn fastest() -> Option<usize> {
     allowed().into_iter().max_by_key(|cpu| (speed(*cpu), *cpu))
 }
 
-/// How fast a CPU is beside the others of this host, in no unit; 0 where the
-/// kernel does not say (Documentation/ABI/testing/sysfs-devices-system-cpu).
+/// The speed of a CPU relative to the others of this host, without a unit. 0 if the kernel
+/// does not report it (Documentation/ABI/testing/sysfs-devices-system-cpu).
 fn speed(cpu: usize) -> u64 {
-    let told = |file: &str| {
+    let read = |file: &str| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
         std::fs::read_to_string(path).ok()?.trim().parse().ok()
     };
-    told("cpu_capacity").or_else(|| told("cpufreq/cpuinfo_max_freq")).unwrap_or(0)
+    read("cpu_capacity").or_else(|| read("cpufreq/cpuinfo_max_freq")).unwrap_or(0)
 }
 
-/// The calling thread pinned to one CPU; it may run where it might before with
-/// the drop.
+/// The calling thread is pinned to one CPU. Dropping it restores the CPUs that were allowed
+/// before.
 #[derive(Debug)]
 pub struct Pinned {
     before: Vec<usize>,
-    /// The CPUs allowed are a thread's own: the guard stays in it.
+    /// Allowed CPUs belong to a thread, so this value must stay in it.
     stays: PhantomData<*const ()>,
 }
 
@@ -81,7 +80,7 @@ impl Pinned {
     /// Pins the calling thread.
     ///
     /// # Errors
-    /// When the CPU is not there or not allowed.
+    /// If the CPU does not exist or is not allowed.
     pub fn begin(cpu: usize) -> Result<Self, Fault> {
         let before = allowed();
         pin(cpu)?;
@@ -91,8 +90,8 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Refused only where the host's administrator has taken all of them
-        // away meanwhile; the thread then stays where it is.
+        // It fails only if none of these CPUs is allowed any more. The thread then stays
+        // where it is.
         restrict(&self.before).ok();
     }
 }
@@ -100,7 +99,7 @@ impl Drop for Pinned {
 /// Pins the calling thread to one CPU.
 ///
 /// # Errors
-/// When the CPU is not there or not allowed.
+/// If the CPU does not exist or is not allowed.
 pub fn pin(cpu: usize) -> Result<(), Fault> {
     restrict(&[cpu])
 }
@@ -111,10 +110,10 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_the_kernel_writes_them() {
-        assert_eq!(listed("0-1,4"), [0, 1, 4]);
-        assert_eq!(listed("0"), [0]);
-        assert_eq!(listed(""), [0_usize; 0]);
-        assert_eq!(listed("x-1,3"), [3]);
+        assert_eq!(parse_list("0-1,4"), [0, 1, 4]);
+        assert_eq!(parse_list("0"), [0]);
+        assert_eq!(parse_list(""), [0_usize; 0]);
+        assert_eq!(parse_list("x-1,3"), [3]);
     }
 
     #[test]
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_there_is_a_fault_with_a_remedy() {
+    fn a_cpu_that_does_not_exist_is_a_fault_with_a_remedy() {
         let fault = pin(1023).expect_err("no CPU 1023");
         assert!(fault.remedy.is_some(), "{fault}");
     }

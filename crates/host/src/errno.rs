@@ -1,8 +1,8 @@
-//! Return values of system calls, read as Rust reads results.
+//! Converts return values of system calls to `Result`.
 
 use std::io;
 
-/// The value, or the error that `errno` names when it is −1.
+/// The value, or the error in `errno` if it is −1.
 pub(crate) fn check(value: libc::c_int) -> io::Result<libc::c_int> {
     if value == -1 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }

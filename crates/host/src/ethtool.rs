@@ -12,7 +12,7 @@ const SET_GRO: u32 = 0x2c;
 
 /// `struct ethtool_value`.
 #[repr(C)]
-struct Order {
+struct EthtoolValue {
     command: u32,
     data: u32,
 }
@@ -20,17 +20,17 @@ struct Order {
 /// Switches TCP segmentation (TSO), generic segmentation (GSO) and generic
 /// receive (GRO) offload of `device`, in the caller's network namespace.
 ///
-/// A shaped link needs them off: a 64 KB segment that passes a shaper as one
-/// packet arrives at once, which no wire does.
+/// A shaped link needs them off: a segment of 64 KB would pass the shaper as one
+/// packet, and arrive all at once, unlike on a wire.
 ///
 /// # Errors
-/// When the device is not there, or refuses.
+/// If the device does not exist, or refuses.
 pub fn set_offloads(device: &str, on: bool) -> Result<(), Fault> {
     let socket = socket()?;
     for (name, command) in [("TSO", SET_TSO), ("GSO", SET_GSO), ("GRO", SET_GRO)] {
-        let mut order = Order { command, data: u32::from(on) };
+        let mut value = EthtoolValue { command, data: u32::from(on) };
         let mut request = named(device);
-        request.ifr_ifru.ifru_data = std::ptr::from_mut(&mut order).cast();
+        request.ifr_ifru.ifru_data = std::ptr::from_mut(&mut value).cast();
         // SAFETY: the request is a whole ifreq whose name ends in a zero and
         // whose data point to a live `ethtool_value`, as these commands ask.
         check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &mut request) })
@@ -42,7 +42,7 @@ pub fn set_offloads(device: &str, on: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Any socket of the caller's network namespace, to ask about its devices (netdevice(7)).
+/// A socket in the caller's network namespace, for requests about its devices (netdevice(7)).
 pub(crate) fn socket() -> Result<OwnedFd, Fault> {
     // SAFETY: socket takes integers and returns a new descriptor or −1.
     let raw = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })

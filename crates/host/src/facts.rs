@@ -1,7 +1,7 @@
-//! What this machine is: the facts that a result holds for.
+//! The facts of this machine, for which a result holds.
 //!
-//! Read from `/proc` and `/sys` (proc(5), `Documentation/ABI/`). A fact that
-//! this kernel does not tell is left out, never guessed. Units stand in the value.
+//! They are read from `/proc` and `/sys` (proc(5), `Documentation/ABI/`). A fact that this
+//! kernel does not report is left out. Values contain their units.
 
 use crosstalk_core::provenance::Provenance;
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{clock, cpu};
 
-/// The facts of the machine (or, where they are per namespace, of the
-/// namespaces) that this process stands in.
+/// The facts of this process's machine, or of its namespaces where facts are those of a
+/// namespace.
 pub fn provenance() -> Provenance {
     let files = Files { root: "/".into() };
     let mut moment = moment(&files);
@@ -27,7 +27,7 @@ pub fn provenance() -> Provenance {
     Provenance { fixed, moment }
 }
 
-/// The files that facts are read from; another root in tests.
+/// The files that facts are read from, below a root that tests set.
 struct Files {
     root: PathBuf,
 }
@@ -93,7 +93,7 @@ fn assigned(text: &str, name: &str) -> Option<String> {
     Some(value.trim_matches('"').to_string())
 }
 
-/// The bracketed word of a file such as `always [madvise] never`.
+/// The word in brackets of a file such as `always [madvise] never`.
 fn chosen(files: &Files, path: &str) -> Option<String> {
     let text = files.read(path)?;
     Some(text.split_once('[')?.1.split_once(']')?.0.to_string())
@@ -116,15 +116,15 @@ fn hypervisor(files: &Files, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// Whether the kernel was told to do without its guards against speculation:
-/// they cost system calls up to half of their speed.
+/// The kernel's `mitigations=` option against speculative execution, which may cost system
+/// calls up to half of their speed.
 fn mitigations(files: &Files) -> Option<String> {
     let line = files.read("proc/cmdline")?;
-    let told = line.split_whitespace().find_map(|word| word.strip_prefix("mitigations="));
-    Some(told.unwrap_or("default").to_string())
+    let option = line.split_whitespace().find_map(|word| word.strip_prefix("mitigations="));
+    Some(option.unwrap_or("default").to_string())
 }
 
-/// Which control group trees are mounted (cgroups(7)).
+/// The version of control groups that is mounted (cgroups(7)).
 fn cgroup_mode(files: &Files) -> &'static str {
     if files.has("sys/fs/cgroup/cgroup.controllers") {
         "v2"
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_tell_is_left_out() {
+    fn what_the_kernel_does_not_report_is_left_out() {
         let (_folder, files) = machine(&[]);
         assert_eq!(fixed(&files).into_iter().collect::<Vec<_>>(), [("cgroups".into(), "none".into())]);
         assert!(moment(&files).is_empty());

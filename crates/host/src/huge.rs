@@ -1,4 +1,4 @@
-//! Huge pages that are kept for those who ask for them (Documentation/admin-guide/mm/hugetlbpage.rst).
+//! Reserved huge pages (Documentation/admin-guide/mm/hugetlbpage.rst).
 
 use crosstalk_core::Fault;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::ledger::{Knob, Ledger};
 
-/// How many there are to be, of the size that is taken where none is named.
+/// The number of reserved huge pages of the default size.
 const COUNT: &str = "/proc/sys/vm/nr_hugepages";
 
-/// What there is of them.
+/// The reserved huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pages {
     free: u64,
@@ -29,15 +29,16 @@ fn parse(meminfo: &str) -> Option<Pages> {
     Some(Pages { free: number("HugePages_Free:")?, size: number("Hugepagesize:")? << 10 })
 }
 
-/// Bytes of them that nobody has; none on a kernel without.
+/// Bytes of huge pages that are free; 0 on a kernel without huge pages.
 pub fn free() -> u64 {
     pages().map_or(0, |pages| pages.free * pages.size)
 }
 
-/// Has so many bytes of them be free, until what is returned is dropped; nothing where they are.
+/// Reserves huge pages so that `bytes` of them are free, until the knob is dropped. `None` if they are free
+/// already.
 ///
 /// # Errors
-/// Where the kernel has none, or finds no room for so many; those there were are left.
+/// If the kernel has no huge pages, or no room for so many; their number is unchanged then.
 pub fn reserve(ledger: &Ledger, bytes: u64) -> Result<Option<Knob>, Fault> {
     let missing = |found: u64| {
         Fault::environment(format!(
@@ -46,7 +47,7 @@ pub fn reserve(ledger: &Ledger, bytes: u64) -> Result<Option<Knob>, Fault> {
             found >> 20
         ))
         .at(COUNT)
-        .remedy("free memory, or keep them from boot on: hugepages=256 on the kernel's command line")
+        .remedy("free memory, or reserve them at boot: hugepages=256 on the kernel's command line")
     };
     let now = pages().filter(|pages| pages.size > 0).ok_or_else(|| missing(0))?;
     let wanted = bytes.div_ceil(now.size);
@@ -54,8 +55,8 @@ pub fn reserve(ledger: &Ledger, bytes: u64) -> Result<Option<Knob>, Fault> {
         return Ok(None);
     }
     let mut knob = ledger.knob(Path::new(COUNT), "huge pages")?;
-    let there: u64 = knob.was().trim().parse().map_err(|_| missing(free()))?;
-    knob.set(&(there + wanted - now.free).to_string())?;
+    let reserved: u64 = knob.original().trim().parse().map_err(|_| missing(free()))?;
+    knob.set(&(reserved + wanted - now.free).to_string())?;
     if free() < bytes { Err(missing(free())) } else { Ok(Some(knob)) }
 }
 
@@ -64,9 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_free_is_what_nobody_has() {
-        let told = "HugePages_Total:      64\nHugePages_Free:       60\nHugepagesize:       2048 kB\n";
-        assert_eq!(parse(told), Some(Pages { free: 60, size: 2 << 20 }));
+    fn free_pages_and_their_size_are_parsed() {
+        let meminfo = "HugePages_Total:      64\nHugePages_Free:       60\nHugepagesize:       2048 kB\n";
+        assert_eq!(parse(meminfo), Some(Pages { free: 60, size: 2 << 20 }));
         assert_eq!(parse("MemTotal: 1 kB\n"), None);
     }
 }

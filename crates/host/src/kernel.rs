@@ -1,10 +1,10 @@
-//! Files of the kernel's that hold names which anybody may choose: of programs, of mounts, of control groups.
+//! Reading files of the kernel that contain names chosen by users: of programs, mounts, control groups.
 
 use std::path::Path;
 use std::{fs, io};
 
-/// What the file says. Names may be any bytes: what is no UTF-8 in them is replaced, so that nobody hides, or hides
-/// others, by a name.
+/// The content of the file. Names may be any bytes. Bytes that are not UTF-8 are replaced, so that a name cannot
+/// hide a process or a group.
 ///
 /// # Errors
 /// Those of read(2).

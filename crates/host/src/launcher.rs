@@ -1,15 +1,14 @@
-//! How this program starts itself again under a hidden verb.
+//! Starts this program again with a hidden verb.
 //!
-//! Namespace work must not happen in a copy of a process with many threads
-//! (fork(2): only the calling thread survives, locks stay locked), so the
-//! holder, the reaper and the agents are fresh programs.
+//! Namespaces must not be set up in a forked copy of a process with many threads
+//! (fork(2): only the calling thread survives, locks stay locked). So the holder, the
+//! reaper and the agents are fresh processes.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program that understands the hidden verbs: `agent`, `end`, `hold`, `reap` and those that the
-/// ledger is told of.
+/// A program with the hidden verbs: `agent`, `end`, `hold`, `reap`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.
@@ -19,8 +18,8 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The running program. Named through `/proc`, so that it can be started
-    /// even after its file was replaced, or by a user who may not read its folder.
+    /// The running program, by its path in `/proc`. It can be started even after its file was
+    /// replaced, or by a user who may not read its folder.
     pub fn current() -> Self {
         Launcher { program: "/proc/self/exe".into(), args: Vec::new() }
     }

@@ -1,8 +1,8 @@
 //! One Linux machine: facts, namespaces, links, clocks, memory, PCI devices, the undo ledger.
 //!
-//! Everything here speaks to the kernel directly (system calls, netlink, `/proc`):
-//! no `ip`, `tc`, `ethtool` or `unshare` has to be installed. This is one of the
-//! few rooms with `unsafe`; each block states why it is sound.
+//! Everything here uses the kernel directly (system calls, netlink, `/proc`), without
+//! `ip`, `tc`, `ethtool` or `unshare`. This is one of the few crates with `unsafe`; each
+//! block states why it is sound.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod carrier;
@@ -20,7 +20,6 @@ pub mod load;
 pub mod locks;
 pub mod namespace;
 pub mod netlink;
-pub mod nudge;
 pub mod pace;
 pub mod packet;
 pub mod pages;
@@ -34,7 +33,9 @@ pub mod sysctl;
 pub mod tcp;
 pub mod ticks;
 pub mod undisturbed;
+pub mod user;
 pub mod vector;
+pub mod wait_timeout;
 
 mod errno;
 

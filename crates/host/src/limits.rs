@@ -1,5 +1,5 @@
-//! What a host lets one program have: open files, tasks, namespaces. A cluster
-//! that would meet a limit half-way is refused before it is begun.
+//! Limits of a host: open files, tasks, namespaces. A cluster that would exceed one is refused
+//! before it is created.
 //!
 //! Sources: getrlimit(2), cgroups(7) (`pids.max`), `Documentation/admin-guide/sysctl`
 //! (`kernel.pid_max`, `kernel.threads-max`, `user.max_*_namespaces`).
@@ -9,27 +9,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::errno::check;
-use crate::{namespace, sysctl};
+use crate::{sysctl, user};
 
-/// The kinds of namespaces that each node has one of.
+/// The kinds of namespaces; each node has one of each.
 const KINDS: [&str; 5] = ["net", "pid", "mnt", "uts", "ipc"];
 
-/// What something takes of its host.
+/// The resources that something needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
-    /// What takes it, as in "64 nodes".
+    /// What needs them, such as "64 nodes".
     pub what: String,
-    /// Files that this process opens.
+    /// Open files of this process.
     pub files: u64,
-    /// Processes and threads, everywhere.
+    /// Processes and threads on the host.
     pub tasks: u64,
     /// Namespaces of each kind.
     pub namespaces: u64,
 }
 
-/// A limit, what is left of it, and how it is raised to a number.
+/// A limit, what is left of it, and how to raise it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Room {
+struct Headroom {
     name: String,
     limit: u64,
     left: u64,
@@ -37,6 +37,8 @@ struct Room {
 }
 
 impl Demand {
+    /// Checks it against all limits.
+    ///
     /// # Errors
     /// An environment fault that names the first limit that is too low, and how to raise it.
     pub fn check(&self) -> Result<(), Fault> {
@@ -52,7 +54,7 @@ impl Demand {
         Ok(())
     }
 
-    fn fits(&self, wanted: u64, of: &str, room: Option<Room>) -> Result<(), Fault> {
+    fn fits(&self, wanted: u64, of: &str, room: Option<Headroom>) -> Result<(), Fault> {
         let Some(room) = room.filter(|room| room.left < wanted) else { return Ok(()) };
         Err(Fault::environment(format!(
             "{} take about {wanted} {of}, and {} more are allowed here ({} is {})",
@@ -64,13 +66,13 @@ impl Demand {
 }
 
 /// Open files of this process.
-fn open_files(wanted: u64) -> Option<Room> {
+fn open_files(wanted: u64) -> Option<Headroom> {
     let (soft, hard) = resource(libc::RLIMIT_NOFILE as i32)?;
     let open = fs::read_dir("/proc/self/fd").ok()?.count() as u64;
     let needed = open + wanted;
     let remedy =
         if hard >= needed { format!("ulimit -n {needed}") } else { format!("as root: ulimit -n {needed}") };
-    Some(Room {
+    Some(Headroom {
         name: "ulimit -n".into(),
         limit: soft,
         left: soft.saturating_sub(open),
@@ -79,14 +81,14 @@ fn open_files(wanted: u64) -> Option<Room> {
 }
 
 /// Tasks: of the whole host, of this user, of the cgroups that this process is in.
-fn tasks(wanted: u64) -> Vec<Room> {
+fn tasks(wanted: u64) -> Vec<Headroom> {
     let running = running().unwrap_or(0);
-    let mut rooms: Vec<Room> = ["kernel.pid_max", "kernel.threads-max"]
+    let mut rooms: Vec<Headroom> = ["kernel.pid_max", "kernel.threads-max"]
         .into_iter()
         .filter_map(|knob| {
             let limit: u64 = sysctl::read(knob)?.parse().ok()?;
             let remedy = format!("sudo sysctl -w {knob}={}", running + wanted);
-            Some(Room {
+            Some(Headroom {
                 name: knob.into(),
                 limit,
                 left: limit.saturating_sub(running),
@@ -95,12 +97,12 @@ fn tasks(wanted: u64) -> Vec<Room> {
         })
         .collect();
     // setrlimit(2): not for who has CAP_SYS_RESOURCE, as root has.
-    if !namespace::is_root()
+    if !user::is_root()
         && let Some((limit, _)) = resource(libc::RLIMIT_NPROC as i32)
     {
         let mine = of_this_user();
         let remedy = format!("as root: ulimit -u {}", mine + wanted);
-        rooms.push(Room {
+        rooms.push(Headroom {
             name: "ulimit -u".into(),
             limit,
             left: limit.saturating_sub(mine),
@@ -111,13 +113,13 @@ fn tasks(wanted: u64) -> Vec<Room> {
     rooms
 }
 
-/// All tasks of this host: the fourth word of `/proc/loadavg` is "running/all" (proc_loadavg(5)).
+/// The number of all tasks of this host: the fourth word of `/proc/loadavg` is "running/all" (proc_loadavg(5)).
 fn running() -> Option<u64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
-/// The tasks of this process's user.
+/// The number of tasks of this process's user.
 fn of_this_user() -> u64 {
     use std::os::unix::fs::MetadataExt;
     let Ok(me) = fs::metadata("/proc/self") else { return 0 };
@@ -129,10 +131,10 @@ fn of_this_user() -> u64 {
         .sum()
 }
 
-/// The cgroups from this process's own up to the root that limit their tasks.
-fn groups(root: &Path, wanted: u64) -> Vec<Room> {
-    let told = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    told.lines()
+/// The control groups that limit their tasks, from this process's own up to the root.
+fn groups(root: &Path, wanted: u64) -> Vec<Headroom> {
+    let list = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    list.lines()
         .filter_map(|line| {
             let mut parts = line.splitn(3, ':');
             let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -153,7 +155,7 @@ fn groups(root: &Path, wanted: u64) -> Vec<Room> {
             };
             let (limit, now) = (number("pids.max")?, number("pids.current")?);
             let name = group.join("pids.max").display().to_string();
-            Some(Room {
+            Some(Headroom {
                 limit,
                 left: limit.saturating_sub(now),
                 remedy: format!(
@@ -167,13 +169,13 @@ fn groups(root: &Path, wanted: u64) -> Vec<Room> {
         .collect()
 }
 
-/// Namespaces of one kind. How many there are already is not told; a limit
-/// below what is wanted is certain to be met.
-fn namespaces(kind: &str, wanted: u64) -> Option<Room> {
+/// Namespaces of one kind. The kernel does not report how many exist; a limit below what is
+/// wanted is certain to be exceeded.
+fn namespaces(kind: &str, wanted: u64) -> Option<Headroom> {
     let name = format!("user.max_{kind}_namespaces");
     let limit: u64 = sysctl::read(&name)?.parse().ok()?;
-    // Zero forbids them altogether, which is explained where it is met.
-    (limit > 0).then(|| Room {
+    // Zero forbids them, which `refusal` explains.
+    (limit > 0).then(|| Headroom {
         limit,
         left: limit,
         remedy: format!("sudo sysctl -w {name}={}", 2 * wanted).into(),
@@ -181,7 +183,7 @@ fn namespaces(kind: &str, wanted: u64) -> Option<Room> {
     })
 }
 
-/// The soft and the hard limit of a resource, whose number has another type in each C library.
+/// The soft and the hard limit of a resource. The type of its number differs between C libraries.
 fn resource(which: i32) -> Option<(u64, u64)> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure is valid for writing.
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_would_miss_is_granted() {
+    fn a_small_demand_is_accepted() {
         demand(1, 1, 1).check().expect("one of each is left");
     }
 

@@ -1,4 +1,4 @@
-//! Who listens on which TCP port: proc_net_tcp(5), proc_pid_fd(5).
+//! Listening TCP sockets and their processes: proc_net_tcp(5), proc_pid_fd(5).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,15 +18,15 @@ pub struct Listener {
 /// The sockets that listen in a process's network namespace.
 ///
 /// # Errors
-/// The process is gone, or may not be looked at.
+/// If the process is gone, or may not be read.
 pub fn listeners(pid: u32) -> io::Result<BTreeSet<Listener>> {
     let mut found = parse(&fs::read_to_string(format!("/proc/{pid}/net/tcp"))?);
-    // A kernel without IPv6 has none of these.
+    // A kernel without IPv6 does not have this file.
     found.extend(parse(&fs::read_to_string(format!("/proc/{pid}/net/tcp6")).unwrap_or_default()));
     Ok(found)
 }
 
-/// The listening sockets of a table of sockets.
+/// Parses a table of sockets. Returns those that listen.
 fn parse(table: &str) -> BTreeSet<Listener> {
     const LISTEN: &str = "0A";
     let listener = |line: &str| {
@@ -43,7 +43,7 @@ fn parse(table: &str) -> BTreeSet<Listener> {
 /// The inodes of a process's open sockets.
 ///
 /// # Errors
-/// The process is gone, or may not be looked at.
+/// If the process is gone, or may not be read.
 pub fn sockets(pid: u32) -> io::Result<BTreeSet<u64>> {
     let links = fs::read_dir(format!("/proc/{pid}/fd"))?;
     // A descriptor may be closed meanwhile.
@@ -51,7 +51,7 @@ pub fn sockets(pid: u32) -> io::Result<BTreeSet<u64>> {
     Ok(links.filter_map(|link| inode(link.to_str()?, "socket")).collect())
 }
 
-/// `kind:[INODE]`.
+/// The inode in `kind:[INODE]`.
 fn inode(link: &str, kind: &str) -> Option<u64> {
     link.strip_prefix(kind)?.strip_prefix(":[")?.strip_suffix(']')?.parse().ok()
 }
@@ -59,7 +59,7 @@ fn inode(link: &str, kind: &str) -> Option<u64> {
 /// The inode of a process's network namespace.
 ///
 /// # Errors
-/// The process is gone, or may not be looked at.
+/// If the process is gone, or may not be read.
 pub fn network_namespace(pid: u32) -> io::Result<u64> {
     let link = fs::read_link(format!("/proc/{pid}/ns/net"))?;
     link.to_str()
@@ -67,7 +67,7 @@ pub fn network_namespace(pid: u32) -> io::Result<u64> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("found `{}`", link.display())))
 }
 
-/// The numbers of all processes that this one sees.
+/// The ids of all processes that this one sees.
 pub fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
@@ -76,20 +76,20 @@ pub fn processes() -> Vec<u32> {
 /// The processes in a control group (cgroups(7)) and the groups below it.
 ///
 /// # Errors
-/// There is no such group, or it may not be looked at.
+/// If there is no such group, or it may not be read.
 pub fn processes_in(group: &std::path::Path) -> io::Result<BTreeSet<u32>> {
     let listed = fs::read_to_string(group.join("cgroup.procs"))?;
     let mut found: BTreeSet<u32> = listed.lines().filter_map(|line| line.trim().parse().ok()).collect();
     for entry in fs::read_dir(group)?.flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // A group below may be gone by now.
+            // A subgroup may be gone by now.
             found.extend(processes_in(&entry.path()).unwrap_or_default());
         }
     }
     Ok(found)
 }
 
-/// What a process is called (proc_pid_comm(5)).
+/// The name of a process (proc_pid_comm(5)).
 pub fn name(pid: u32) -> Option<String> {
     Some(kernel::text(format!("/proc/{pid}/comm")).ok()?.trim_end().to_string())
 }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_tells_an_inode() {
+    fn a_link_contains_an_inode() {
         assert_eq!(inode("socket:[12]", "socket"), Some(12));
         assert_eq!(inode("net:[12]", "socket"), None);
         assert_eq!(inode("socket:[x]", "socket"), None);

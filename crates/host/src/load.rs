@@ -1,5 +1,5 @@
-//! How much of this machine other programs use: ticks that processors were not idle, from `/proc/stat`
-//! (proc_stat(5)), over a short while in which the caller sleeps.
+//! The load by other programs: ticks in which processors were not idle, from `/proc/stat` (proc_stat(5)), over a
+//! short time in which the caller sleeps.
 
 use std::fs;
 use std::thread;
@@ -7,27 +7,27 @@ use std::time::Duration;
 
 use crate::cpu;
 
-/// Of so much and more a reader should know before a measurement.
+/// The share from which on the user is warned before a measurement.
 pub const TOO_BUSY: f64 = 0.25;
 
-/// What processors did.
+/// The load of processors over a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
-    /// Ticks in which they were not idle, and all ticks.
+    /// Ticks that were not idle, and all ticks.
     ticks: (u64, u64),
-    /// How many processors this program may use.
+    /// The number of processors that this program may use.
     pub processors: usize,
 }
 
 impl Busy {
-    /// The share of the time that they were not idle, 0 to 1.
+    /// The share of the time in which they were not idle, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.ticks.1 == 0 { 0.0 } else { self.ticks.0 as f64 / self.ticks.1 as f64 }
     }
 }
 
-/// What the processors that this program may use do for others within `over`; `None` where the kernel does not
-/// say.
+/// The load by others, over the time `over`, of the processors that this program may use. `None` if the kernel
+/// does not report it.
 pub fn busy(over: Duration) -> Option<Busy> {
     let processors = cpu::allowed();
     let read = || Some(ticks(&fs::read_to_string("/proc/stat").ok()?, &processors));
@@ -39,8 +39,8 @@ pub fn busy(over: Duration) -> Option<Busy> {
     Some(Busy { ticks, processors: processors.len() })
 }
 
-/// Ticks not idle, and all, of these processors: a line `cpuN user nice system idle iowait irq softirq steal`.
-/// What guests take is part of `user`.
+/// Ticks that were not idle, and all ticks, of these processors. A line is
+/// `cpuN user nice system idle iowait irq softirq steal`; time of guests is part of `user`.
 fn ticks(stat: &str, processors: &[usize]) -> (u64, u64) {
     let of = |line: &str| {
         let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();

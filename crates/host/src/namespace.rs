@@ -1,8 +1,7 @@
-//! Namespaces: a network, process table, mount table, host name and message
-//! queues of one's own (namespaces(7), user_namespaces(7)).
+//! Namespaces: a separate network, process table, mount table, host name and message queues
+//! (namespaces(7), user_namespaces(7)).
 //!
-//! None is ever bound to a file: each lives exactly as long as its processes,
-//! so that nothing can be left behind.
+//! None is bound to a file. Each ends with its last process, so that none is left behind.
 
 use crosstalk_core::Fault;
 use std::ffi::CString;
@@ -11,15 +10,15 @@ use std::{fs, io, ptr};
 use crate::errno::check;
 use crate::refusal;
 
-/// Which namespaces to make.
+/// Kinds of namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds(libc::c_int);
 
 impl Kinds {
     /// Network devices, addresses, routes, sockets.
     pub const NET: Kinds = Kinds(libc::CLONE_NEWNET);
-    /// Process numbers. Takes effect for the children of the caller; when the
-    /// first of them ends, the kernel kills all others.
+    /// Process ids. It applies to the children of the caller. When the first of them ends, the
+    /// kernel kills all others.
     pub const PID: Kinds = Kinds(libc::CLONE_NEWPID);
     /// Mounts.
     pub const MOUNT: Kinds = Kinds(libc::CLONE_NEWNS);
@@ -28,19 +27,19 @@ impl Kinds {
     /// System V and POSIX message queues, semaphores, shared memory.
     pub const IPC: Kinds = Kinds(libc::CLONE_NEWIPC);
 
-    /// Both.
+    /// These kinds and the other ones.
     #[must_use]
     pub const fn and(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
     }
 }
 
-/// Whether this process is in the machine's own process table, and so sees every process by the
-/// number that the kernel itself knows it by.
+/// Whether this process is in the machine's initial PID namespace, and so sees every process by the
+/// id that the kernel uses.
 pub fn sees_all_processes() -> bool {
     // PROC_PID_INIT_INO (include/linux/proc_ns.h).
-    const MACHINES_OWN: &str = "pid:[4026531836]";
-    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.to_str() == Some(MACHINES_OWN))
+    const INITIAL: &str = "pid:[4026531836]";
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.to_str() == Some(INITIAL))
 }
 
 /// Moves the caller into new namespaces.
@@ -51,7 +50,7 @@ pub fn enter(kinds: Kinds) -> Result<(), Fault> {
     unshare(kinds.0).map_err(|e| refusal::fault("make namespaces", e))
 }
 
-/// The same in a new user namespace, in which the caller is root: needs no privilege.
+/// The same in a new user namespace, in which the caller is root. It needs no privileges.
 ///
 /// # Errors
 /// When the kernel refuses; the fault names the setting that forbids it.
@@ -69,10 +68,10 @@ fn write(path: &str, text: &str) -> Result<(), Fault> {
     fs::write(path, text).map_err(|e| refusal::fault(&format!("become root in a user namespace ({path})"), e))
 }
 
-/// Moves the calling thread into the network namespace that `file` is open on.
+/// Moves the calling thread into the network namespace of an open `file`.
 ///
 /// # Errors
-/// When the kernel refuses, or the file is none's.
+/// If the kernel refuses, or the file is no network namespace.
 pub fn join(file: &fs::File) -> Result<(), Fault> {
     use std::os::fd::AsRawFd;
     // SAFETY: setns takes an open descriptor and an integer.
@@ -86,28 +85,21 @@ fn unshare(flags: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::unshare(flags) }).map(drop)
 }
 
-/// Whether this process runs as root.
-pub fn is_root() -> bool {
-    // SAFETY: only reads this process's credentials.
-    unsafe { libc::geteuid() == 0 }
-}
-
-/// Makes a PID namespace for the *next* child of the caller, and only for it:
-/// call it before every fork that is to be the first process of a namespace.
-/// `own` is the caller's own PID namespace.
+/// Creates a PID namespace for the *next* child of the caller, which is its first process. To be called
+/// before each such fork. `own` is the caller's PID namespace.
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn next_child_in_own_pids(own: &fs::File) -> Result<(), Fault> {
+pub fn next_child_in_new_pid_namespace(own: &fs::File) -> Result<(), Fault> {
     use std::os::fd::AsRawFd;
-    // A second unshare is refused until "for children" is again one's own (pid_namespaces(7)).
+    // A second unshare is refused until the namespace for children is the caller's again (pid_namespaces(7)).
     // SAFETY: setns takes an open descriptor and an integer.
     check(unsafe { libc::setns(own.as_raw_fd(), libc::CLONE_NEWPID) })
         .and_then(|_| unshare(libc::CLONE_NEWPID))
         .map_err(|e| refusal::fault("make a PID namespace", e))
 }
 
-/// Lets no mount made here be seen outside, nor one made outside be seen here.
+/// Separates mounts: those of this namespace are not visible outside, and later ones outside are not visible here.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -134,7 +126,7 @@ fn mount(source: &str, target: &str, kind: Option<&str>, flags: libc::c_ulong) -
     check(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, ptr::null()) }).map(drop)
 }
 
-/// Names this UTS namespace's host.
+/// Sets the host name of this UTS namespace.
 ///
 /// # Errors
 /// When the kernel refuses.

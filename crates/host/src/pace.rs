@@ -1,62 +1,62 @@
-//! How fast this machine is beside the yardstick: the one on which the workloads'
-//! estimates of their time were made, two virtual cores of an Intel Xeon of 2.5 GHz.
-//! It has nothing to do with the core that systems' speeds are relative to.
+//! The speed of this machine relative to the reference machine of the workloads' time
+//! estimates: two virtual cores of an Intel Xeon of 2.5 GHz. It is not the reference core
+//! of systems' speeds.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the task takes on the yardstick, in seconds.
-const YARDSTICK: f64 = 0.0043;
+/// Seconds that the task takes on the reference machine.
+const REFERENCE_SECONDS: f64 = 0.0043;
 
-/// Entries of the table, a power of two: 256 KiB, which a core's own cache holds. What a task in
-/// memory takes differs by more than twice from hour to hour on one virtual machine, and what
-/// analytics take hardly does.
+/// Entries of the table, a power of two: 256 KiB, which fit a core's own cache. On one virtual
+/// machine, tasks in main memory differ by more than twice from hour to hour, unlike analytics.
 const ENTRIES: usize = 1 << 16;
 
-/// How often the task is timed, of which the least counts: all else is what disturbed it, for
-/// up to a second at a time, and so in bursts with pauses, until two of them agree.
+/// The most bursts of timings. The shortest time counts, since disturbances only add time. They
+/// last up to a second, so there are pauses between bursts, until two bursts agree.
 const BURSTS: usize = 4;
-/// They do where they differ by no greater share.
+/// The largest relative difference of bursts that agree.
 const AGREE: f64 = 0.005;
+/// Timings in a burst.
 const ROUNDS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Steps of the task.
 const STEPS: u64 = 1 << 19;
 
-/// How long this machine takes for what the yardstick does in a second. Measured once in a
-/// process, which takes from one to two and a half seconds.
+/// Seconds in which this machine computes what the reference machine computes in one. It is
+/// measured once in a process, which takes from 1 to 2.5 seconds.
 pub fn pace() -> f64 {
     static PACE: OnceLock<f64> = OnceLock::new();
     *PACE.get_or_init(|| {
         let mut table = vec![1_u32; ENTRIES];
-        let mut least = f64::INFINITY;
+        let mut shortest = f64::INFINITY;
         for burst in 0..BURSTS {
             if burst > 0 {
                 thread::sleep(PAUSE);
             }
             let this = (0..ROUNDS).map(|_| seconds(&mut table)).fold(f64::INFINITY, f64::min);
-            let agree = (this / least - 1.0).abs() < AGREE;
-            least = least.min(this);
+            let agree = (this / shortest - 1.0).abs() < AGREE;
+            shortest = shortest.min(this);
             if agree {
                 break;
             }
         }
-        least / YARDSTICK
+        shortest / REFERENCE_SECONDS
     })
 }
 
-/// What the task takes with a table.
+/// Seconds that the task takes.
 fn seconds(table: &mut [u32]) -> f64 {
     let began = Instant::now();
     task(table);
     began.elapsed().as_secs_f64()
 }
 
-/// What analytics are made of: arithmetic on 64 bits, and memory out of order. Compiled by
-/// itself, and for a table of any length: else it is another task wherever it is called.
+/// The operations of analytics: arithmetic on 64 bits, and memory in random order. It is compiled
+/// separately and for any length of the table, so that it is the same task for every caller.
 #[inline(never)]
 fn task(table: &mut [u32]) {
     let table = black_box(table);

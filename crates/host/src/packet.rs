@@ -1,6 +1,6 @@
 //! Messages between two processes of one machine, with open files attached:
 //! a `SOCK_SEQPACKET` pair and `SCM_RIGHTS` (unix(7)). One message is one
-//! packet; the end of the stream tells that the other process has ended.
+//! packet. The stream ends when the other process has ended.
 
 use crosstalk_core::Fault;
 use serde::{Serialize, de::DeserializeOwned};
@@ -15,11 +15,11 @@ use crate::process::wait_readable;
 /// The longest message, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// Room for the ancillary data that carry one descriptor, aligned as a header must be.
+/// A buffer for the ancillary data of one descriptor, aligned for its header.
 #[repr(C, align(8))]
 struct Ancillary([u8; 24]);
 
-/// One end of the conversation.
+/// One side of a connection.
 #[derive(Debug)]
 pub struct Packets {
     socket: OwnedFd,
@@ -44,26 +44,25 @@ impl From<Packets> for OwnedFd {
 }
 
 impl Packets {
-    /// Two connected ends; programs started later inherit neither.
+    /// Two connected sides. Programs that are started later inherit neither.
     ///
     /// # Errors
-    /// When the process may open no more files.
+    /// If the process may open no more files.
     pub fn pair() -> Result<(Packets, Packets), Fault> {
         let mut ends = [0; 2];
         let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
         // SAFETY: the array is valid for writing two descriptors.
         check(unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) })
-            .map_err(|e| Fault::environment(format!("cannot make a pair of sockets: {e}")))?;
+            .map_err(|e| Fault::environment(format!("cannot create a pair of sockets: {e}")))?;
         // SAFETY: the kernel has just given both descriptors to us and nobody else.
         Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()) })
     }
 
-    /// The conversation on this process's standard input, where its starter put
-    /// it. Standard input is empty from now on, so that nothing started later
-    /// keeps the conversation open.
+    /// The connection on this process's standard input, which its parent has set. Standard input is
+    /// empty from now on, so that no process started later keeps the connection open.
     ///
     /// # Errors
-    /// When there is no standard input.
+    /// If there is no standard input.
     pub fn from_stdin() -> Result<Packets, Fault> {
         let failed = |e: io::Error| Fault::environment(format!("no standard input: {e}"));
         let stdin = io::stdin();
@@ -75,13 +74,14 @@ impl Packets {
     /// Sends one message, and one open file with it.
     ///
     /// # Errors
-    /// When the other side is gone.
+    /// If the other side has ended.
     pub fn send(&self, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> Result<(), Fault> {
         let bytes = serde_json::to_vec(message).map_err(|e| Fault::environment(e.to_string()))?;
         if bytes.len() > LONGEST {
             return Err(Fault::environment(format!("a message of {} bytes is too long", bytes.len())));
         }
-        self.send_bytes(&bytes, file).map_err(|e| Fault::environment(format!("the other side is gone: {e}")))
+        self.send_bytes(&bytes, file)
+            .map_err(|e| Fault::environment(format!("the other side has ended: {e}")))
     }
 
     fn send_bytes(&self, bytes: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
@@ -110,8 +110,7 @@ impl Packets {
     /// The next message; `None` when the other side has ended.
     ///
     /// # Errors
-    /// When none comes within `deadline` (`None` waits without end), or it
-    /// cannot be read.
+    /// If none arrives within `deadline` (`None`: waits without end), or it cannot be read.
     pub fn receive<T: DeserializeOwned>(
         &self,
         deadline: Option<Duration>,
@@ -127,7 +126,7 @@ impl Packets {
             Ok((0, _)) => return Ok(None),
             Ok(received) => received,
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
-            Err(e) => return Err(Fault::environment(format!("the other side is gone: {e}"))),
+            Err(e) => return Err(Fault::environment(format!("the other side has ended: {e}"))),
         };
         let message = serde_json::from_slice(&bytes[..length])
             .map_err(|e| Fault::environment(format!("not a message of this program: {e}")))?;
@@ -159,14 +158,14 @@ impl Packets {
     }
 }
 
-/// Closes what a descriptor stands for in this process only: where a copy made
-/// by fork must not keep a conversation open. The descriptor stays valid.
-pub fn sever(descriptor: BorrowedFd<'_>) {
+/// Closes the file of a descriptor in this process only, so that a forked copy does not keep a
+/// connection open. The descriptor stays valid, for an empty file.
+pub fn close_in_this_process(descriptor: BorrowedFd<'_>) {
     // An error means that no more files can be opened; the copy then ends with its parent.
     let _ = empty(descriptor, libc::O_CLOEXEC);
 }
 
-/// Has the descriptor stand for an empty file instead of what it stood for.
+/// Replaces the descriptor's file by an empty one.
 fn empty(descriptor: BorrowedFd<'_>, flags: libc::c_int) -> io::Result<()> {
     let nothing = File::open("/dev/null")?;
     // SAFETY: both descriptors are open; the number stays valid for its owner.
@@ -200,9 +199,9 @@ mod tests {
         let mut arrived = UnixStream::from(file.expect("a file came along"));
         arrived.write_all(b"hello").expect("writes");
         drop(arrived);
-        let mut heard = String::new();
-        ours.read_to_string(&mut heard).expect("reads");
-        assert_eq!(heard, "hello");
+        let mut text = String::new();
+        ours.read_to_string(&mut text).expect("reads");
+        assert_eq!(text, "hello");
     }
 
     #[test]
@@ -218,7 +217,7 @@ mod tests {
             assert!(file.is_none());
         }
         assert!(there.receive::<i32>(SOON).expect("ends").is_none());
-        assert!(there.send(&1, None).is_err(), "nobody is there to hear it");
+        assert!(there.send(&1, None).is_err(), "the other side has ended");
     }
 
     #[test]

@@ -1,20 +1,20 @@
-//! How memory is backed: huge pages, and the node that it comes from.
+//! Memory in huge pages, and memory of a given NUMA node.
 
 use crosstalk_core::Fault;
 use std::fs;
 use std::io;
 use std::marker::PhantomData;
 
-use crate::cpu::listed;
+use crate::cpu::parse_list;
 use crate::errno::check;
 
-/// Numbers in memory of their own that nobody has touched yet, all zero: which node
-/// it comes from, and in which pages, is decided where it is written to first.
+/// Zeroed numbers in a mapping that was not touched yet. The first write to a page decides
+/// its node, and whether it is a huge page.
 #[derive(Debug)]
-pub struct Fresh {
+pub struct UntouchedMemory {
     base: *mut libc::c_void,
     bytes: usize,
-    /// Where the numbers begin: at a huge page's bound.
+    /// The first number, at the beginning of a huge page.
     first: *mut u32,
     count: usize,
 }
@@ -22,11 +22,11 @@ pub struct Fresh {
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
 
-impl Fresh {
-    /// So many numbers, in huge pages where the kernel has some (madvise(2)).
+impl UntouchedMemory {
+    /// `count` numbers, in huge pages if the kernel has some (madvise(2)).
     ///
     /// # Errors
-    /// An environment fault where there is no room.
+    /// An environment fault if there is not enough memory.
     pub fn new(count: usize) -> Result<Self, Fault> {
         let no_room = |e: io::Error| {
             Fault::environment(format!("there is no room for {count} numbers: {e}")).remedy("take less")
@@ -45,27 +45,27 @@ impl Fresh {
         // SAFETY: the advice is about this mapping, and changes no content.
         unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         let first = (base as usize).next_multiple_of(HUGE) as *mut u32;
-        Ok(Fresh { base, bytes, first, count })
+        Ok(UntouchedMemory { base, bytes, first, count })
     }
 
-    /// The share of it that lies in huge pages by now (`AnonHugePages` of
-    /// proc_pid_smaps(5)); `None` where the kernel does not say.
+    /// The share of it that is in huge pages by now (`AnonHugePages` of proc_pid_smaps(5)).
+    /// `None` if the kernel does not report it.
     pub fn huge(&self) -> Option<f64> {
         let maps = fs::read_to_string("/proc/self/smaps").ok()?;
-        // Neighbouring mappings may have become one.
+        // Adjacent mappings may have been merged.
         let holds = |line: &str| {
             let (from, to) = line.split(' ').next()?.split_once('-')?;
             let (from, to) = (usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?);
             (from..to).contains(&(self.first as usize)).then_some(())
         };
         let mut lines = maps.lines().skip_while(|line| holds(line).is_none());
-        let said = lines.find_map(|line| line.strip_prefix("AnonHugePages:"))?;
-        let kibibytes: f64 = said.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+        let value = lines.find_map(|line| line.strip_prefix("AnonHugePages:"))?;
+        let kibibytes: f64 = value.trim().strip_suffix(" kB")?.trim().parse().ok()?;
         Some((kibibytes * 1024.0 / (self.count * size_of::<u32>()) as f64).min(1.0))
     }
 }
 
-impl std::ops::Deref for Fresh {
+impl std::ops::Deref for UntouchedMemory {
     type Target = [u32];
 
     fn deref(&self) -> &[u32] {
@@ -74,51 +74,51 @@ impl std::ops::Deref for Fresh {
     }
 }
 
-impl std::ops::DerefMut for Fresh {
+impl std::ops::DerefMut for UntouchedMemory {
     fn deref_mut(&mut self) -> &mut [u32] {
         // SAFETY: as above, and borrowed for writing.
         unsafe { std::slice::from_raw_parts_mut(self.first, self.count) }
     }
 }
 
-impl Drop for Fresh {
+impl Drop for UntouchedMemory {
     fn drop(&mut self) {
-        // SAFETY: mapped by `Fresh::new` with this size; no slice of it outlives `self`.
+        // SAFETY: mapped by `UntouchedMemory::new` with this size; no slice of it outlives `self`.
         unsafe { libc::munmap(self.base, self.bytes) };
     }
 }
 
-/// The memory nodes that are online, ascending: `[0]` where the kernel does not say
+/// The memory nodes that are online, ascending. `[0]` if the kernel does not report them
 /// (Documentation/ABI/stable/sysfs-devices-node).
 pub fn memory_nodes() -> Vec<usize> {
-    let told = fs::read_to_string("/sys/devices/system/node/has_memory").unwrap_or_default();
-    let nodes = listed(told.trim());
+    let list = fs::read_to_string("/sys/devices/system/node/has_memory").unwrap_or_default();
+    let nodes = parse_list(list.trim());
     if nodes.is_empty() { vec![0] } else { nodes }
 }
 
-/// The memory node of a processor; `None` where the kernel does not say.
+/// The memory node of a processor; `None` if the kernel does not report it.
 pub fn node_of(cpu: usize) -> Option<usize> {
     let entries = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
     let mut names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.find_map(|name| name.strip_prefix("node")?.parse().ok())
 }
 
-/// The calling thread's new memory comes from one node only, until the drop
+/// New memory of the calling thread comes from one node only, until this value is dropped
 /// (set_mempolicy(2)).
 #[derive(Debug)]
-pub struct FromNode {
-    /// The policy is a thread's own: the guard stays in it.
+pub struct MemoryFromNode {
+    /// The policy belongs to a thread, so this value must stay in it.
     stays: PhantomData<*const ()>,
 }
 
-/// Nodes that a mask of ours names at most.
+/// The most nodes of a mask.
 const NODES: usize = 1024;
 
-impl FromNode {
+impl MemoryFromNode {
     /// Takes memory from `node`.
     ///
     /// # Errors
-    /// Where there is no such node, or the thread may not use it.
+    /// If there is no such node, or the thread may not use it.
     pub fn begin(node: usize) -> Result<Self, Fault> {
         let mut mask = [0_u64; NODES / 64];
         if node >= NODES {
@@ -128,11 +128,11 @@ impl FromNode {
         // SAFETY: the mask is valid for reading as many bits as are said.
         let result = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_BIND, mask.as_ptr(), NODES) };
         check(result as i32).map_err(|e| no_such(node, Some(&e)))?;
-        Ok(FromNode { stays: PhantomData })
+        Ok(MemoryFromNode { stays: PhantomData })
     }
 }
 
-impl Drop for FromNode {
+impl Drop for MemoryFromNode {
     fn drop(&mut self) {
         // SAFETY: the default policy takes no mask, for which null stands.
         unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_DEFAULT, std::ptr::null::<u64>(), 0) };
@@ -156,20 +156,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fresh_memory_is_zero_and_keeps_what_is_written() {
-        let mut memory = Fresh::new(1 << 20).expect("fits");
+    fn untouched_memory_is_zero_and_keeps_what_is_written() {
+        let mut memory = UntouchedMemory::new(1 << 20).expect("fits");
         assert_eq!(memory.as_ptr() as usize % HUGE, 0);
         assert!(memory.iter().all(|value| *value == 0));
         memory.iter_mut().enumerate().for_each(|(place, value)| *value = place as u32);
         assert!(memory.iter().enumerate().all(|(place, value)| place as u32 == *value));
         assert!(memory.huge().is_none_or(|share| (0.0..=1.0).contains(&share)));
-        assert!(Fresh::new(usize::MAX / 2).is_err());
+        assert!(UntouchedMemory::new(usize::MAX / 2).is_err());
     }
 
     #[test]
-    fn a_node_that_is_not_there_lists_those_that_are() {
-        let fault = FromNode::begin(1023).expect_err("no node 1023");
+    fn the_fault_of_an_unknown_node_lists_the_nodes() {
+        let fault = MemoryFromNode::begin(1023).expect_err("no node 1023");
         assert!(fault.remedy.is_some_and(|r| r.starts_with("one of: 0")), "no list");
-        assert!(FromNode::begin(1 << 20).is_err());
+        assert!(MemoryFromNode::begin(1 << 20).is_err());
     }
 }

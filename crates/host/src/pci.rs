@@ -1,5 +1,5 @@
-//! PCI Express devices, and what reading them takes: configuration space
-//! (Documentation/PCI/sysfs-pci.rst), and registers that are mapped into memory.
+//! PCI Express devices, and reading them: their configuration space
+//! (Documentation/PCI/sysfs-pci.rst), and their registers, mapped into memory.
 
 use crosstalk_core::Fault;
 use std::fs::{self, File};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 
-/// A device.
+/// A PCI device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     /// Domain, bus, device, function: `0000:00:03.0`.
     pub address: String,
     /// Class code, 24 bits: 0x020000 is an Ethernet controller.
     pub class: u32,
-    /// Vendor and device.
+    /// Vendor id and device id.
     pub id: (u16, u16),
-    /// The driver that holds it, if one does.
+    /// Its driver, if it has one.
     pub driver: Option<String>,
     path: PathBuf,
 }
@@ -33,7 +33,7 @@ pub struct Interface {
     pub up: bool,
 }
 
-/// Every device of this host, by address; none where there is no PCI.
+/// All devices of this host, by address; none if it has no PCI.
 pub fn devices() -> Vec<Device> {
     let Ok(entries) = fs::read_dir(DEVICES) else { return Vec::new() };
     let mut found: Vec<Device> = entries.flatten().filter_map(|entry| Device::at(&entry.path())).collect();
@@ -45,7 +45,7 @@ impl Device {
     /// The device of that address.
     ///
     /// # Errors
-    /// A usage fault that lists those there are.
+    /// A usage fault that lists the devices.
     pub fn find(address: &str) -> Result<Device, Fault> {
         let all = devices();
         if let Some(device) = all.iter().find(|device| device.address == address) {
@@ -60,8 +60,8 @@ impl Device {
     }
 
     fn at(path: &Path) -> Option<Device> {
-        let told = |file: &str| fs::read_to_string(path.join(file)).ok();
-        let hex = |file: &str| u32::from_str_radix(told(file)?.trim().trim_start_matches("0x"), 16).ok();
+        let read = |file: &str| fs::read_to_string(path.join(file)).ok();
+        let hex = |file: &str| u32::from_str_radix(read(file)?.trim().trim_start_matches("0x"), 16).ok();
         let driver = fs::read_link(path.join("driver")).ok();
         Some(Device {
             address: path.file_name()?.to_str()?.to_string(),
@@ -72,7 +72,7 @@ impl Device {
         })
     }
 
-    /// What kind of device it is, as its class code says (PCI Code and ID Assignment Specification).
+    /// The kind of device, by its class code (PCI Code and ID Assignment Specification).
     pub fn kind(&self) -> &'static str {
         match self.class >> 8 {
             0x0100..=0x01ff => "storage",
@@ -89,7 +89,7 @@ impl Device {
 
     /// Its network interfaces in this network namespace.
     pub fn interfaces(&self) -> Vec<Interface> {
-        // A virtio device stands between the two (Documentation/driver-api/virtio).
+        // A virtio device is between the PCI device and the interface (Documentation/driver-api/virtio).
         let below = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
         let places = [self.path.clone()].into_iter().chain(below.filter(|path| is_virtio(path)));
         let mut found: Vec<Interface> = places
@@ -106,26 +106,26 @@ impl Device {
         found
     }
 
-    /// Whether an IOMMU keeps it from memory that is not given to it.
+    /// Whether an IOMMU restricts it to memory that was assigned to it.
     pub fn is_isolated(&self) -> bool {
         self.path.join("iommu_group").exists()
     }
 
-    /// Opens its configuration space, and beside it something of the same file
-    /// system that the kernel answers without the device.
+    /// Opens its configuration space, and a file of the same file system that the kernel
+    /// answers from memory.
     ///
     /// # Errors
-    /// Where it may not be read.
+    /// If it may not be read.
     pub fn open(&self) -> Result<Configuration, Fault> {
         let open =
             |name: &str| File::open(self.path.join(name)).map_err(|e| unreadable(&self.path.join(name), &e));
-        Ok(Configuration { space: open("config")?, beside: open("vendor")? })
+        Ok(Configuration { space: open("config")?, cached: open("vendor")? })
     }
 
-    /// Maps the first region of registers that lies in memory.
+    /// Maps the first region of registers in memory.
     ///
     /// # Errors
-    /// Where there is none, or it may not be mapped.
+    /// If there is none, or it may not be mapped.
     pub fn map(&self) -> Result<Registers, Fault> {
         let resources = fs::read_to_string(self.path.join("resource")).unwrap_or_default();
         let region = first_memory_region(&resources).ok_or_else(|| {
@@ -150,11 +150,11 @@ fn is_virtio(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("virtio"))
 }
 
-/// Bytes mapped of a region: the smallest that there is.
+/// Bytes that are mapped of a region: the size of the smallest one.
 const PAGE: usize = 4096;
 
-/// The number of the first region in `resource` (a line each: begin, end, flags) that is
-/// memory (IORESOURCE_MEM, 0x200).
+/// The number of the first memory region (IORESOURCE_MEM, 0x200) in `resource`, which has a line
+/// for each region: begin, end, flags.
 fn first_memory_region(resources: &str) -> Option<usize> {
     let is_memory = |line: &str| {
         let numbers: Vec<u64> = line
@@ -180,28 +180,29 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
 #[derive(Debug)]
 pub struct Configuration {
     space: File,
-    beside: File,
+    /// A file that the kernel answers from memory.
+    cached: File,
 }
 
 impl Configuration {
     /// Reads its first four bytes, vendor and device, from the device itself.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Those of pread(2).
     pub fn read(&self) -> io::Result<u32> {
         let mut bytes = [0; 4];
         self.space.read_exact_at(&mut bytes, 0)?;
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// As [`Configuration::read`], but what is read the kernel has in memory: what the
-    /// system call takes by itself.
+    /// The same system call for bytes that the kernel has in memory, which takes the time of
+    /// the call alone.
     ///
     /// # Errors
-    /// What the kernel says.
-    pub fn read_beside(&self) -> io::Result<u32> {
+    /// Those of pread(2).
+    pub fn read_cached(&self) -> io::Result<u32> {
         let mut bytes = [0; 4];
-        self.beside.read_exact_at(&mut bytes, 0)?;
+        self.cached.read_exact_at(&mut bytes, 0)?;
         Ok(u32::from_le_bytes(bytes))
     }
 }
@@ -213,8 +214,8 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// Reads the first register. Reading may change a device's state: it is for
-    /// whoever knows the device to ask for it.
+    /// Reads the first register. Reading may change the state of a device, so the caller must
+    /// know it.
     pub fn read(&self) -> u32 {
         // SAFETY: the page is mapped for reading until the drop, and aligned.
         unsafe { self.page.read_volatile() }
@@ -246,17 +247,17 @@ mod tests {
     }
 
     #[test]
-    fn configuration_space_holds_what_the_kernel_says_of_the_device() {
+    fn configuration_space_begins_with_vendor_and_device() {
         for device in devices() {
             let configuration = device.open().expect("the first 64 bytes are for everybody");
             let (vendor, id) = device.id;
             assert_eq!(configuration.read().expect("reads"), u32::from(id) << 16 | u32::from(vendor));
-            assert!(configuration.read_beside().is_ok());
+            assert!(configuration.read_cached().is_ok());
         }
     }
 
     #[test]
-    fn a_device_that_is_not_there_lists_those_that_are() {
+    fn the_fault_of_an_unknown_device_has_a_remedy() {
         let fault = Device::find("ffff:ff:1f.7").expect_err("is not there");
         assert!(fault.remedy.is_some(), "{fault}");
     }

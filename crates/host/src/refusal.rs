@@ -1,9 +1,9 @@
-//! Why this machine does not let namespaces be made, and what to do about it.
+//! The reason why this machine refuses namespaces, and its remedy.
 //!
 //! Common reasons: Ubuntu 24.04's AppArmor restriction of unprivileged user
 //! namespaces, `user.max_user_namespaces = 0`, Debian's old
 //! `kernel.unprivileged_userns_clone = 0`, the seccomp profile of containers,
-//! WSL 1. Virtual time needs no namespaces, so something always still works.
+//! WSL 1. Virtual time needs no namespaces, so that it always works.
 
 use crosstalk_core::Fault;
 use std::path::Path;
@@ -13,13 +13,13 @@ const STILL_WORKS: &str = "what still works: studies in virtual time, with --tes
 
 /// The fault for a refused step, with the setting that most likely forbids it.
 pub fn fault(step: &str, error: io::Error) -> Fault {
-    explain(step, &error, &Signs::read(Path::new("/")))
+    explain(step, &error, &Restrictions::read(Path::new("/")))
 }
 
-/// What a machine shows of its restrictions.
+/// The restrictions of a machine, as far as they can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Signs {
-    root: bool,
+struct Restrictions {
+    is_root: bool,
     apparmor_restricts: bool,
     clone_forbidden: bool,
     no_user_namespaces: bool,
@@ -27,12 +27,12 @@ struct Signs {
     wsl: bool,
 }
 
-impl Signs {
-    fn read(root: &Path) -> Signs {
+impl Restrictions {
+    fn read(root: &Path) -> Restrictions {
         let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default().trim().to_string();
         let release = text("proc/sys/kernel/osrelease").to_lowercase();
-        Signs {
-            root: crate::namespace::is_root(),
+        Restrictions {
+            is_root: crate::user::is_root(),
             apparmor_restricts: text("proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1",
             clone_forbidden: text("proc/sys/kernel/unprivileged_userns_clone") == "0",
             no_user_namespaces: text("proc/sys/user/max_user_namespaces") == "0",
@@ -46,26 +46,26 @@ impl Signs {
     }
 }
 
-fn explain(step: &str, error: &io::Error, signs: &Signs) -> Fault {
+fn explain(step: &str, error: &io::Error, restrictions: &Restrictions) -> Fault {
     let fault = |why: &str| Fault::environment(format!("cannot {step}: {error}{why}"));
     let with = |place: &str, why: &str, command: &str| {
         fault(&format!("; {why}")).at(place.to_string()).remedy(format!("{command}\n  {STILL_WORKS}"))
     };
-    if signs.clone_forbidden && !signs.root {
+    if restrictions.clone_forbidden && !restrictions.is_root {
         let knob = "kernel.unprivileged_userns_clone";
         return with(knob, "it is 0, which keeps user namespaces to root", &sysctl(knob, 1));
     }
-    if signs.no_user_namespaces {
+    if restrictions.no_user_namespaces {
         let knob = "user.max_user_namespaces";
         return with(knob, "it is 0, which forbids user namespaces", &sysctl(knob, 15_000));
     }
-    if signs.apparmor_restricts && !signs.root {
+    if restrictions.apparmor_restricts && !restrictions.is_root {
         let knob = "kernel.apparmor_restrict_unprivileged_userns";
         let why = "it is 1 (Ubuntu 23.10 and later), which takes all rights away within user namespaces";
         return with(knob, why, &sysctl(knob, 0));
     }
-    // Settings first: what they forbid is certain, what a container forbids is a guess.
-    if signs.container {
+    // Settings first: they are certain, a container's restriction is a guess.
+    if restrictions.container {
         return with(
             "container",
             "the container's seccomp profile or capabilities forbid it",
@@ -73,14 +73,14 @@ fn explain(step: &str, error: &io::Error, signs: &Signs) -> Fault {
              --security-opt seccomp=unconfined --security-opt apparmor=unconfined",
         );
     }
-    if signs.wsl {
+    if restrictions.wsl {
         return with(
             "WSL",
             "WSL 1 has no namespaces, and WSL 2 only those that its kernel was built with",
             "in Windows: wsl --set-version DISTRIBUTION 2, then wsl --update",
         );
     }
-    if signs.root {
+    if restrictions.is_root {
         return fault("").remedy(STILL_WORKS);
     }
     fault("").remedy(format!("run it as root with sudo\n  {STILL_WORKS}"))
@@ -100,28 +100,28 @@ mod tests {
 
     #[test]
     fn each_refusal_names_its_setting_its_command_and_what_still_works() {
-        let user = Signs::default();
+        let user = Restrictions::default();
         let cases = [
             (
-                Signs { apparmor_restricts: true, ..user },
+                Restrictions { apparmor_restricts: true, ..user },
                 "kernel.apparmor_restrict_unprivileged_userns",
                 "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
             ),
             (
-                Signs { no_user_namespaces: true, ..user },
+                Restrictions { no_user_namespaces: true, ..user },
                 "user.max_user_namespaces",
                 "sudo sysctl -w user.max_user_namespaces=15000",
             ),
             (
-                Signs { clone_forbidden: true, ..user },
+                Restrictions { clone_forbidden: true, ..user },
                 "kernel.unprivileged_userns_clone",
                 "sudo sysctl -w kernel.unprivileged_userns_clone=1",
             ),
-            (Signs { container: true, ..user }, "container", "--privileged"),
-            (Signs { wsl: true, ..user }, "WSL", "wsl --set-version"),
+            (Restrictions { container: true, ..user }, "container", "--privileged"),
+            (Restrictions { wsl: true, ..user }, "WSL", "wsl --set-version"),
         ];
-        for (signs, place, command) in cases {
-            let fault = explain("make namespaces", &refused(), &signs);
+        for (restrictions, place, command) in cases {
+            let fault = explain("make namespaces", &refused(), &restrictions);
             let remedy = fault.remedy.expect("a remedy");
             assert_eq!(fault.place.as_deref(), Some(place));
             assert!(remedy.contains(command), "{remedy}");
@@ -130,19 +130,29 @@ mod tests {
     }
 
     #[test]
-    fn settings_for_users_do_not_explain_what_root_is_refused() {
-        let signs = Signs { root: true, apparmor_restricts: true, container: true, ..Signs::default() };
-        assert_eq!(explain("x", &refused(), &signs).place.as_deref(), Some("container"));
+    fn settings_for_users_do_not_explain_a_refusal_of_root() {
+        let restrictions = Restrictions {
+            is_root: true,
+            apparmor_restricts: true,
+            container: true,
+            ..Restrictions::default()
+        };
+        assert_eq!(explain("x", &refused(), &restrictions).place.as_deref(), Some("container"));
     }
 
     #[test]
-    fn signs_are_read_from_the_machine() {
+    fn restrictions_are_read_from_the_machine() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let kernel = folder.path().join("proc/sys/kernel");
         fs::create_dir_all(&kernel).expect("creates");
         fs::write(kernel.join("apparmor_restrict_unprivileged_userns"), "1\n").expect("writes");
         fs::write(kernel.join("osrelease"), "5.15.90.1-microsoft-standard-WSL2\n").expect("writes");
-        let signs = Signs::read(folder.path());
-        assert!(signs.apparmor_restricts && signs.wsl && !signs.container && !signs.no_user_namespaces);
+        let restrictions = Restrictions::read(folder.path());
+        assert!(
+            restrictions.apparmor_restricts
+                && restrictions.wsl
+                && !restrictions.container
+                && !restrictions.no_user_namespaces
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Files that people name, to read and to write: a pipe without a writer would be waited for, and a device may never end.
+//! Opens files that users name. A pipe without a writer would block, and a device may never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,23 +8,23 @@ use std::path::Path;
 use crosstalk_core::Fault;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// What people write by hand, and what a run keeps beside its journal, is smaller, in bytes.
+/// The largest size in bytes of files that people write, and of a run's files except the journal.
 const SMALL: u64 = 16 << 20;
 
-/// Opens a regular file to read; everything else is refused, and none is waited for.
+/// Opens a regular file for reading, without blocking.
 ///
 /// # Errors
-/// Those of open(2), and where it is no regular file.
+/// Those of open(2), and if it is no regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     open_as(OpenOptions::new().read(true), path)
 }
 
-/// The same, opened as the options say.
+/// The same with these options.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // A pipe that is opened so does not wait for its other end; a regular file is as always.
+    // Opening a pipe does not block then. For a regular file the flag has no effect.
     let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
     if file.metadata()?.is_file() {
         return Ok(file);
@@ -32,11 +32,11 @@ pub fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a pipe, a device or a folder"))
 }
 
-/// Opens what is to be written, as the options say: a regular file, a device of characters such as `/dev/null`, or
-/// a pipe that somebody reads. One that nobody reads is refused, not waited for.
+/// Opens a file for writing, with these options: a regular file, a character device such as `/dev/null`, or a pipe
+/// that has a reader. A pipe without a reader is refused.
 ///
 /// # Errors
-/// Those of open(2), and where it is something else.
+/// Those of open(2), and if it is something else.
 pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.write(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(|e| {
         match e.raw_os_error() {
@@ -50,11 +50,11 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
     if !(kind.is_file() || kind.is_char_device() || kind.is_fifo()) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file, found a device or a folder"));
     }
-    waiting(file)
+    make_blocking(file)
 }
 
-/// Refuses what is there and cannot be written to; what is in it stays. The reader of a pipe is held until this
-/// program ends: it would take the end of this attempt for the end of all.
+/// Checks that an existing file can be written to, without changing it. A pipe stays open until this program ends:
+/// else its reader would see the end of the stream now.
 ///
 /// # Errors
 /// As [`open_to_write`].
@@ -69,7 +69,7 @@ pub fn may_write(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a text over what is in a file, which is made where there is none.
+/// Replaces the content of a file, which is created if it does not exist.
 ///
 /// # Errors
 /// As [`open_to_write`], and those of write(2).
@@ -80,7 +80,7 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
 /// The text of a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open`], and where it is longer, or no text.
+/// As [`open`], and if it is longer, or not UTF-8.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.take(most + 1).read_to_string(&mut text)?;
@@ -93,25 +93,25 @@ pub fn text(path: &Path, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Opens what a person named to read, a pipe too: where nobody writes to it, it is at its end at once.
+/// Opens a file or a pipe for reading. A pipe without a writer is at its end at once.
 ///
 /// # Errors
 /// Those of open(2).
 pub fn open_any(path: &Path) -> io::Result<File> {
-    waiting(OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?)
+    make_blocking(OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?)
 }
 
-/// It was opened without waiting; from here on it waits for its other end.
-fn waiting(file: File) -> io::Result<File> {
+/// Makes a file blocking, which was opened without blocking.
+fn make_blocking(file: File) -> io::Result<File> {
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     Ok(file)
 }
 
-/// What is in a small file that was opened so: of at most 16 MiB.
+/// The content of an opened file of at most 16 MiB.
 ///
 /// # Errors
-/// A usage fault at the path, where it is missing, is longer, or may not be read; an environment fault where
-/// reading fails otherwise.
+/// A usage fault with the path if the file is missing, longer, or may not be read; an environment fault if reading
+/// fails otherwise.
 pub fn small(file: io::Result<File>, path: &Path) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
     let fault = match file.and_then(|file| file.take(SMALL + 1).read_to_end(&mut bytes)) {
@@ -137,7 +137,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_file_is_read_to_its_end_unless_that_is_too_far() {
+    fn a_file_is_read_unless_it_is_too_long() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("text");
         fs::write(&path, "x".repeat(1024)).expect("writes");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused_and_not_waited_for() {
+    fn what_is_no_regular_file_is_refused_without_blocking() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let pipe = folder.path().join("pipe");
         rustix::fs::mknodat(
@@ -163,6 +163,6 @@ mod tests {
             assert!(refused.to_string().contains("expected a file"), "{refused}");
         }
         let both = open_as(OpenOptions::new().read(true).write(true), &pipe);
-        assert!(both.is_err(), "opened for both, a pipe has its other end");
+        assert!(both.is_err(), "opened for both, a pipe does not block, but is no file");
     }
 }

@@ -1,4 +1,4 @@
-//! How long a fair thread runs at a time (Linux 6.12; sched_setattr(2)). Older kernels take the call, and do nothing.
+//! The time slice of a thread in the fair class (Linux 6.12; sched_setattr(2)). Older kernels ignore it.
 
 use std::io;
 
@@ -17,12 +17,12 @@ struct Attributes {
     period: u64,
 }
 
-/// A short slice, in nanoseconds: shorter than what the kernel gives, and longer than a short piece of work that is
-/// timed. It takes from 0.1 ms.
+/// A short slice, in nanoseconds: shorter than the kernel's default, and longer than a short piece of work that is
+/// timed. The kernel's minimum is 0.1 ms.
 const SHORT: u64 = 300_000;
 
-/// Has the calling thread stand under this policy of fair threads, with slices of so many nanoseconds.
-pub(crate) fn have(policy: libc::c_int, slice: u64) -> io::Result<()> {
+/// Sets the policy of the calling thread, one of the fair class, and its slice in nanoseconds.
+pub(crate) fn set(policy: libc::c_int, slice: u64) -> io::Result<()> {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: policy as u32,
@@ -40,15 +40,15 @@ pub(crate) fn have(policy: libc::c_int, slice: u64) -> io::Result<()> {
     check(result as libc::c_int).map(drop)
 }
 
-/// Has the calling thread run at once where it wakes up or is moved to: of two fair threads the one with the shorter
-/// slice does. What it may use in all stays as it is, and so does its policy.
+/// Gives the calling thread a short slice, so that it preempts threads of longer slices when it wakes up or is moved.
+/// Its share of CPU time and its policy stay the same.
 ///
 /// # Errors
-/// When the kernel refuses it, as for a thread under a real-time policy; the thread goes on as it was.
-pub fn prompt() -> io::Result<()> {
+/// If the kernel refuses, as for a thread under a real-time policy; then nothing changes.
+pub fn use_short_slice() -> io::Result<()> {
     // SAFETY: takes a number only.
     let policy = check(unsafe { libc::sched_getscheduler(0) })?;
-    have(policy, SHORT)
+    set(policy, SHORT)
 }
 
 #[cfg(test)]
@@ -56,17 +56,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_thread_has_a_short_slice_and_its_policy() {
+    fn a_thread_with_a_short_slice_keeps_its_policy() {
         std::thread::spawn(|| {
             // SAFETY: asks about the calling thread.
             let policy = || unsafe { libc::sched_getscheduler(0) };
             let before = policy();
-            prompt().expect("a test's thread is a fair one");
+            use_short_slice().expect("a test's thread is a fair one");
             assert_eq!(policy(), before);
-            let told = std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default();
-            match told.lines().find(|line| line.starts_with("se.slice")) {
+            let sched = std::fs::read_to_string("/proc/thread-self/sched").unwrap_or_default();
+            match sched.lines().find(|line| line.starts_with("se.slice")) {
                 Some(slice) => assert!(slice.ends_with(&format!(" {SHORT}")), "{slice}"),
-                None => eprintln!("skipped: this kernel does not tell a thread's slice"),
+                None => eprintln!("skipped: this kernel does not report a thread's slice"),
             }
         })
         .join()

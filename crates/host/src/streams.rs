@@ -1,5 +1,5 @@
-//! Which of the three standard streams were there when the program began. Rust's runtime opens `/dev/null` for one
-//! that was closed (`>&-`), before `main`: then what is written is lost, and nobody is told.
+//! Whether standard output was closed when the program began (`>&-`). Rust's runtime opens `/dev/null` for a closed
+//! stream before `main`, so that output would be lost without an error.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,10 +14,10 @@ pub fn output_is_closed() -> bool {
 // nothing of Rust's runtime.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
+static CHECK: extern "C" fn() = check_output;
 
-extern "C" fn look() {
-    // SAFETY: this asks for a descriptor's flags and changes nothing; one that is closed is an error.
+extern "C" fn check_output() {
+    // SAFETY: this reads a descriptor's flags and changes nothing; a closed descriptor is an error.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     OUTPUT_IS_CLOSED.store(flags < 0, Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! Kernel knobs under `/proc/sys` (sysctl(7)); those under `net` are those of
-//! the caller's network namespace.
+//! Kernel knobs under `/proc/sys` (sysctl(7)). Those under `net` belong to the caller's
+//! network namespace.
 
 use crosstalk_core::Fault;
 use std::fs;
@@ -14,11 +14,11 @@ pub fn read(name: &str) -> Option<String> {
     Some(fs::read_to_string(path(name)).ok()?.trim().to_string())
 }
 
-/// Sets a knob. Within a namespace that ends with its processes, this is not a
-/// lasting change; anywhere else it belongs into the ledger first.
+/// Sets a knob of a namespace, which ends with its processes. Any other knob must be set through
+/// the ledger.
 ///
 /// # Errors
-/// When the knob is not there, or refuses the value.
+/// If there is no such knob, or it refuses the value.
 pub fn write(name: &str, value: &str) -> Result<(), Fault> {
     fs::write(path(name), value)
         .map_err(|e| Fault::environment(format!("cannot set {name} to {value}: {e}")).at(name.to_string()))

@@ -1,4 +1,4 @@
-//! What the kernel says of a TCP connection (tcp(7)).
+//! The kernel's statistics of a TCP connection (tcp(7)).
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -6,10 +6,10 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use crate::errno::check;
 
-/// How many segments a connection has sent again, as of now (`TCP_INFO`).
+/// The number of segments that a connection has retransmitted so far (`TCP_INFO`).
 ///
 /// # Errors
-/// Where it is no TCP socket.
+/// If it is no TCP socket.
 pub fn retransmitted(socket: &impl AsFd) -> io::Result<u64> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -28,10 +28,10 @@ mod tests {
     use std::net::{TcpListener, TcpStream, UdpSocket};
 
     #[test]
-    fn a_fresh_connection_has_sent_nothing_again_and_a_datagram_socket_is_none() {
+    fn a_new_connection_has_retransmitted_nothing_and_a_datagram_socket_is_an_error() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let stream = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
-        assert_eq!(retransmitted(&stream).expect("is told"), 0);
+        assert_eq!(retransmitted(&stream).expect("is reported"), 0);
         assert!(retransmitted(&UdpSocket::bind("127.0.0.1:0").expect("binds")).is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! The processor's time-stamp counter as a clock: the least that timing can cost.
+//! The processor's time-stamp counter as a clock, the cheapest one to read.
 //!
-//! It is taken where the kernel keeps time by it (`current_clocksource` is `tsc`):
-//! then it runs at one rate, never stops, and is the same on every processor
-//! (`Documentation/timers/timekeeping.rst`). Elsewhere `CLOCK_MONOTONIC` stands in.
+//! It is used if the kernel keeps time by it (`current_clocksource` is `tsc`). Then it
+//! runs at a constant rate, never stops, and is the same on every processor
+//! (`Documentation/timers/timekeeping.rst`). Otherwise `CLOCK_MONOTONIC` is used.
 
 use std::fs;
 use std::time::Duration;
@@ -14,8 +14,8 @@ pub struct Ticks {
     per_second: f64,
 }
 
-/// Readings of both clocks at one moment: those between which the least time passed, so that
-/// whatever else ran meanwhile is in none of them.
+/// Readings of both clocks at one moment. Of several tries the one counts that took the shortest
+/// time, so that it was not interrupted.
 fn both(counter: Ticks, kernels: Ticks) -> (u64, u64) {
     const TRIES: usize = 16;
     let tries = (0..TRIES).map(|_| {
@@ -26,8 +26,8 @@ fn both(counter: Ticks, kernels: Ticks) -> (u64, u64) {
     (ticks, at)
 }
 
-/// Whether the processor has the instruction that [`Ticks::now`] takes (CPUID 8000_0001h, EDX 27):
-/// a hypervisor may keep it from its guests.
+/// Whether the processor has the instruction that [`Ticks::now`] uses (CPUID 8000_0001h, EDX 27).
+/// A hypervisor may hide it from its guests.
 fn has_instruction() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -39,11 +39,11 @@ fn has_instruction() -> bool {
     false
 }
 
-/// How long the counter is compared with the kernel's clock.
+/// The time over which the counter is compared with the kernel's clock.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
 impl Ticks {
-    /// The best clock of this machine. Takes a twentieth of a second.
+    /// The best clock of this machine. Takes 50 ms.
     pub fn find() -> Self {
         let nanoseconds = Ticks { counter: false, per_second: 1e9 };
         let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -62,12 +62,12 @@ impl Ticks {
         if self.counter { "time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
-    /// Ticks a second of the time-stamp counter; `None` where the kernel's clock stands in.
+    /// The frequency of the time-stamp counter in hertz; `None` if the kernel's clock is used.
     pub fn counter(self) -> Option<f64> {
         self.counter.then_some(self.per_second)
     }
 
-    /// Now. What is read or computed before has been.
+    /// The current tick. Earlier instructions have been executed by then.
     #[inline]
     pub fn now(self) -> u64 {
         #[cfg(target_arch = "x86_64")]
@@ -83,17 +83,17 @@ impl Ticks {
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 
-    /// So many ticks in nanoseconds, rounded.
+    /// Converts ticks to nanoseconds, rounded.
     pub fn nanoseconds(self, ticks: u64) -> u64 {
         (ticks as f64 * 1e9 / self.per_second).round() as u64
     }
 
-    /// How many ticks a time takes.
+    /// Converts a time to ticks.
     pub fn of(self, time: Duration) -> u64 {
         (time.as_secs_f64() * self.per_second) as u64
     }
 
-    /// What reading it costs, in seconds: the median of batches.
+    /// Seconds that reading the clock takes: the median of batches.
     pub fn cost(self) -> f64 {
         const READS: u64 = 1000;
         let mut costs: Vec<u64> = (0..31)
@@ -122,7 +122,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(20));
         let (theirs, to) = (began.elapsed().as_nanos() as u64, ticks.now());
         let ours = ticks.nanoseconds(to - from);
-        // Whatever came between the two reads of one clock, the other saw at most 5 ms more of.
+        // An interruption between the readings of the two clocks may take up to 5 ms.
         assert!(ours.abs_diff(theirs) < 5_000_000, "{ours} against {theirs} ns by {}", ticks.name());
         let cost = ticks.cost();
         assert!(cost > 0.0 && cost < 5e-6, "{cost} s");

@@ -1,15 +1,14 @@
-//! A thread whose computing others disturb as little as the kernel allows.
+//! A thread that is preempted as rarely as the kernel allows.
 //!
-//! Virtual time advances by CPU time, which waiting for a core does not touch;
-//! but being switched out in the midst of computing costs caches, and that is
-//! charged to the thread. So, in this order:
+//! Virtual time advances by CPU time. Waiting for a core does not count, but after a
+//! preemption cold caches do. So, in this order:
 //!
-//! 1. SCHED_FIFO at its lowest priority (sched(7)), where privileged: nothing
-//!    but the kernel's own threads interrupts, and ranks that share a core take
-//!    turns when they wait for messages. What is starved meanwhile gets its
-//!    share by the kernel's throttling (sched_rt_runtime_us, or the fair server).
-//! 2. SCHED_BATCH with the longest slice (Linux 6.12; sched_setattr(2)): threads
-//!    that wake up do not take the core from one that computes.
+//! 1. SCHED_FIFO at its lowest priority (sched(7)), if privileged. Only kernel
+//!    threads preempt it, and ranks that share a core switch when they wait for
+//!    messages. Other threads get their share by the kernel's throttling
+//!    (sched_rt_runtime_us, or the fair server).
+//! 2. SCHED_BATCH with the longest slice (Linux 6.12; sched_setattr(2)). Threads
+//!    that wake up do not preempt a thread that computes.
 
 use std::marker::PhantomData;
 use std::{io, mem};
@@ -17,23 +16,23 @@ use std::{io, mem};
 use crate::errno::check;
 use crate::slice;
 
-/// The longest slice a fair thread may ask for, in nanoseconds.
+/// The longest slice of a thread in the fair class, in nanoseconds.
 const SLICE: u64 = 100_000_000;
 
-/// How the calling thread is scheduled; its former way comes back with the drop.
+/// The calling thread is rarely preempted. Dropping it restores the former scheduling.
 #[derive(Debug)]
 pub struct Undisturbed {
     policy: libc::c_int,
     param: libc::sched_param,
-    /// Scheduling is a thread's own: the guard stays in it.
+    /// Scheduling belongs to a thread, so this value must stay in it.
     stays: PhantomData<*const ()>,
 }
 
 impl Undisturbed {
-    /// Makes the calling thread so.
+    /// Changes the scheduling of the calling thread.
     ///
     /// # Errors
-    /// When the kernel refuses all of it; the thread goes on as it was.
+    /// If the kernel refuses both; then nothing changes.
     pub fn begin() -> io::Result<Self> {
         // SAFETY: a sched_param is integers, for which zero is valid.
         let mut param: libc::sched_param = unsafe { mem::zeroed() };
@@ -68,7 +67,7 @@ fn fifo() -> io::Result<()> {
 }
 
 fn batch() -> io::Result<()> {
-    slice::have(libc::SCHED_BATCH, SLICE)
+    slice::set(libc::SCHED_BATCH, SLICE)
 }
 
 #[cfg(test)]
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_undisturbed_until_the_guard_goes() {
+    fn a_thread_is_undisturbed_until_the_drop() {
         std::thread::spawn(|| {
             let before = policy();
             let guard = Undisturbed::begin().expect("every kernel has SCHED_BATCH");

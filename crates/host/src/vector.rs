@@ -1,19 +1,18 @@
-//! The widest vector instructions that this processor has, for kernels that the
-//! compiler can vectorise: a program built for any x86-64 may use only SSE2,
-//! unless it asks the processor at run time.
+//! Runs kernels with the widest vector instructions of this processor. A program that is
+//! built for any x86-64 uses only SSE2, unless it checks the processor at run time.
 
 /// A computation that is compiled once for each set of vector instructions.
 pub trait Kernel {
-    /// What it computes.
+    /// Its result.
     type Output;
 
-    /// Computes. `FUSED`: `f64::mul_add` is one instruction here; elsewhere it
-    /// is a slow function, to be avoided. An implementation, and what it calls,
-    /// must be `#[inline(always)]`, else it is compiled for the least processor.
+    /// Computes. `FUSED`: `f64::mul_add` is one instruction, not a slow function. An
+    /// implementation, and all that it calls, must be `#[inline(always)]`; else it is
+    /// compiled for the oldest processor.
     fn run<const FUSED: bool>(self) -> Self::Output;
 }
 
-/// Runs a kernel with the widest instructions there are.
+/// Runs a kernel with the widest available instructions.
 pub fn run<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {

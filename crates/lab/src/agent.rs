@@ -1,10 +1,10 @@
-//! What runs on a node: takes parts over a stream, performs them, reports what it
-//! saw. Ends when the stream does, so a runner that dies leaves no work behind.
+//! The agent on a node: receives parts over a stream, runs them, and reports readings.
+//! It ends when the stream does, so that no work outlives the runner.
 //!
-//! An agent either performs parts or, as its node's keeper, has what surrounds those of the others stand
-//! (`surroundings`): one that is paused with its work could not hear that it is to resume.
+//! An agent either runs work or is its node's keeper, which applies conditions and observers
+//! (`surroundings`). An agent that is paused with its work could not receive the message to resume it.
 
-pub(crate) mod outbox;
+pub(crate) mod artifact_sender;
 mod surroundings;
 
 use std::io::{BufReader, Read, Write};
@@ -24,22 +24,25 @@ use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Prepared, Sink};
 
-use outbox::Outbox;
-use surroundings::Standing;
+use artifact_sender::ArtifactSender;
+use surroundings::ActiveSurroundings;
 
-/// What an agent has of its node.
-pub struct Node<'a> {
-    /// What its parts can name.
+/// What an agent uses of its node.
+pub struct NodeContext<'a> {
+    /// The workloads, conditions and observers that messages can name.
     pub registry: &'a Registry,
-    /// What the node is.
+    /// Reads the node's facts.
     pub facts: &'a dyn Fn() -> Provenance,
-    /// A folder for temporary files, made when it is first asked for.
+    /// Returns a folder for temporary files, created by the first call.
     pub folder: &'a dyn Fn() -> Result<PathBuf, Fault>,
 }
 
-/// Serves one runner until it says goodbye or its stream ends. What surrounds others' work is undone then.
+/// Serves one runner until `Bye` or the end of its stream. Conditions are undone then.
+///
+/// # Errors
+/// If the stream fails, or the runner has another protocol version.
 pub fn serve(
-    node: &Node,
+    node: &NodeContext,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<(), Fault> {
@@ -47,47 +50,49 @@ pub fn serve(
     let inbox = listen(input, Arc::clone(&cancelled));
     let mut out = Output(Arc::new(Mutex::new(Box::new(output))));
     let mut ready: Option<Box<dyn Prepared>> = None;
-    let (mut standing, mut outbox) = (Standing::new(node.registry), Outbox::default());
+    let mut surroundings = ActiveSurroundings::new(node.registry);
+    let mut artifacts = ArtifactSender::default();
     for message in inbox {
         match message? {
             ToAgent::Hello { protocol: PROTOCOL } => {
                 let version = env!("CARGO_PKG_VERSION").to_string();
-                out.say(&FromAgent::Hello { protocol: PROTOCOL, version, process: own_process() })?;
+                out.send(&FromAgent::Hello { protocol: PROTOCOL, version, process: own_pid() })?;
             }
             ToAgent::Hello { protocol } => {
                 return Err(Fault::environment(format!(
-                    "the runner speaks protocol {protocol}, this agent {PROTOCOL}"
+                    "the runner has protocol version {protocol}, this agent {PROTOCOL}"
                 ))
                 .remedy("use the same version of crosstalk on every node"));
             }
-            ToAgent::Facts => out.say(&FromAgent::Facts { provenance: (node.facts)() })?,
+            ToAgent::Facts => out.send(&FromAgent::Facts { provenance: (node.facts)() })?,
             ToAgent::Prepare { mut part } => {
                 cancelled.store(false, Ordering::SeqCst);
-                match guarded(|| prepare(node, &mut part)) {
+                match catching_panics(|| prepare(node, &mut part)) {
                     Ok(prepared) => {
-                        out.say(&FromAgent::Ready { endpoint: prepared.endpoint() })?;
+                        out.send(&FromAgent::Ready { endpoint: prepared.endpoint() })?;
                         ready = Some(prepared);
                     }
-                    Err(fault) => out.done(Err(fault))?,
+                    Err(fault) => out.send_done(Err(fault))?,
                 }
             }
             ToAgent::Go { endpoints } => {
                 let result = match ready.take() {
-                    Some(prepared) => perform(prepared, &endpoints, &mut out, &cancelled),
-                    None => Err(Fault::attempt("told to go before being prepared")),
+                    Some(prepared) => run(prepared, &endpoints, &mut out, &cancelled),
+                    None => Err(Fault::attempt("received `Go` before `Prepare`")),
                 };
-                let sent = left(node).and_then(|folder| outbox.send(&folder, &mut |piece| out.say(&piece)));
-                out.done(result.and_then(|fidelity| sent.map(|()| fidelity)))?;
+                let sent = artifacts_folder(node)
+                    .and_then(|folder| artifacts.send_new(&folder, &mut |piece| out.send(&piece)));
+                out.send_done(result.and_then(|fidelity| sent.map(|()| fidelity)))?;
             }
             ToAgent::Surround { step } => {
-                let mut tell = |reading, at| out.say(&FromAgent::Sample { reading, at, n: 1 });
-                let fault = guarded(|| standing.step(&step, &mut tell)).err();
-                out.say(&FromAgent::Surrounded { fault })?;
+                let mut report = |reading, at| out.send(&FromAgent::Sample { reading, at, n: 1 });
+                let fault = catching_panics(|| surroundings.step(&step, &mut report)).err();
+                out.send(&FromAgent::Surrounded { fault })?;
             }
-            // One that arrives while a part runs has done its work by the flag.
+            // While a part runs, the thread that reads messages has set `cancelled` already.
             ToAgent::Cancel => {
                 if ready.take().is_some() {
-                    out.done(Err(Fault::interrupted()))?;
+                    out.send_done(Err(Fault::interrupted()))?;
                 }
             }
             ToAgent::Bye => break,
@@ -96,8 +101,8 @@ pub fn serve(
     Ok(())
 }
 
-/// Reads messages in a thread of its own, so that a cancellation is heard while
-/// a part runs. The end of the stream cancels as well.
+/// Reads messages in a thread of its own, so that `Cancel` works while a part runs.
+/// The end of the stream cancels as well.
 fn listen(input: impl Read + Send + 'static, cancelled: Arc<AtomicBool>) -> Receiver<Result<ToAgent, Fault>> {
     let (sender, inbox) = channel();
     std::thread::spawn(move || {
@@ -116,42 +121,41 @@ fn listen(input: impl Read + Send + 'static, cancelled: Arc<AtomicBool>) -> Rece
     inbox
 }
 
-fn prepare(node: &Node, part: &mut Part) -> Result<Box<dyn Prepared>, Fault> {
-    (part.scratch, part.artifacts) = ((node.folder)()?, Some(left(node)?));
+fn prepare(node: &NodeContext, part: &mut Part) -> Result<Box<dyn Prepared>, Fault> {
+    (part.scratch, part.artifacts) = ((node.folder)()?, Some(artifacts_folder(node)?));
     node.registry.workload(&part.workload)?.prepare(part)
 }
 
-/// Where parts leave what is to be sent home. It stays: some go on with a file in the next attempt.
-fn left(node: &Node) -> Result<PathBuf, Fault> {
+/// The folder in which parts leave artifacts. It stays between attempts: some parts extend a file of an earlier one.
+fn artifacts_folder(node: &NodeContext) -> Result<PathBuf, Fault> {
     Ok((node.folder)()?.join("artifacts"))
 }
 
-/// This process as its node numbers it; `None` where /proc shows another namespace's numbers.
-fn own_process() -> Option<u32> {
-    let shown = std::fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()?;
-    (std::process::id() == shown).then_some(shown)
+/// This process's id on its node; `None` if `/proc` shows the ids of another namespace.
+fn own_pid() -> Option<u32> {
+    let in_proc = std::fs::read_link("/proc/self").ok()?.to_str()?.parse().ok()?;
+    (std::process::id() == in_proc).then_some(in_proc)
 }
 
-fn perform(
+fn run(
     prepared: Box<dyn Prepared>,
     endpoints: &[Option<SocketAddr>],
     out: &mut Output,
     cancelled: &AtomicBool,
 ) -> Result<Option<Fidelity>, Fault> {
-    let mut sink = Readings { out: out.clone(), began: Instant::now() };
-    guarded(|| prepared.run(endpoints, &mut sink, cancelled))
+    let mut sink = StreamSink { out: out.clone(), began: Instant::now() };
+    catching_panics(|| prepared.run(endpoints, &mut sink, cancelled))
 }
 
-/// A defect in one part must not take the agent along: the attempt fails with
-/// what the panic said.
-fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+/// Turns a panic into a fault of the attempt, so that the agent survives it.
+fn catching_panics<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let said = panic
+        let message = panic
             .downcast_ref::<String>()
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("no message");
-        Err(Fault::attempt(format!("a defect in crosstalk: {said}")))
+        Err(Fault::attempt(format!("a defect in crosstalk: {message}")))
     })
 }
 
@@ -159,24 +163,25 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
 struct Output(Arc<Mutex<Box<dyn Write + Send>>>);
 
 impl Output {
-    fn say(&mut self, message: &FromAgent) -> Result<(), Fault> {
+    fn send(&mut self, message: &FromAgent) -> Result<(), Fault> {
         send(&mut **self.0.lock().unwrap_or_else(PoisonError::into_inner), message)
     }
 
-    fn done(&mut self, result: Result<Option<Fidelity>, Fault>) -> Result<(), Fault> {
-        self.say(&FromAgent::Done(match result {
+    fn send_done(&mut self, result: Result<Option<Fidelity>, Fault>) -> Result<(), Fault> {
+        self.send(&FromAgent::Done(match result {
             Ok(fidelity) => Outcome::Finished { fidelity },
             Err(fault) => Outcome::Failed { fault },
         }))
     }
 }
 
-struct Readings {
+/// Sends readings to the runner; refuses numbers that are not finite.
+struct StreamSink {
     out: Output,
     began: Instant,
 }
 
-impl Sink for Readings {
+impl Sink for StreamSink {
     fn take(&mut self, reading: Reading, n: u64) -> Result<(), Fault> {
         let finite = match &reading.observation {
             Observation::Value(v) => v.is_finite(),
@@ -186,10 +191,10 @@ impl Sink for Readings {
         if !finite {
             return Err(Fault::attempt(format!("metric `{}` is not a finite number", reading.metric)));
         }
-        self.out.say(&FromAgent::Sample { reading, at: self.began.elapsed().as_secs_f64(), n })
+        self.out.send(&FromAgent::Sample { reading, at: self.began.elapsed().as_secs_f64(), n })
     }
 
     fn steady(&mut self) -> Result<(), Fault> {
-        self.out.say(&FromAgent::Steady)
+        self.out.send(&FromAgent::Steady)
     }
 }

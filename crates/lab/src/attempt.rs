@@ -1,12 +1,14 @@
-//! One try at one cell: the agents have its conditions and observers stand around its parts, and
-//! perform these; then everything is undone.
+//! One attempt at one cell: the keepers apply its conditions and attach its observers, the agents
+//! run its work, and then everything is undone.
+//!
+//! Background work runs until it is stopped; foreground work ends by itself.
 
-mod cast;
+mod artifact_store;
 mod cause;
 mod context;
-mod inbox;
-mod kept;
-mod play;
+mod keepers;
+mod sequence;
+mod state;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -16,73 +18,84 @@ use crosstalk_core::record::Status;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::plan::Scene;
 
-use crate::troupe::{Seat, Troupe};
-use cast::{Cast, Seen};
-use context::{Keep, Trouble};
-use inbox::Inbox;
+use crate::agent_pool::{AgentId, AgentPool};
+use artifact_store::ArtifactStore;
+use context::{AttemptError, ReadingSink};
+use state::{Attempt, Results};
 
-pub use context::Given;
+pub use context::AttemptContext;
 
 /// How an attempt ended.
-pub struct Ended {
+pub struct AttemptResult {
     pub status: Status,
+    /// Why it failed.
     pub reason: Option<String>,
-    /// Whether it failed because of what was asked for, and would again.
-    pub asked: bool,
+    /// Whether it failed by a usage fault, which every further attempt would have too.
+    pub is_usage_fault: bool,
     pub fidelity: Option<Fidelity>,
 }
 
-/// Performs `scene`, handing every reading to `journal` as it arrives. A fault
-/// of the journal is returned; everything else is the attempt's own ending.
+/// Runs `scene` once, and passes every reading to `journal` as it arrives.
+///
+/// # Errors
+/// Those of `journal` only. Every other fault is part of the result.
 pub fn perform(
-    troupe: &mut Troupe,
+    pool: &mut AgentPool,
     scene: &Scene,
-    given: &Given,
-    journal: &mut Keep,
-) -> Result<Ended, Fault> {
-    match stage(troupe, scene, given, journal) {
-        Ok(fidelity) => Ok(Ended { status: Status::Finished, reason: None, asked: false, fidelity }),
-        Err(Trouble::Journal(fault)) => Err(fault),
-        Err(Trouble::Attempt(fault)) if fault.kind == FaultKind::Interrupted => {
-            Ok(Ended { status: Status::Interrupted, reason: None, asked: false, fidelity: None })
+    context: &AttemptContext,
+    journal: &mut ReadingSink,
+) -> Result<AttemptResult, Fault> {
+    let without_reason =
+        |status, fidelity| AttemptResult { status, reason: None, is_usage_fault: false, fidelity };
+    match run_scene(pool, scene, context, journal) {
+        Ok(fidelity) => Ok(without_reason(Status::Finished, fidelity)),
+        Err(AttemptError::Journal(fault)) => Err(fault),
+        Err(AttemptError::Attempt(fault)) if fault.kind == FaultKind::Interrupted => {
+            Ok(without_reason(Status::Interrupted, None))
         }
-        Err(Trouble::Attempt(fault)) => {
-            let asked = fault.kind == FaultKind::Usage;
-            Ok(Ended { status: Status::Failed, reason: Some(fault.sentence()), asked, fidelity: None })
-        }
+        Err(AttemptError::Attempt(fault)) => Ok(AttemptResult {
+            status: Status::Failed,
+            reason: Some(fault.sentence()),
+            is_usage_fault: fault.kind == FaultKind::Usage,
+            fidelity: None,
+        }),
     }
 }
 
-fn stage(
-    troupe: &mut Troupe,
+fn run_scene(
+    pool: &mut AgentPool,
     scene: &Scene,
-    given: &Given,
-    journal: &mut Keep,
-) -> Result<Option<Fidelity>, Trouble> {
-    troupe.link(&scene.place)?;
-    let (lasting, ending) = (seats(scene, true), seats(scene, false));
-    let mut kept = kept::of(scene, given.registry, troupe)?;
-    let all = lasting.iter().chain(&ending).copied().chain(kept.seats()).collect::<Vec<Seat>>();
-    troupe.seat(&all)?;
-    kept.name_processes(troupe, &lasting);
-    let mut seen = Seen {
-        busy: BTreeSet::new(),
+    context: &AttemptContext,
+    journal: &mut ReadingSink,
+) -> Result<Option<Fidelity>, AttemptError> {
+    pool.set_links(&scene.place)?;
+    let (background, foreground) = (agents(scene, true), agents(scene, false));
+    let mut assignments = keepers::assign(scene, context.registry, pool)?;
+    let all: Vec<AgentId> =
+        background.iter().chain(&foreground).copied().chain(assignments.keepers()).collect();
+    pool.ensure_started(&all)?;
+    assignments.name_background_processes(pool, &background);
+    let mut results = Results {
+        unfinished: BTreeSet::new(),
         journal,
         fidelity: None,
-        inbox: Inbox::new(given.artifacts.as_deref()),
+        artifacts: ArtifactStore::new(context.artifacts.as_deref()),
     };
-    let mut cast = Cast::new(troupe, scene, given, kept);
-    let played = cast.put(&mut seen).and_then(|()| cast.play(&lasting, &ending, &mut seen));
-    let cleared = cast.clear(&mut seen);
-    match (played, cleared) {
-        (Err(Trouble::Attempt(_)), Err(Trouble::Journal(fault))) => Err(Trouble::Journal(fault)),
-        (Err(trouble), _) | (Ok(()), Err(trouble)) => Err(trouble),
-        (Ok(()), Ok(())) => Ok(seen.fidelity),
+    let mut attempt = Attempt::new(pool, scene, context, assignments);
+    let outcome =
+        attempt.set_up(&mut results).and_then(|()| attempt.run(&background, &foreground, &mut results));
+    let torn_down = attempt.tear_down(&mut results);
+    match (outcome, torn_down) {
+        (Err(AttemptError::Attempt(_)), Err(AttemptError::Journal(fault))) => {
+            Err(AttemptError::Journal(fault))
+        }
+        (Err(error), _) | (Ok(()), Err(error)) => Err(error),
+        (Ok(()), Ok(())) => Ok(results.fidelity),
     }
 }
 
-/// The seats of a scene's work, by whether it lasts.
-fn seats(scene: &Scene, lasts: bool) -> BTreeSet<Seat> {
-    let of = scene.work.values().enumerate().filter(|(_, work)| work.lasts == lasts);
-    of.flat_map(|(number, work)| (0..work.nodes).map(move |node| (number, node))).collect()
+/// The agents of a scene's background or foreground work.
+fn agents(scene: &Scene, background: bool) -> BTreeSet<AgentId> {
+    let work = scene.work.values().enumerate().filter(|(_, work)| work.lasts == background);
+    work.flat_map(|(slot, work)| (0..work.nodes).map(move |node| AgentId::new(slot, node))).collect()
 }

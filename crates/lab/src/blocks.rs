@@ -1,4 +1,4 @@
-//! Which attempts come next, and how long the rest will take.
+//! Which attempts come next, and the estimated time of those that are left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,46 +7,48 @@ use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::plan::{Cell, Plan, PlannedExperiment};
 use crosstalk_study::samples::Run;
 
-/// How the cells' attempts went so far.
+/// Durations and failures of the attempts so far.
 pub struct History {
-    /// How long this machine takes for what the yardstick does in a second.
+    /// Seconds in which this machine computes what the reference machine computes in one.
     pace: f64,
-    /// Cell → wall seconds of all its tries, and the blocks that they were in.
+    /// Cell → wall seconds of all its tries, and the number of their blocks.
     taken: BTreeMap<CellId, (f64, usize)>,
-    /// Cell → blocks in a row in which it failed.
+    /// Cell → consecutive blocks in which it failed, up to now.
     failures: BTreeMap<CellId, usize>,
 }
 
 impl History {
+    /// No attempts yet, on a machine of that `pace`.
     pub fn new(pace: f64) -> Self {
         History { pace, taken: BTreeMap::new(), failures: BTreeMap::new() }
     }
 
-    /// Notes how long an attempt took, however it ended; whether it is the cell's `first` try in its block.
-    pub fn took(&mut self, cell: &CellId, seconds: f64, first: bool) {
+    /// Notes the duration of an attempt, however it ended. `first`: it is the cell's first try in its block.
+    pub fn add_duration(&mut self, cell: &CellId, seconds: f64, first: bool) {
         let taken = self.taken.entry(cell.clone()).or_default();
         taken.0 += seconds;
         taken.1 += usize::from(first);
     }
 
-    /// Notes how a cell's turn in a block ended. True when it is given up now.
-    pub fn block_ended(&mut self, cell: &CellId, finished: bool) -> bool {
+    /// Notes whether a cell's last try in a block finished. Returns true if the cell is given up now.
+    pub fn end_block(&mut self, cell: &CellId, finished: bool) -> bool {
         let failures = self.failures.entry(cell.clone()).or_default();
         *failures = if finished { 0 } else { *failures + 1 };
         *failures == GIVE_UP_AFTER
     }
 
+    /// Whether a cell has failed in so many blocks that it is not run any more.
     pub fn given_up(&self, cell: &CellId) -> bool {
         self.failures.get(cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
     }
 
-    /// Seconds that a cell's first `blocks` blocks are expected to take, by its workload.
+    /// The workload's estimate for a cell's first `blocks` blocks, in seconds.
     fn expected(&self, experiment: &PlannedExperiment, cell: &Cell, blocks: usize) -> f64 {
         experiment.effort(cell).seconds(blocks, self.pace)
     }
 
-    /// What the blocks so far took, over what they were expected to: of all cells.
-    fn overall(&self, plan: &Plan) -> f64 {
+    /// The duration of all blocks so far, over its estimate.
+    fn overall_ratio(&self, plan: &Plan) -> f64 {
         let (mut expected, mut taken) = (0.0, 0.0);
         for (experiment, cell) in cells(plan) {
             if let Some((seconds, blocks)) = self.taken.get(&cell.id) {
@@ -57,57 +59,56 @@ impl History {
         if expected > 0.0 { taken / expected } else { 1.0 }
     }
 
-    /// Estimated seconds of so many more blocks of a cell: as the workload expects, times what its earlier
-    /// blocks took, with all their tries, over what they were expected to. A cell that has not run yet is taken
-    /// to differ from what is expected as the others do, `overall`.
-    fn more(&self, experiment: &PlannedExperiment, cell: &Cell, blocks: usize, overall: f64) -> f64 {
+    /// Estimated seconds of `blocks` more blocks of a cell. The workload's estimate is corrected by the duration of
+    /// the cell's earlier blocks over their estimate, or by `overall` if the cell has not run yet.
+    fn seconds_of(&self, experiment: &PlannedExperiment, cell: &Cell, blocks: usize, overall: f64) -> f64 {
         let (taken, so_far) = self.taken.get(&cell.id).copied().unwrap_or_default();
         let before = self.expected(experiment, cell, so_far);
         let more = self.expected(experiment, cell, so_far + blocks) - before;
         if before > 0.0 { more * taken / before } else { more * overall }
     }
 
-    /// Seconds until the next look and until the budget ends, when `rest` of
-    /// this block is still to come and `block` is the next.
+    /// Estimated seconds until the next interim analysis, and until the last block.
+    /// `rest` are the cells still to run in this block, `block` is the next block.
     pub fn seconds_left(&self, plan: &Plan, block: usize, rest: &[&Cell]) -> (f64, f64) {
         let rest: BTreeSet<&CellId> = rest.iter().map(|cell| &cell.id).collect();
-        let overall = self.overall(plan);
+        let overall = self.overall_ratio(plan);
         let left = |until: usize| {
             let attempts = |experiment: &PlannedExperiment, cell: &Cell| {
                 let blocks = experiment.within(until) - experiment.within(block);
                 blocks + usize::from(rest.contains(&cell.id))
             };
             let cells = cells(plan).filter(|(_, cell)| !self.given_up(&cell.id));
-            cells.map(|(of, cell)| self.more(of, cell, attempts(of, cell), overall)).sum()
+            cells.map(|(of, cell)| self.seconds_of(of, cell, attempts(of, cell), overall)).sum()
         };
-        (left(next_look(plan, block)), left(budget(plan).max(block)))
+        (left(next_look(plan, block)), left(most_blocks(plan).max(block)))
     }
 }
 
-/// Every cell of a plan that this host can run, with its experiment.
+/// The cells of a plan that this machine can run, with their experiments.
 fn cells(plan: &Plan) -> impl Iterator<Item = (&PlannedExperiment, &Cell)> {
     plan.experiments.iter().flat_map(|experiment| experiment.runnable().map(move |cell| (experiment, cell)))
 }
 
-/// The most blocks that a plan runs.
-pub fn budget(plan: &Plan) -> usize {
+/// The largest number of blocks that a plan runs.
+pub fn most_blocks(plan: &Plan) -> usize {
     let last = plan.looks.last().copied().unwrap_or(0);
     plan.experiments.iter().map(|experiment| experiment.within(last)).max().unwrap_or(last)
 }
 
-/// The blocks that are run when it is looked next, `block` being the next one.
+/// The number of blocks at the next interim analysis (look); `block` is the next block.
 fn next_look(plan: &Plan, block: usize) -> usize {
     plan.looks.iter().copied().find(|look| *look >= block).unwrap_or(block)
 }
 
-/// Attempts from `block` on until the next look.
+/// The number of attempts from `block` on until the next interim analysis (look).
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
     let look = next_look(plan, block);
     let blocks = |(of, _): (&PlannedExperiment, &Cell)| of.within(look) - of.within(block);
     cells(plan).map(blocks).sum()
 }
 
-/// How many times each cell has been tried in `block`; none where it was not.
+/// The number of tries of each cell in `block`. Cells without a try are absent.
 pub fn tries(run: &Run, block: usize) -> BTreeMap<CellId, u32> {
     let mut tries = BTreeMap::new();
     for attempt in run.attempts.iter().filter(|attempt| attempt.block == block) {
@@ -156,26 +157,26 @@ mod tests {
     }
 
     #[test]
-    fn what_an_attempt_took_corrects_what_the_next_is_expected_to_take() {
-        // The first takes 10 s more: what it took must not be taken for what each takes.
-        let plan = plan(Effort { waiting: 0.0, computing: 2.0, once: 10.0 });
+    fn the_duration_of_an_attempt_corrects_the_estimate_of_the_next() {
+        // The first attempt takes 10 s more; the estimate of later ones must not contain that.
+        let plan = plan(Effort { waiting: 0.0, computing: 2.0, startup: 10.0 });
         let mut history = History::new(1.5);
         assert_eq!(history.seconds_left(&plan, 0, &[]), (15.0 + 3.0 * 4.0, 15.0 + 3.0 * 4.0));
-        history.took(&id(1), 36.0, true);
+        history.add_duration(&id(1), 36.0, true);
         assert_eq!(history.seconds_left(&plan, 1, &[]).1, 2.0 * 3.0 * 3.0, "all took twice as long");
-        history.took(&id(1), 6.0, true);
+        history.add_duration(&id(1), 6.0, true);
         assert_eq!(history.seconds_left(&plan, 2, &[]).1, 2.0 * 2.0 * 3.0);
     }
 
     #[test]
-    fn tries_count_and_cells_that_have_not_run_are_expected_to_differ_as_the_others_do() {
+    fn further_tries_count_and_cells_that_have_not_run_use_the_overall_ratio() {
         let mut plan = plan(Effort::waiting(2.0));
         let other = Cell { id: id(2), ..plan.experiments[0].cells[0].clone() };
         plan.experiments[0].cells.push(other);
         let mut history = History::new(1.0);
-        // Failed, and again: three times what one attempt was expected to take.
-        history.took(&id(1), 2.0, true);
-        history.took(&id(1), 4.0, false);
+        // Two tries that failed: three times the estimate of one attempt.
+        history.add_duration(&id(1), 2.0, true);
+        history.add_duration(&id(1), 4.0, false);
         assert_eq!(
             history.seconds_left(&plan, 1, &[&plan.experiments[0].cells[1]]).1,
             3.0 * 2.0 * 3.0 + 4.0 * 2.0 * 3.0
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_of_fewer_blocks_is_not_waited_for_longer() {
+    fn an_experiment_of_fewer_blocks_ends_earlier() {
         let mut plan = plan(Effort::waiting(2.0));
         plan.experiments[0].blocks = Some(3);
         let history = History::new(1.0);

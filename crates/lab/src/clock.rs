@@ -1,8 +1,8 @@
-//! The time a journal is stamped with.
+//! The clock for the time stamps of the journal.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time. A test's clock tells what the test says.
+/// A wall clock. Tests have one that they set.
 pub trait Clock {
     /// Unix time in seconds.
     fn now(&self) -> f64;

@@ -1,4 +1,4 @@
-//! The journal: one JSON object a line, on the disk before the next is measured.
+//! The journal: one JSON object a line. A line is written before the next measurement.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -9,7 +9,7 @@ use crosstalk_core::record::Line;
 use crosstalk_study::journal::Recording;
 use crosstalk_study::samples::Run;
 
-/// A journal open for writing at its end.
+/// A journal that is open for writing at its end.
 pub struct Journal {
     out: Box<dyn Write + Send>,
     place: String,
@@ -17,7 +17,10 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal; refuses to overwrite one.
+    /// Creates a journal.
+    ///
+    /// # Errors
+    /// If the file exists, or cannot be created.
     pub fn create(path: &Path) -> Result<Self, Fault> {
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|e| {
             let fault = cannot("create", path, &e);
@@ -34,8 +37,10 @@ impl Journal {
         })
     }
 
-    /// Reads a journal, and goes on with it if it was cut short. A last line that was not
-    /// written whole is no sample: it is taken off.
+    /// Reads a journal, and opens it for more lines. An incomplete last line is removed.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
     pub fn reopen(path: &Path) -> Result<Self, Fault> {
         let mut file =
             OpenOptions::new().read(true).write(true).open(path).map_err(|e| cannot("open", path, &e))?;
@@ -50,7 +55,7 @@ impl Journal {
         Ok(Journal { out: Box::new(file), place, recording })
     }
 
-    /// Which run it is of, once a line has told.
+    /// The run's number, once a line has one.
     pub fn number(&self) -> Option<u32> {
         self.recording.number()
     }
@@ -60,12 +65,15 @@ impl Journal {
         self.recording.run()
     }
 
-    /// A journal that writes elsewhere, for tests.
+    /// A journal that writes to `out`, for tests.
     pub fn to(out: Box<dyn Write + Send>) -> Self {
         Journal { out, place: "journal".into(), recording: Recording::default() }
     }
 
-    /// Writes one line, whole, and hands it to the kernel.
+    /// Writes one line to the file.
+    ///
+    /// # Errors
+    /// An environment fault if it cannot be written.
     pub fn write(&mut self, line: Line) -> Result<(), Fault> {
         let text = self.recording.add(line).map_err(|fault| fault.at(self.place.clone()))?;
         self.out.write_all(&text).and_then(|()| self.out.flush()).map_err(|e| {
@@ -80,8 +88,11 @@ impl Journal {
     }
 }
 
-/// What a journal tells. A line that cannot be read is left out and reported in
-/// the run; the last line of a run that was killed may be one.
+/// Reads a journal. A line that cannot be read is skipped and reported in the run.
+/// The last line of a run that was killed may be one.
+///
+/// # Errors
+/// If the file cannot be read.
 pub fn read(path: &Path) -> Result<Recording, Fault> {
     let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
     Recording::read(BufReader::new(file)).map_err(|fault| fault.at(path.display().to_string()))
@@ -111,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cut_short_is_taken_off_and_the_rest_stays() {
+    fn an_incomplete_line_is_removed_and_the_others_stay() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("journal.ndjson");
         let mut journal = Journal::create(&path).expect("creates");

@@ -1,4 +1,4 @@
-//! What a run is made of, and how it ended.
+//! The inputs of a run, and how it ended.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,28 +13,28 @@ use crosstalk_study::plan::Plan;
 use crate::clock::Clock;
 use crate::rundir::RunDir;
 
-/// Everything a run is made of.
+/// The inputs of a run.
 pub struct Lab<'a> {
-    /// What its scenes can name.
+    /// The workloads, conditions and observers that scenes can name.
     pub registry: &'a Registry,
     /// Fabrics, systems, published data.
     pub catalogues: &'a Catalogues,
-    /// The resolved study.
+    /// The study, resolved.
     pub study: &'a Study,
-    /// What to run.
+    /// The plan to run.
     pub plan: &'a Plan,
-    /// Where nodes come from.
+    /// The testbed that creates the nodes.
     pub testbed: &'a dyn Testbed,
-    /// Where results go.
+    /// The folder of the results.
     pub dir: &'a RunDir,
-    /// What the journal is stamped with.
+    /// The clock for the journal's time stamps.
     pub clock: &'a dyn Clock,
-    /// The longest an attempt may take; by estimate where not given.
+    /// The longest time that an attempt may take [default: a multiple of its estimate].
     pub deadline: Option<Duration>,
-    /// How long this machine takes for what the yardstick does in a second
+    /// Seconds in which this machine computes what the reference machine computes in one
     /// ([`Effort`](crosstalk_core::scene::Effort)).
     pub pace: f64,
-    /// The command line, for the record.
+    /// The command line, for the journal.
     pub command: String,
     /// Set when the user interrupts.
     pub interrupted: &'a AtomicBool,
@@ -45,7 +45,7 @@ pub struct Lab<'a> {
 pub struct Ending {
     /// Finished or interrupted.
     pub status: Status,
-    /// In words.
+    /// The reason, in words.
     pub why: String,
 }
 

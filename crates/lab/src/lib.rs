@@ -1,16 +1,17 @@
-//! The runner: agents, attempts, blocks, looks, the journal, resuming.
+//! The runner: agents, attempts, blocks, interim analyses, the journal, resuming.
 //!
-//! [`agent::serve`] runs on a node; everything else runs where the user sits.
-//! Data flows one way: a plan comes in, attempts are performed on a cluster,
-//! what they observe goes to the journal, and at planned looks the journal is
-//! asked whether it is enough.
+//! [`agent::serve`] runs on a node, everything else on the user's machine. A run
+//! performs the attempts of a plan on a cluster and writes their readings to the
+//! journal. At planned interim analyses (looks) it decides whether the data suffice.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod agent;
+mod agent_pool;
 mod attempt;
 mod blocks;
 pub mod clock;
+pub mod digests;
 pub mod journal;
 mod lab;
 mod once;
@@ -18,9 +19,7 @@ pub mod progress;
 mod run;
 pub mod rundir;
 mod runner;
-pub mod seal;
-mod troupe;
 
 pub use lab::{Ending, Lab};
-pub use once::once;
+pub use once::run_once;
 pub use run::run;

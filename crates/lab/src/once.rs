@@ -1,4 +1,4 @@
-//! One scene, now: what `crosstalk probe` does.
+//! Runs one scene once, for `crosstalk probe`.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -9,12 +9,15 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_study::plan::Scene;
 
-use crate::attempt::{Given, perform};
-use crate::troupe::Troupe;
+use crate::agent_pool::AgentPool;
+use crate::attempt::{AttemptContext, perform};
 
-/// Performs a real-time scene once on a fresh cluster; returns what it observed,
-/// each with the number of raw observations behind it, and hands it to `live` as it arrives.
-pub fn once(
+/// Runs a real-time scene once on a fresh cluster. Returns its readings, each with the number of
+/// raw observations behind it. `live` gets each reading as it arrives.
+///
+/// # Errors
+/// The fault of the cluster or of the attempt, or an interruption.
+pub fn run_once(
     registry: &Registry,
     testbed: &dyn Testbed,
     scene: &Scene,
@@ -22,20 +25,21 @@ pub fn once(
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(&Reading),
 ) -> Result<Vec<(Reading, u64)>, Fault> {
-    let mut troupe = Troupe::new(testbed.raise(scene.place.nodes())?, interrupted);
-    // Links that cannot be held are the machine's fault, with a remedy, and no attempt's.
-    troupe.link(&scene.place)?;
-    let given = Given { registry, emulation: None, artifacts: None, seed: 1, deadline, interrupted };
+    let mut pool = AgentPool::new(testbed.create(scene.place.nodes())?, interrupted);
+    // Links that cannot be set are a fault of the machine, not of the attempt.
+    pool.set_links(&scene.place)?;
+    let context =
+        AttemptContext { registry, emulation: None, artifacts: None, seed: 1, deadline, interrupted };
     let mut readings = Vec::new();
-    let ended = perform(&mut troupe, scene, &given, &mut |reading, _, n| {
+    let result = perform(&mut pool, scene, &context, &mut |reading, _, n| {
         live(&reading);
         readings.push((reading, n));
         Ok(())
     })?;
-    match ended.status {
+    match result.status {
         Status::Finished => Ok(readings),
         Status::Interrupted => Err(Fault::interrupted()),
-        _ if ended.asked => Err(Fault::usage(ended.reason.unwrap_or_default())),
-        _ => Err(Fault::attempt(ended.reason.unwrap_or_default())),
+        _ if result.is_usage_fault => Err(Fault::usage(result.reason.unwrap_or_default())),
+        _ => Err(Fault::attempt(result.reason.unwrap_or_default())),
     }
 }

@@ -1,9 +1,8 @@
-//! A run's directory: everything it knows, in files that outlive the program.
+//! A run's directory, with all its files.
 //!
-//! `study.toml` (resolved), `options.json` (quick or whole, on which testbed, which run), `catalogue/` (the
-//! fabrics and systems it used), `journal.ndjson`, `provenance.json`, `findings.json`,
-//! `report.html`, `report.md`, `artifacts/` (what workloads left to look into, made
-//! by the first that does).
+//! `study.toml` (resolved), `options.json` (the options and the run's number), `catalogue/` (the
+//! fabrics and systems that it used), `journal.ndjson`, `provenance.json`, `findings.json`,
+//! `report.html`, `report.md`, `artifacts/` (files that workloads left, if any).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,10 +21,10 @@ mod read;
 /// The version of `provenance.json`.
 pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
 
-/// How a run was asked for. No other program's files are beside it.
+/// The file with the options of a run. A directory that has it is a run's.
 pub const OPTIONS: &str = "options.json";
-/// What is in a run's directory.
-const OWN: [&str; 9] = [
+/// The files and folders in a run's directory.
+const RUN_FILES: [&str; 9] = [
     "study.toml",
     OPTIONS,
     "catalogue",
@@ -36,12 +35,12 @@ const OWN: [&str; 9] = [
     "report.md",
     "artifacts",
 ];
-/// How a file's name ends until it is whole.
+/// The extension of a file's name while the file is being written.
 const PART: &str = "part";
 
-/// What the nodes were, before and after, and what the testbed lacks.
+/// The content of `provenance.json`: the nodes' facts, and what the testbed lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Conditions {
+pub struct ProvenanceFile {
     /// [`PROVENANCE_SCHEMA`].
     pub schema: String,
     /// Node → facts when the run began.
@@ -49,7 +48,7 @@ pub struct Conditions {
     /// Node → facts when it ended.
     #[serde(default)]
     pub after: BTreeMap<String, Provenance>,
-    /// What the testbed does not have that a real cluster would.
+    /// Properties of a real cluster that the testbed does not have.
     #[serde(default)]
     pub absences: Vec<String>,
 }
@@ -57,43 +56,45 @@ pub struct Conditions {
 /// A run's directory.
 pub struct RunDir {
     path: PathBuf,
-    /// Whether a run has left it, which can be written nowhere else.
-    kept: bool,
-    /// Held while a run writes here (flock(2), on the directory itself): the
-    /// kernel lets go of it however the program ends.
-    _hold: Option<File>,
+    /// Whether a run has written it before.
+    is_existing: bool,
+    /// A lock while a run writes here (flock(2), on the directory itself). The kernel
+    /// releases it when the program ends.
+    _lock: Option<File>,
 }
 
 impl RunDir {
-    /// Makes a new one; refuses a directory that holds a run already, or what is no run's.
+    /// Creates a new one, and locks it.
+    ///
+    /// # Errors
+    /// A usage fault if the directory has a run already, or other files.
     pub fn create(path: &Path) -> Result<Self, Fault> {
-        is_text(path)?;
+        check_is_text(path)?;
         fs::create_dir_all(path).map_err(|e| cannot("create", path, &e))?;
-        let dir = RunDir { path: path.to_path_buf(), kept: false, _hold: None }.hold()?;
+        let dir = RunDir { path: path.to_path_buf(), is_existing: false, _lock: None }.lock()?;
         if path.join("journal.ndjson").exists() {
             return Err(Fault::usage("this directory holds a run already")
                 .at(path.display().to_string())
                 .remedy(format!(
-                    "go on with it by `crosstalk resume {}`, or name another --out",
+                    "continue it with `crosstalk resume {}`, or name another --out",
                     path.display()
                 )));
         }
-        dir.is_of_a_run()?;
+        dir.check_only_run_files()?;
         Ok(dir)
     }
 
-    /// Refuses a directory that holds something else: a run's files would be strewn among it, or take the place
-    /// of a user's. What a run of ours left that got no further is known by its options: a `study.toml` without
-    /// them is the user's.
-    fn is_of_a_run(&self) -> Result<(), Fault> {
+    /// Refuses a directory that has other files, which a run could mix with or overwrite. Files of an earlier
+    /// run that ended early are accepted if its options are there; a `study.toml` without them is the user's.
+    fn check_only_run_files(&self) -> Result<(), Fault> {
         let failed = |e| cannot("read", &self.path, &e);
         let entries = fs::read_dir(&self.path).map_err(failed)?;
         let names: Vec<_> =
             entries.map(|entry| Ok(entry?.file_name())).collect::<Result<_, _>>().map_err(failed)?;
-        let part = |own: &str| Path::new(own).with_extension(PART);
+        let part = |file: &str| Path::new(file).with_extension(PART);
         let begun = names.iter().any(|name| *name == OPTIONS || *name == *part(OPTIONS).as_os_str());
         let is_ours = |name: &OsString| {
-            OWN.iter().any(|own| begun && *name == **own || *name == *part(own).as_os_str())
+            RUN_FILES.iter().any(|file| begun && *name == **file || *name == *part(file).as_os_str())
         };
         match names.iter().find(|name| !is_ours(name)) {
             None => Ok(()),
@@ -103,41 +104,43 @@ impl RunDir {
         }
     }
 
-    /// Opens one that a run has left.
+    /// Opens the directory of an earlier run.
+    ///
+    /// # Errors
+    /// A usage fault if it has no journal.
     pub fn open(path: &Path) -> Result<Self, Fault> {
-        is_text(path)?;
+        check_is_text(path)?;
         if !path.join("journal.ndjson").is_file() {
             return Err(Fault::usage("no run here: there is no journal.ndjson")
                 .at(path.display().to_string())
                 .remedy("name the directory that `crosstalk run` printed"));
         }
-        Ok(RunDir { path: path.to_path_buf(), kept: true, _hold: None })
+        Ok(RunDir { path: path.to_path_buf(), is_existing: true, _lock: None })
     }
 
-    /// Takes it for one program alone, which may then write its journal: two at
-    /// once would overwrite each other's samples.
+    /// Locks it, so that no other program writes its journal at the same time.
     ///
     /// # Errors
-    /// A usage fault when another program holds it.
-    pub fn hold(self) -> Result<Self, Fault> {
+    /// A usage fault if another program has locked it.
+    pub fn lock(self) -> Result<Self, Fault> {
         let file = File::open(&self.path).map_err(|e| cannot("open", &self.path, &e))?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(Fault::usage("another crosstalk is running here")
                 .at(self.path.display().to_string())
                 .remedy("wait until it ends, or name another directory with --out")),
-            // Some network file systems have no locks: then nothing can be told.
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunDir { _hold: Some(file), ..self }),
+            // Some network file systems have no locks; then there is no protection.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunDir { _lock: Some(file), ..self }),
         }
     }
 
-    /// The next free `ROOT/NAME-001`, `-002` …
+    /// Creates the next free `ROOT/NAME-001`, `-002` …, and locks it.
     pub fn next(root: &Path, name: &str) -> Result<Self, Fault> {
-        is_text(root)?;
+        check_is_text(root)?;
         for number in 1..100_000 {
             let path = root.join(format!("{name}-{number:03}"));
             fs::create_dir_all(root).map_err(|e| cannot("create", root, &e))?;
             match fs::create_dir(&path) {
-                Ok(()) => return RunDir { path, kept: false, _hold: None }.hold(),
+                Ok(()) => return RunDir { path, is_existing: false, _lock: None }.lock(),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(cannot("create", &path, &e)),
             }
@@ -145,22 +148,22 @@ impl RunDir {
         Err(Fault::environment("too many runs of that name").at(root.display().to_string()))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where workloads leave what can be looked into. Nodes need it from the root on.
+    /// The absolute path of the folder of artifacts.
     pub fn artifacts(&self) -> PathBuf {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).join("artifacts")
     }
 
-    /// Where its journal is.
+    /// The path of the journal.
     pub fn journal(&self) -> PathBuf {
         self.path.join("journal.ndjson")
     }
 
-    /// Writes one of its files whole or not at all.
+    /// Writes one of its files, completely or not at all.
     pub fn write(&self, name: &str, text: &str) -> Result<(), Fault> {
         let path = self.path.join(name);
         if let Some(parent) = path.parent() {
@@ -172,13 +175,13 @@ impl RunDir {
         let written =
             regular::open_as(&mut options, &part).and_then(|mut file| file.write_all(text.as_bytes()));
         written.and_then(|()| fs::rename(&part, &path)).map_err(|e| {
-            // Half a file helps nobody, least of all on a full disk.
+            // On a full disk the incomplete file would only take room.
             let _ = fs::remove_file(&part);
-            cannot(if self.kept { "replace" } else { "write" }, &path, &e)
+            cannot(if self.is_existing { "replace" } else { "write" }, &path, &e)
         })
     }
 
-    /// Takes away how the run was asked for, where nothing was measured yet.
+    /// Removes the options, the study and the catalogue of a run that has measured nothing.
     pub fn discard(&self) {
         for name in [OPTIONS, "study.toml"] {
             let _ = fs::remove_file(self.path.join(name));
@@ -186,12 +189,15 @@ impl RunDir {
         let _ = fs::remove_dir_all(self.path.join("catalogue"));
     }
 
-    fn conditions(&self) -> Result<Conditions, Fault> {
+    fn provenance(&self) -> Result<ProvenanceFile, Fault> {
         self.json("provenance.json")
     }
 
-    /// Notes what the nodes are. When resuming, refuses if they are others:
-    /// what was measured on one machine must not be mixed with another's.
+    /// Records the nodes' facts when a run begins. When it resumes, compares them with the
+    /// earlier ones instead.
+    ///
+    /// # Errors
+    /// A usage fault if a fixed fact has changed since: samples of different machines must not be mixed.
     pub fn record_before(
         &self,
         facts: &BTreeMap<String, Provenance>,
@@ -199,42 +205,42 @@ impl RunDir {
         resuming: bool,
     ) -> Result<(), Fault> {
         if resuming && self.path.join("provenance.json").exists() {
-            let earlier = self.conditions()?.before;
-            return unchanged(&earlier, facts);
+            let earlier = self.provenance()?.before;
+            return check_unchanged(&earlier, facts);
         }
-        let conditions = Conditions {
+        let provenance = ProvenanceFile {
             schema: PROVENANCE_SCHEMA.into(),
             before: facts.clone(),
             after: BTreeMap::new(),
             absences: absences.to_vec(),
         };
-        self.save(&conditions)
+        self.save(&provenance)
     }
 
-    /// Notes what the nodes were at the end, and what was found missing on the way.
+    /// Records the nodes' facts when a run ends, and further absences.
     pub fn record_after(
         &self,
         facts: &BTreeMap<String, Provenance>,
         absences: &[String],
     ) -> Result<(), Fault> {
-        let mut conditions = self.conditions()?;
-        conditions.after = facts.clone();
+        let mut provenance = self.provenance()?;
+        provenance.after = facts.clone();
         for absence in absences {
-            if !conditions.absences.contains(absence) {
-                conditions.absences.push(absence.clone());
+            if !provenance.absences.contains(absence) {
+                provenance.absences.push(absence.clone());
             }
         }
-        self.save(&conditions)
+        self.save(&provenance)
     }
 
-    fn save(&self, conditions: &Conditions) -> Result<(), Fault> {
-        let text = serde_json::to_string_pretty(conditions)
+    fn save(&self, provenance: &ProvenanceFile) -> Result<(), Fault> {
+        let text = serde_json::to_string_pretty(provenance)
             .map_err(|e| Fault::environment(format!("cannot write provenance: {e}")))?;
         self.write("provenance.json", &text)
     }
 }
 
-fn unchanged(
+fn check_unchanged(
     earlier: &BTreeMap<String, Provenance>,
     now: &BTreeMap<String, Provenance>,
 ) -> Result<(), Fault> {
@@ -254,9 +260,8 @@ fn unchanged(
     Ok(())
 }
 
-/// Refuses a name that is not UTF-8 or steers a terminal, wherever in the path: it goes to nodes, into records
-/// and onto lines, which are text.
-fn is_text(path: &Path) -> Result<(), Fault> {
+/// Refuses a path that is not UTF-8 or has control characters. It is sent to nodes, recorded and printed.
+fn check_is_text(path: &Path) -> Result<(), Fault> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     match whole.to_str() {
         Some(text) if !text.contains(steers) => Ok(()),
@@ -271,7 +276,7 @@ fn is_text(path: &Path) -> Result<(), Fault> {
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Fault {
     let fault = Fault::environment(format!("cannot {what} it: {error}")).at(path.display().to_string());
     match error.kind() {
-        // A file, a device, a link to nowhere, a name that no disk takes.
+        // A file, a device, a dangling link, or a name that the file system refuses.
         ErrorKind::AlreadyExists
         | ErrorKind::NotADirectory
         | ErrorKind::InvalidFilename
@@ -313,11 +318,13 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_one_program_s_at_a_time() {
+    fn only_one_program_at_a_time_locks_a_directory() {
         let root = tempfile::tempdir().expect("a directory");
         let path = root.path().join("run");
         let first = RunDir::create(&path).expect("made");
-        for second in [RunDir::create(&path), RunDir { path: path.clone(), kept: true, _hold: None }.hold()] {
+        for second in
+            [RunDir::create(&path), RunDir { path: path.clone(), is_existing: true, _lock: None }.lock()]
+        {
             let fault = second.err().expect("refused");
             assert!(fault.message.contains("another crosstalk is running here"), "{fault}");
         }

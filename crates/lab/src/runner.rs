@@ -1,5 +1,5 @@
-//! A run under way: blocks of attempts, a look now and then, until the data
-//! suffice or the budget ends.
+//! A run under way: blocks of attempts and planned interim analyses (looks), until the
+//! data suffice or all blocks are done.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -12,58 +12,60 @@ use crosstalk_core::value::describe;
 use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::plan::{Cell, Plan};
 
-use crate::attempt::{Ended, Given, perform};
-use crate::blocks::{History, attempts_until_look, budget, tries};
+use crate::agent_pool::AgentPool;
+use crate::attempt::{AttemptContext, AttemptResult, perform};
+use crate::blocks::{History, attempts_until_look, most_blocks, tries};
 use crate::journal::Journal;
 use crate::lab::{Ending, Lab};
 use crate::progress::{Event, Progress};
-use crate::troupe::Troupe;
 
-/// An attempt may take this many times its estimate before it is called hung …
+/// The deadline of an attempt is this many times its estimate …
 const DEADLINE_FACTOR: f64 = 20.0;
-/// … but never less than this many seconds.
-const DEADLINE_LEAST: f64 = 60.0;
+/// … but at least this many seconds.
+const MIN_DEADLINE_SECONDS: f64 = 60.0;
 
-/// An attempt beyond the fidelity monitor's bounds is tried again at the end of its
-/// block, so many times in all: a passing disturbance must not cost the whole block.
-const TRIES: u32 = 3;
+/// The most tries of an unfaithful attempt in its block. Further tries are made at the end of
+/// the block, when a passing disturbance may be over.
+const MAX_TRIES: u32 = 3;
 
 /// A run under way.
 pub struct Runner<'a> {
     lab: &'a Lab<'a>,
-    /// What is run now of the plan.
+    /// The part of the plan that is run now.
     stage: &'a Plan,
     journal: Journal,
-    next: AttemptId,
+    /// The number of the next attempt.
+    next_attempt: AttemptId,
     history: History,
-    done: usize,
-    /// Whether any attempt has finished, also before this run was resumed.
-    finished: bool,
+    /// Attempts that have ended, since the run began or was resumed.
+    attempts_done: usize,
+    /// Whether any attempt has finished, also before the run was resumed.
+    any_finished: bool,
     pub progress: &'a mut dyn Progress,
 }
 
 impl<'a> Runner<'a> {
-    /// `next` is the first number that no attempt has.
+    /// A run that continues `journal`. `next_attempt` is the number of its next attempt.
     pub fn new(
         lab: &'a Lab<'a>,
         stage: &'a Plan,
         journal: Journal,
-        next: AttemptId,
+        next_attempt: AttemptId,
         progress: &'a mut dyn Progress,
     ) -> Self {
         Runner {
             lab,
             stage,
             journal,
-            next,
+            next_attempt,
             history: History::new(lab.pace),
-            done: 0,
-            finished: false,
+            attempts_done: 0,
+            any_finished: false,
             progress,
         }
     }
 
-    /// Writes what is run, and what it reports.
+    /// Writes the journal's first lines: the run, and the metrics that it reports.
     pub fn open(&mut self) -> Result<(), Fault> {
         let plan = self.lab.plan;
         let mut declared: BTreeSet<String> =
@@ -86,7 +88,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Writes how the run ended.
+    /// Writes the journal's last line: how the run ended.
     pub fn close(&mut self, ending: &Ending) -> Result<(), Fault> {
         self.journal.write(Line::End {
             status: ending.status,
@@ -95,32 +97,32 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// All blocks that are left, until a look says that it is enough.
-    pub fn blocks(&mut self, troupe: &mut Troupe) -> Result<Ending, Fault> {
+    /// Runs the blocks that are left, until an interim analysis ends the run.
+    pub fn run_blocks(&mut self, pool: &mut AgentPool) -> Result<Ending, Fault> {
         let plan = self.stage;
-        let budget = budget(plan);
+        let most_blocks = most_blocks(plan);
         let before = self.journal.run();
-        self.finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
+        self.any_finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
         let first = crosstalk_study::next_block(plan, before);
         let (to_look, to_end) = self.history.seconds_left(plan, first, &[]);
         let warm = plan.seconds_of_warmup(self.lab.pace);
         self.progress.event(Event::Began {
             cells: plan.runnable().count(),
-            blocks: budget,
+            blocks: most_blocks,
             until_look: attempts_until_look(plan, first),
             seconds_to_look: warm + to_look,
             seconds_to_end: warm + to_end,
         });
-        // Who was killed between a look and its consequence asks again: to measure on
-        // after "enough" would be a look that nobody planned.
+        // The run may have been killed between an analysis that ended it and its last line.
+        // To measure on then would be an analysis that was not planned.
         if let Some(ending) = self.look(first)? {
             return Ok(ending);
         }
-        if self.warm_up(troupe)? == Status::Interrupted {
+        if self.warm_up(pool)? == Status::Interrupted {
             return Ok(Ending::interrupted());
         }
-        for block in first..budget {
-            if self.block(troupe, block)? == Status::Interrupted {
+        for block in first..most_blocks {
+            if self.run_block(pool, block)? == Status::Interrupted {
                 return Ok(Ending::interrupted());
             }
             if let Some(ending) = self.look(block + 1)? {
@@ -131,11 +133,11 @@ impl<'a> Runner<'a> {
                 return Ok(Ending { status: Status::Finished, why });
             }
         }
-        Ok(Ending { status: Status::Finished, why: format!("the budget of {budget} blocks ended") })
+        Ok(Ending { status: Status::Finished, why: format!("the budget of {most_blocks} blocks ended") })
     }
 
-    /// Every cell so many times that its caches are warm, whatever comes of it: nothing of it is written down.
-    fn warm_up(&mut self, troupe: &mut Troupe) -> Result<Status, Fault> {
+    /// Runs every cell a few times, to warm caches. Nothing of it is written to the journal.
+    fn warm_up(&mut self, pool: &mut AgentPool) -> Result<Status, Fault> {
         let lab = self.lab;
         for round in 1..=self.stage.warmup {
             for cell in self.stage.order(0) {
@@ -146,11 +148,11 @@ impl<'a> Runner<'a> {
                 let what = format!("warm-up {round} of {} {at}", lab.plan.warmup);
                 let what = what.trim_end();
                 self.progress.event(Event::Preparing { what: what.into() });
-                let ended = perform(troupe, &cell.scene, &self.given(cell)?, &mut |_, _, _| Ok(()))?;
-                match ended.status {
+                let result = perform(pool, &cell.scene, &self.context(cell)?, &mut |_, _, _| Ok(()))?;
+                match result.status {
                     Status::Interrupted => return Ok(Status::Interrupted),
                     Status::Failed => {
-                        let why = ended.reason.as_deref().unwrap_or("no reason given");
+                        let why = result.reason.as_deref().unwrap_or("no reason given");
                         self.progress.event(Event::Warning { text: format!("{what} failed: {why}") });
                     }
                     Status::Started | Status::Finished => {}
@@ -160,13 +162,13 @@ impl<'a> Runner<'a> {
         Ok(Status::Finished)
     }
 
-    /// What an attempt at a cell is given besides its scene.
-    fn given(&self, planned: &Cell) -> Result<Given<'a>, Fault> {
+    /// The inputs of an attempt at a cell, besides its scene.
+    fn context(&self, cell: &Cell) -> Result<AttemptContext<'a>, Fault> {
         let lab = self.lab;
-        let by_estimate = || (planned.effort.seconds(1, lab.pace) * DEADLINE_FACTOR).max(DEADLINE_LEAST);
-        Ok(Given {
+        let by_estimate = || (cell.effort.seconds(1, lab.pace) * DEADLINE_FACTOR).max(MIN_DEADLINE_SECONDS);
+        Ok(AttemptContext {
             registry: lab.registry,
-            emulation: self.emulation(planned)?,
+            emulation: self.emulation(cell)?,
             artifacts: Some(lab.dir.artifacts()),
             seed: lab.plan.seed,
             deadline: lab.deadline.unwrap_or_else(|| Duration::from_secs_f64(by_estimate())),
@@ -174,86 +176,91 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// The cells of one block in their order; then, in the same order, those that failed or
-    /// were doubted, so that what disturbed them has time to pass.
+    /// Runs the cells of one block in their order. Those that failed or were unfaithful are tried
+    /// again at its end, in the same order.
     ///
     /// # Errors
-    /// Of the journal; and where nothing has finished and all of the block failed because of what
-    /// was asked for, as it would again.
-    fn block(&mut self, troupe: &mut Troupe, block: usize) -> Result<Status, Fault> {
+    /// Of the journal. Also if no attempt of the run has finished and all of this block had a usage
+    /// fault, which would occur again.
+    fn run_block(&mut self, pool: &mut AgentPool, block: usize) -> Result<Status, Fault> {
         let mut tries = tries(self.journal.run(), block);
         let order = self.stage.order(block);
         let mut round: Vec<&Cell> =
             order.into_iter().filter(|cell| !self.history.given_up(&cell.id)).collect();
-        let (mut wrong, mut otherwise) = (None, false);
-        for earlier in 0..TRIES {
-            let mut troubled = Vec::new();
+        let (mut usage_fault, mut any_other) = (None, false);
+        for earlier_rounds in 0..MAX_TRIES {
+            let mut again = Vec::new();
             for (place, &cell) in round.iter().enumerate() {
                 if self.lab.is_interrupted() {
                     return Ok(Status::Interrupted);
                 }
-                let turn = tries.entry(cell.id.clone()).or_default();
-                *turn += 1;
-                let rest: Vec<&Cell> = round[place + 1..].iter().chain(&troubled).copied().collect();
-                let ended = self.attempt(troupe, cell, block, (*turn, earlier == 0), &rest)?;
-                if ended.status == Status::Interrupted {
+                let try_number = tries.entry(cell.id.clone()).or_default();
+                *try_number += 1;
+                let rest: Vec<&Cell> = round[place + 1..].iter().chain(&again).copied().collect();
+                let result = self.attempt(pool, cell, block, (*try_number, earlier_rounds == 0), &rest)?;
+                if result.status == Status::Interrupted {
                     return Ok(Status::Interrupted);
                 }
-                let doubtful = ended.fidelity.as_ref().is_some_and(|f| !f.faithful());
-                match &ended.reason {
-                    Some(reason) if ended.asked => drop(wrong.get_or_insert_with(|| reason.clone())),
-                    _ => otherwise = true,
+                let is_unfaithful = result.fidelity.as_ref().is_some_and(|f| !f.faithful());
+                match &result.reason {
+                    Some(reason) if result.is_usage_fault => {
+                        usage_fault = usage_fault.or_else(|| Some(reason.clone()));
+                    }
+                    _ => any_other = true,
                 }
-                // A failure mostly fails again: it has one more chance, a doubt two; none where
-                // what was asked for is wrong.
-                let again = doubtful || ended.status == Status::Failed && !ended.asked && earlier == 0;
-                if again && earlier + 1 < TRIES {
-                    troubled.push(cell);
+                // A failure mostly occurs again, so it is tried once more only. A usage fault
+                // always occurs again.
+                let may_pass =
+                    result.status == Status::Failed && !result.is_usage_fault && earlier_rounds == 0;
+                if (is_unfaithful || may_pass) && earlier_rounds + 1 < MAX_TRIES {
+                    again.push(cell);
                 } else {
-                    self.block_ended(&cell.id, &ended);
+                    self.end_block(&cell.id, &result);
                 }
             }
-            round = troubled;
+            round = again;
         }
-        match wrong {
-            Some(reason) if !otherwise && !self.finished => Err(Fault::usage(reason)),
+        match usage_fault {
+            Some(reason) if !any_other && !self.any_finished => Err(Fault::usage(reason)),
             _ => Ok(Status::Finished),
         }
     }
 
-    /// Notes how a cell's last attempt in a block ended, and tells if it is given up.
-    fn block_ended(&mut self, cell: &CellId, ended: &Ended) {
-        if !self.history.block_ended(cell, ended.status == Status::Finished) {
+    /// Notes the result of a cell's last try in a block. Warns if the cell is given up now.
+    fn end_block(&mut self, cell: &CellId, result: &AttemptResult) {
+        if !self.history.end_block(cell, result.status == Status::Finished) {
             return;
         }
         self.progress.event(Event::Warning {
             text: format!(
                 "{cell} failed in {GIVE_UP_AFTER} blocks running and is given up: {}",
-                ended.reason.as_deref().unwrap_or("no reason given")
+                result.reason.as_deref().unwrap_or("no reason given")
             ),
         });
     }
 
+    /// One attempt at a cell, with its lines in the journal and its events. `rest` are the attempts
+    /// still to come in this block.
     fn attempt(
         &mut self,
-        troupe: &mut Troupe,
+        pool: &mut AgentPool,
         cell: &Cell,
         block: usize,
-        (turn, is_first): (u32, bool),
+        (try_number, is_first): (u32, bool),
         rest: &[&Cell],
-    ) -> Result<Ended, Fault> {
+    ) -> Result<AttemptResult, Fault> {
         let lab = self.lab;
         let CellId { experiment, levels } = &cell.id;
-        let place = lab.plan.place_of(&cell.id);
-        let id = self.next;
-        self.next += 1;
+        let index = lab.plan.place_of(&cell.id);
+        let id = self.next_attempt;
+        self.next_attempt += 1;
         let line = |status, reason: Option<String>, fidelity, at| Line::Attempt {
             attempt: id,
             experiment: experiment.clone(),
-            cell: place,
+            cell: index,
             levels: levels.clone(),
             block,
-            turn,
+            try_number,
             status,
             reason,
             fidelity,
@@ -264,53 +271,54 @@ impl<'a> Runner<'a> {
             experiment: experiment.clone(),
             levels: levels.clone(),
             block,
-            turn,
+            try_number,
         });
-        let given = self.given(cell)?;
+        let context = self.context(cell)?;
         let began = Instant::now();
         let journal = &mut self.journal;
-        let mut keep =
+        let mut write =
             |reading: Reading, at: f64, n: u64| journal.write(Line::Sample { attempt: id, reading, at, n });
-        let noted = troupe.notes().len();
-        let ended = perform(troupe, &cell.scene, &given, &mut keep)?;
-        for note in &troupe.notes()[noted..] {
+        let earlier_notes = pool.notes().len();
+        let result = perform(pool, &cell.scene, &context, &mut write)?;
+        for note in &pool.notes()[earlier_notes..] {
             self.progress.event(Event::Warning { text: note.clone() });
         }
         let seconds = began.elapsed().as_secs_f64();
         self.journal.write(line(
-            ended.status,
-            ended.reason.clone(),
-            ended.fidelity.clone(),
+            result.status,
+            result.reason.clone(),
+            result.fidelity.clone(),
             lab.clock.now(),
         ))?;
-        // Every further attempt would fail too, and the run end without its data.
-        if ended.status == Status::Failed && !troupe.is_up() {
-            let why = ended.reason.as_deref().unwrap_or("no reason given");
+        // Every further attempt would fail too.
+        if result.status == Status::Failed && !pool.is_up() {
+            let why = result.reason.as_deref().unwrap_or("no reason given");
             return Err(Fault::environment(format!("the {} cluster is gone: {why}", lab.testbed.name())));
         }
-        self.finished |= ended.status == Status::Finished;
-        self.history.took(&cell.id, seconds, is_first);
-        self.done += 1;
+        self.any_finished |= result.status == Status::Finished;
+        self.history.add_duration(&cell.id, seconds, is_first);
+        self.attempts_done += 1;
         let (seconds_to_look, seconds_to_end) = self.history.seconds_left(self.stage, block + 1, rest);
         self.progress.event(Event::Ended {
             experiment: experiment.clone(),
             levels: levels.clone(),
-            status: ended.status,
-            reason: ended.reason.clone(),
+            status: result.status,
+            reason: result.reason.clone(),
             seconds,
-            done: self.done,
+            done: self.attempts_done,
             until_look: rest.len() + attempts_until_look(self.stage, block + 1),
             seconds_to_look,
             seconds_to_end,
         });
-        Ok(ended)
+        Ok(result)
     }
 
     fn emulation(&self, cell: &Cell) -> Result<Option<Emulation>, Fault> {
         crosstalk_study::emulation(self.lab.catalogues, &cell.scene.place)
     }
 
-    /// After `blocks` blocks: asks the stopping rule if this is a planned look.
+    /// The interim analysis after `blocks` blocks, if one is planned there (a look).
+    /// Returns how the run ends, if it ends it.
     fn look(&mut self, blocks: usize) -> Result<Option<Ending>, Fault> {
         let Some(look) = self.lab.plan.looks.iter().position(|l| *l == blocks) else {
             return Ok(None);

@@ -16,11 +16,11 @@
 //! | alltoall, short, and alltoallv | linear, each rank beginning with its right neighbour |
 //! | alltoall, long | pairwise exchange |
 //!
-//! A rank holds numbered *pieces* of data; which ones is said at each
-//! operation. In a round, a rank first sends, in the order given, what its
-//! pieces hold; then it receives all messages of the round in the order of
-//! their arrival. Between two ranks messages match in the order sent. Piece
-//! numbers are each rank's own: they need not agree between the two sides.
+//! A rank holds numbered *pieces* of data; each operation says which ones. In a
+//! round, a rank first sends the contents of pieces, in the given order. Then it
+//! receives all messages of the round, in the order of their arrival. Between
+//! two ranks, messages match in the order sent. Piece numbers are local to a
+//! rank: sender and receiver need not use the same one.
 //! An operation's result does not depend on the order of arrival: a round
 //! combines at most one message into a piece.
 
@@ -34,41 +34,41 @@ pub use exchange::{
 pub use reduction::{ALLREDUCE_SHORT, allreduce, allreduce_doubling, allreduce_ring};
 pub use tree::{bcast, reduce};
 
-/// Sends what a piece holds.
+/// Sends the content of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Send {
-    /// The rank it goes to.
+    /// The receiver's rank.
     pub to: usize,
     /// The sender's piece.
     pub piece: usize,
 }
 
-/// What becomes of a message.
+/// What a receiver does with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// It replaces the piece.
+    /// Replaces the piece with it.
     Keep,
-    /// It is combined into the piece by the reduction's operator.
+    /// Combines it into the piece by the reduction's operator.
     Combine,
 }
 
 /// Receives a message into a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receive {
-    /// The rank it comes from.
+    /// The sender's rank.
     pub from: usize,
     /// The receiver's piece.
     pub piece: usize,
-    /// What becomes of it.
+    /// What is done with the message.
     pub action: Action,
 }
 
-/// Steps of one rank that go on at the same time.
+/// Messages that one rank sends and receives at the same time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Round {
-    /// In the order in which they are issued.
+    /// The sends, in the order in which they are issued.
     pub sends: Vec<Send>,
-    /// In any order.
+    /// The receives, in any order.
     pub receives: Vec<Receive>,
 }
 

@@ -1,31 +1,30 @@
-//! The rule of a disk: an access that moves the head waits for seek and
-//! rotation, one that goes on where the last one ended does not, and every byte
-//! takes its time. So a run of B bytes takes latency + B / rate, in however
-//! many blocks it is read. Reading ahead while the CPU computes is not modelled:
-//! they take turns.
+//! The cost of a disk access. A seek waits for the head and the rotation; a
+//! sequential access does not. Every byte takes its time. Reading B consecutive
+//! bytes takes latency + B / rate, in any number of blocks. Reading ahead while
+//! the CPU computes is not modelled.
 
 use crosstalk_core::system::Disk;
 use crosstalk_core::units::Seconds;
 
 use crate::time::VirtualTime;
 
-/// Bits a byte.
+/// Bits per byte.
 const BITS: f64 = 8.0;
 
-/// Where an access to a disk begins.
+/// Where a disk access begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Elsewhere: the head moves.
     Seek,
-    /// Where the last one ended.
-    Onward,
+    /// Where the last access ended.
+    Sequential,
 }
 
-/// What moving `bytes` to or from `disk` takes.
+/// How long it takes to move `bytes` to or from `disk`.
 pub fn disk_time(disk: &Disk, access: Access, bytes: u64) -> VirtualTime {
     let latency = match access {
         Access::Seek => disk.latency.into(),
-        Access::Onward => VirtualTime::ZERO,
+        Access::Sequential => VirtualTime::ZERO,
     };
     latency + VirtualTime::times(bytes, Seconds(BITS / disk.rate.0))
 }
@@ -42,8 +41,8 @@ mod tests {
     fn a_run_takes_one_latency_and_its_bytes() {
         // 100 MB/s: 10 ns a byte.
         assert_eq!(disk_time(&DISK, Access::Seek, 1_000_000), VirtualTime::from_seconds(0.02));
-        assert_eq!(disk_time(&DISK, Access::Onward, 1_000_000), VirtualTime::from_seconds(0.01));
-        assert_eq!(disk_time(&DISK, Access::Onward, 0), VirtualTime::ZERO);
+        assert_eq!(disk_time(&DISK, Access::Sequential, 1_000_000), VirtualTime::from_seconds(0.01));
+        assert_eq!(disk_time(&DISK, Access::Sequential, 0), VirtualTime::ZERO);
     }
 
     proptest! {
@@ -54,7 +53,7 @@ mod tests {
             let mut sum = VirtualTime::ZERO;
             for block in &blocks {
                 sum += disk_time(&DISK, access, *block);
-                access = Access::Onward;
+                access = Access::Sequential;
             }
             prop_assert!(sum.0.abs_diff(whole.0) <= blocks.len() as u64);
         }

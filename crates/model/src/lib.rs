@@ -1,9 +1,8 @@
-//! What messages cost, without a machine: virtual time, the LogGOPS rules of a
-//! link and of a disk, collective algorithms as steps, a small simulator of those steps,
-//! the fitting of a fabric's parameters to measured times, and the latency of a path from
-//! its components.
+//! Cost models of messages: virtual time, the LogGOPS rules of a link, the rule of a disk,
+//! and collective algorithms as rounds with a small simulator. Also the fit of a fabric's
+//! parameters to measured times, and the latency of a path from its components.
 //!
-//! Pure: no clock, no operating system, the same answer every time.
+//! Pure: no clock, no operating system, the same result every time.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -16,5 +15,5 @@ pub mod simulate;
 pub mod time;
 
 pub use disk::{Access, disk_time};
-pub use loggops::{Charge, Port, Spent};
+pub use loggops::{Charge, Port, TimeBreakdown};
 pub use time::VirtualTime;

@@ -1,118 +1,120 @@
-//! The latency of a path, added up from its components, with what a message's
-//! size and other messages add to it.
+//! The latency of a path: the sum of its components, of serialising the message,
+//! and of queueing behind other messages.
 //!
-//! The head of a message takes the sum of the components' latencies. The rest of
-//! it follows after size / rate, once for the last link, and once more for every
-//! component that receives it whole before sending it on. Where other messages
-//! use the same ports, it waits at each of them: on average ρ / (2 (1 − ρ))
-//! services in an M/D/1 queue (Poisson arrivals, messages of one size, a port busy
-//! for the share ρ of the time; Pollaczek 1930, Khinchine 1932). Real traffic comes
-//! in bursts and waits longer: that part is a model, and is told apart.
+//! The head of a message takes the sum of the components' latencies. The rest
+//! takes size / rate, once for the last link, and once more for every
+//! store-and-forward component. Behind other messages it waits at each port: on
+//! average ρ / (2 (1 − ρ)) transmission times in an M/D/1 queue. Its arrivals are
+//! Poisson, its messages have one size, and a port is busy for the share ρ of the
+//! time (Pollaczek 1930, Khinchine 1932). Real traffic is bursty and waits longer:
+//! queueing is a model, and is reported separately.
 
 use crosstalk_core::interconnect::{Component, ComponentKind, Hop};
 use crosstalk_core::units::{BitRate, Bytes, Seconds};
 
-/// From at least `low` to at most `high` seconds; without `high`: and up.
+/// A latency from `low` to `high`, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span {
-    /// At least.
+pub struct LatencyRange {
+    /// The least.
     pub low: f64,
-    /// At most, where that is known.
+    /// The greatest; `None`: not known.
     pub high: Option<f64>,
 }
 
-impl Span {
-    /// Exactly so much.
+impl LatencyRange {
+    /// A range of one value.
     pub fn exactly(seconds: f64) -> Self {
-        Span { low: seconds, high: Some(seconds) }
+        LatencyRange { low: seconds, high: Some(seconds) }
     }
 
-    /// So many times this.
+    /// The range times `n`.
     #[must_use]
     pub fn times(self, n: f64) -> Self {
-        Span { low: self.low * n, high: self.high.map(|high| high * n) }
+        LatencyRange { low: self.low * n, high: self.high.map(|high| high * n) }
     }
 }
 
-impl std::ops::Add for Span {
-    type Output = Span;
+impl std::ops::Add for LatencyRange {
+    type Output = LatencyRange;
 
-    /// What is not known stays unknown.
-    fn add(self, other: Span) -> Span {
+    /// The sum; its greatest value is known if both are.
+    fn add(self, other: LatencyRange) -> LatencyRange {
         let high = self.high.zip(other.high).map(|(a, b)| a + b);
-        Span { low: self.low + other.low, high }
+        LatencyRange { low: self.low + other.low, high }
     }
 }
 
-impl std::iter::Sum for Span {
-    fn sum<I: Iterator<Item = Span>>(spans: I) -> Span {
-        spans.fold(Span::exactly(0.0), |a, b| a + b)
+impl std::iter::Sum for LatencyRange {
+    fn sum<I: Iterator<Item = LatencyRange>>(spans: I) -> LatencyRange {
+        spans.fold(LatencyRange::exactly(0.0), |a, b| a + b)
     }
 }
 
-/// A message on its way.
+/// A message, and the other messages on its path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Traffic {
-    /// Bytes of the message, and of all others.
+    /// The size of every message.
     pub size: Bytes,
-    /// Of the links.
+    /// The links' rate.
     pub rate: BitRate,
-    /// The share of the time that each port on the way is busy with other messages, below 1.
+    /// The share of time for which other messages keep each port busy, from 0 to below 1.
     pub utilisation: f64,
 }
 
 impl Traffic {
-    /// What sending one message takes, in seconds.
-    fn service(&self) -> f64 {
+    /// The time that one link takes to transmit a message, in seconds.
+    fn transmission_time(&self) -> f64 {
         self.size.0 as f64 * 8.0 / self.rate.0
     }
 
     /// The mean wait at one port, in seconds (M/D/1).
-    pub fn wait(&self) -> f64 {
-        self.utilisation / (2.0 * (1.0 - self.utilisation)) * self.service()
+    pub fn mean_wait(&self) -> f64 {
+        self.utilisation / (2.0 * (1.0 - self.utilisation)) * self.transmission_time()
     }
 }
 
-/// What a path takes.
+/// The latency of a path, in parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Latency {
-    /// Of each hop, for the head of the message.
-    pub hops: Vec<Span>,
-    /// What its size adds, over all links.
+    /// The latency of each hop, for the head of the message.
+    pub hops: Vec<LatencyRange>,
+    /// The time of transmitting the message, over all links, in seconds.
     pub serialising: f64,
-    /// What other messages add on average: by a model.
+    /// The mean wait behind other messages, over all ports, in seconds: by the M/D/1 model.
     pub queueing: f64,
 }
 
 impl Latency {
-    /// Adds up a path of hops with their components.
+    /// Adds up a path of hops with their components. Without `traffic`: for the head of a
+    /// message alone on the path.
     pub fn of(path: &[(&Hop, &Component)], traffic: Option<&Traffic>) -> Self {
-        let hops = path.iter().map(|(hop, component)| span(hop, component)).collect();
-        let count = |wanted: fn(ComponentKind) -> bool| {
-            path.iter().filter(|(_, component)| wanted(component.kind)).count() as f64
+        let hops = path.iter().map(|(hop, component)| range(hop, component)).collect();
+        let count = |matches: fn(ComponentKind) -> bool| {
+            path.iter().filter(|(_, component)| matches(component.kind)).count() as f64
         };
-        let whole = count(|kind| kind == ComponentKind::StoreAndForward);
+        let stores = count(|kind| kind == ComponentKind::StoreAndForward);
         let queues = count(ComponentKind::queues);
         Latency {
             hops,
-            serialising: traffic.map_or(0.0, |traffic| (1.0 + whole) * traffic.service()),
-            queueing: traffic.map_or(0.0, |traffic| queues * traffic.wait()),
+            serialising: traffic.map_or(0.0, |traffic| (1.0 + stores) * traffic.transmission_time()),
+            queueing: traffic.map_or(0.0, |traffic| queues * traffic.mean_wait()),
         }
     }
 
-    /// For the head of a message, which is what is published.
-    pub fn head(&self) -> Span {
+    /// The latency of a message's head: that is what vendors publish.
+    pub fn head(&self) -> LatencyRange {
         self.hops.iter().copied().sum()
     }
 
-    /// End to end, the size and the waiting included.
-    pub fn total(&self) -> Span {
-        self.head() + Span::exactly(self.serialising + self.queueing)
+    /// End to end, with serialising and queueing.
+    pub fn total(&self) -> LatencyRange {
+        self.head() + LatencyRange::exactly(self.serialising + self.queueing)
     }
 }
 
-fn span(hop: &Hop, component: &Component) -> Span {
-    let one = Span { low: component.low.0, high: component.high.map(|Seconds(high)| high) };
+/// The latency of a hop; that of a cable is per metre.
+fn range(hop: &Hop, component: &Component) -> LatencyRange {
+    let one = LatencyRange { low: component.low.0, high: component.high.map(|Seconds(high)| high) };
     one.times(hop.length.unwrap_or(1.0))
 }
 
@@ -151,16 +153,16 @@ mod tests {
     }
 
     #[test]
-    fn what_one_part_leaves_open_the_whole_leaves_open() {
+    fn the_greatest_sum_is_unknown_if_one_part_is() {
         let (known, open) =
             (component(ComponentKind::Passes, 1.0, Some(2.0)), component(ComponentKind::Passes, 3.0, None));
         let point = hop(None);
         let total = Latency::of(&[(&point, &known), (&point, &open)], None).total();
-        assert_eq!(total, Span { low: 4.0, high: None });
+        assert_eq!(total, LatencyRange { low: 4.0, high: None });
     }
 
     #[test]
-    fn a_message_is_serialised_once_and_at_every_switch_that_takes_it_whole() {
+    fn a_message_is_serialised_once_and_at_every_store_and_forward_switch() {
         let (whole, through) = (
             component(ComponentKind::StoreAndForward, 0.0, Some(0.0)),
             component(ComponentKind::CutThrough, 0.0, Some(0.0)),
@@ -174,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_as_in_an_m_d_1_queue() {
-        // ρ = 1/2: half a service; ρ = 0.9: 4.5 services. Cables and cards have no queue.
+    fn queueing_is_that_of_an_m_d_1_queue() {
+        // ρ = 1/2: half a transmission time; ρ = 0.9: 4.5 of them. Cables and cards have no queue.
         let (switch, cable) = (
             component(ComponentKind::CutThrough, 0.0, Some(0.0)),
             component(ComponentKind::Cable, 0.0, Some(0.0)),
@@ -196,7 +198,7 @@ mod tests {
         #[test]
         fn a_simulated_queue_waits_as_long(utilisation in 0.1_f64..0.7, seed: u64) {
             let traffic = Traffic { size: Bytes(125), rate: BitRate(1e9), utilisation };
-            let service = traffic.service();
+                        let service = traffic.transmission_time();
             let (mut state, mut waiting, mut sum) = (seed | 1, 0.0_f64, 0.0);
             let n = 200_000;
             for _ in 0..n {
@@ -206,7 +208,7 @@ mod tests {
                 waiting = (waiting + service - gap).max(0.0);
                 sum += waiting;
             }
-            let ratio = sum / n as f64 / traffic.wait();
+                        let ratio = sum / n as f64 / traffic.mean_wait();
             prop_assert!((0.9..1.1).contains(&ratio), "{ratio} at {utilisation}");
         }
     }

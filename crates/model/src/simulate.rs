@@ -1,9 +1,9 @@
-//! Runs the programs of all ranks under the rules of [`crate::loggops`], without
-//! a machine: what would it cost? The clocks are those that execution uses.
+//! Simulates the programs of all ranks under the rules of [`crate::loggops`]. The
+//! clocks are those that execution in virtual time uses.
 //!
-//! Since a rank's clock depends only on its own program and on when the heads of
-//! its messages arrive, no global order of events is needed: every rank runs
-//! until it waits for a message that has not been sent yet. Combining takes
+//! A rank's clock depends only on its own program and on when the heads of its
+//! messages arrive. Therefore no global order of events is needed: every rank
+//! runs until it waits for a message that has not been sent yet. Combining takes
 //! no time.
 
 use crosstalk_core::Fault;
@@ -14,56 +14,60 @@ use crate::collective::{Action, Round};
 use crate::loggops::{Arrival, Charge, Port};
 use crate::time::VirtualTime;
 
-/// What a rank does next.
+/// One operation of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
-    /// Computes for so long.
+pub enum Operation {
+    /// Computes for this time.
     Compute(VirtualTime),
     /// Exchanges messages.
     Exchange(Round),
 }
 
-/// What a rank does.
+/// The program of a rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
-    /// In order.
-    pub acts: Vec<Act>,
-    /// How many bytes each of its pieces holds at first.
+    /// Its operations, in order.
+    pub operations: Vec<Operation>,
+    /// The bytes of each of its pieces at the beginning.
     pub sizes: Vec<u64>,
 }
 
 impl Program {
-    /// One collective on pieces of these sizes.
+    /// A program of one collective, on pieces of these sizes in bytes.
     pub fn of(rounds: Vec<Round>, sizes: Vec<u64>) -> Self {
-        Program { acts: rounds.into_iter().map(Act::Exchange).collect(), sizes }
+        Program { operations: rounds.into_iter().map(Operation::Exchange).collect(), sizes }
     }
 }
 
-/// A message on its way: its size and when its head arrives.
-type Wire = VecDeque<(u64, VirtualTime)>;
+/// Messages between two ranks that have not been received: bytes, and when the head arrives.
+type MessageQueue = VecDeque<(u64, VirtualTime)>;
 
 struct Rank {
     program: Program,
     port: Port,
-    /// Acts done.
+    /// How many operations are done.
     done: usize,
-    /// Whether the sends of the present exchange are done.
+    /// Whether the sends of the current exchange are done.
     sent: bool,
 }
 
-/// The clocks of all ranks when their programs have ended. `fabric` joins two
-/// ranks. A fault if some wait for messages that are never sent.
+/// Runs all programs to their end. Returns each rank's port with its clock. `fabric`
+/// gives the fabric between two ranks.
+///
+/// # Errors
+/// An attempt fault: a rank waits for a message that is never sent, or sends a piece
+/// that it does not have.
 pub fn simulate<'f>(
     programs: Vec<Program>,
     fabric: impl Fn(usize, usize) -> &'f Fabric,
 ) -> Result<Vec<Port>, Fault> {
     let start = |program| Rank { program, port: Port::default(), done: 0, sent: false };
     let mut ranks: Vec<Rank> = programs.into_iter().map(start).collect();
-    let mut wires: BTreeMap<(usize, usize), Wire> = BTreeMap::new();
+    let mut in_flight: BTreeMap<(usize, usize), MessageQueue> = BTreeMap::new();
     loop {
         let mut moved = false;
         for (id, rank) in ranks.iter_mut().enumerate() {
-            while rank.step(id, &mut wires, &fabric)? {
+            while rank.step(id, &mut in_flight, &fabric)? {
                 moved = true;
             }
         }
@@ -71,38 +75,38 @@ pub fn simulate<'f>(
             break;
         }
     }
-    match ranks.iter().position(|rank| rank.done < rank.program.acts.len()) {
-        Some(stuck) => Err(Fault::attempt(format!("rank {stuck} waits for a message that no rank sends"))),
+    match ranks.iter().position(|rank| rank.done < rank.program.operations.len()) {
+        Some(rank) => Err(Fault::attempt(format!("rank {rank} waits for a message that no rank sends"))),
         None => Ok(ranks.into_iter().map(|rank| rank.port).collect()),
     }
 }
 
 impl Rank {
-    /// Does what can be done at once; false when that is nothing.
+    /// Advances as far as possible without waiting; false: it could not advance.
     fn step<'f>(
         &mut self,
         id: usize,
-        wires: &mut BTreeMap<(usize, usize), Wire>,
+        in_flight: &mut BTreeMap<(usize, usize), MessageQueue>,
         fabric: &impl Fn(usize, usize) -> &'f Fabric,
     ) -> Result<bool, Fault> {
-        let round = match self.program.acts.get(self.done) {
+        let round = match self.program.operations.get(self.done) {
             None => return Ok(false),
-            Some(Act::Compute(time)) => {
+            Some(Operation::Compute(time)) => {
                 self.port.compute(*time);
                 self.done += 1;
                 return Ok(true);
             }
-            Some(Act::Exchange(round)) => round.clone(),
+            Some(Operation::Exchange(round)) => round.clone(),
         };
         let first = !std::mem::replace(&mut self.sent, true);
         if first {
             for send in &round.sends {
                 let size = self.size(send.piece)?;
                 let head = self.port.send(&Charge::of(fabric(id, send.to).costs_for(size), size));
-                wires.entry((id, send.to)).or_default().push_back((size, head));
+                in_flight.entry((id, send.to)).or_default().push_back((size, head));
             }
         }
-        let Some(messages) = take_all(&round, id, wires) else { return Ok(first) };
+        let Some(messages) = take_all(&round, id, in_flight) else { return Ok(first) };
         let arrivals: Vec<(usize, Arrival)> = round
             .receives
             .iter()
@@ -129,23 +133,23 @@ impl Rank {
             .sizes
             .get(piece)
             .copied()
-            .ok_or_else(|| Fault::attempt(format!("a rank sends piece {piece}, which it does not hold")))
+            .ok_or_else(|| Fault::attempt(format!("a rank sends piece {piece}, which it does not have")))
     }
 }
 
-/// Takes the round's messages off their wires, once all are there.
+/// Takes the messages of a round from the queues; `None`: not all have been sent.
 fn take_all(
     round: &Round,
     to: usize,
-    wires: &mut BTreeMap<(usize, usize), Wire>,
+    in_flight: &mut BTreeMap<(usize, usize), MessageQueue>,
 ) -> Option<Vec<(u64, VirtualTime)>> {
     let mut needed: BTreeMap<usize, usize> = BTreeMap::new();
     round.receives.iter().for_each(|receive| *needed.entry(receive.from).or_default() += 1);
-    let there = |from: usize| wires.get(&(from, to)).map_or(0, VecDeque::len);
-    if needed.iter().any(|(from, count)| there(*from) < *count) {
+    let sent = |from: usize| in_flight.get(&(from, to)).map_or(0, VecDeque::len);
+    if needed.iter().any(|(from, count)| sent(*from) < *count) {
         return None;
     }
-    round.receives.iter().map(|receive| wires.get_mut(&(receive.from, to))?.pop_front()).collect()
+    round.receives.iter().map(|receive| in_flight.get_mut(&(receive.from, to))?.pop_front()).collect()
 }
 
 #[cfg(test)]

@@ -1,34 +1,34 @@
 //! Virtual time in whole picoseconds.
 //!
-//! Whole numbers add without drift and compare exactly, and a picosecond is
-//! fine enough for a byte on a 400 Gbit/s link (20 ps). 64 bits hold 213 days;
-//! beyond that time stands still (it saturates) and never wraps.
+//! Whole numbers add without rounding errors and compare exactly. A picosecond is
+//! short enough for a byte on a 400 Gbit/s link (20 ps). 64 bits are enough for
+//! 213 days; sums beyond that saturate and never wrap.
 
 use crosstalk_core::units::Seconds;
 use std::ops::{Add, AddAssign, Sub};
 
 const PER_SECOND: f64 = 1e12;
 
-/// A point on a rank's clock, or a span between two, in picoseconds.
+/// A point on a rank's clock, or the time between two points, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct VirtualTime(pub u64);
 
 impl VirtualTime {
-    /// Where every clock begins.
+    /// The beginning of every clock.
     pub const ZERO: Self = VirtualTime(0);
 
-    /// The nearest picosecond. Negative and undefined durations become zero.
+    /// Rounds to the nearest picosecond. Negative and undefined durations become zero.
     pub fn from_seconds(seconds: f64) -> Self {
         VirtualTime((seconds * PER_SECOND).round() as u64)
     }
 
-    /// `count` times `each` seconds, rounded once: for costs a byte, which can
-    /// be far from a whole number of picoseconds.
+    /// `count` times `each` seconds, rounded once: a cost per byte need not be a
+    /// whole number of picoseconds.
     pub fn times(count: u64, each: Seconds) -> Self {
         Self::from_seconds(count as f64 * each.0)
     }
 
-    /// For people and reports.
+    /// In seconds, for people and reports.
     pub fn seconds(self) -> Seconds {
         Seconds(self.0 as f64 / PER_SECOND)
     }
@@ -53,7 +53,7 @@ impl AddAssign for VirtualTime {
     }
 }
 
-/// The span since an earlier point; zero when it is not earlier.
+/// The time since an earlier point; zero if it is not earlier.
 impl Sub for VirtualTime {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn time_stops_at_its_ends() {
+    fn times_saturate() {
         assert_eq!(VirtualTime(u64::MAX) + VirtualTime(1), VirtualTime(u64::MAX));
         assert_eq!(VirtualTime(1) - VirtualTime(2), VirtualTime::ZERO);
         assert_eq!(VirtualTime::from_seconds(f64::NAN), VirtualTime::ZERO);

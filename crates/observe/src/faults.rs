@@ -1,23 +1,24 @@
-//! Pages that were not where work looked for them, on the whole machine (`/proc/vmstat`).
+//! Page faults: pages that were not in memory when work needed them, on the whole machine
+//! (`/proc/vmstat`).
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
-use crosstalk_core::scene::{Observer, Scope, Sink, Watch};
+use crosstalk_core::scene::{AttachedObserver, Observer, Scope, Sink};
 use std::fs;
 
-/// Metric, the kernel's counters that make it up, what it means.
+/// Each metric, and the names of its kernel counter, the newest first.
 const COUNTERS: [(&str, &[&str]); 4] = [
-    // Pages that had to be read.
+    // Pages that were read from a disk.
     ("page_faults_major", &["pgmajfault"]),
-    // Pages that had been displaced and were wanted again (mm/workingset.c).
+    // Pages that were evicted and soon needed again (mm/workingset.c).
     ("refaults_file", &["workingset_refault_file", "workingset_refault"]),
     ("refaults_anon", &["workingset_refault_anon"]),
     // Pages that were written to swap.
     ("swapped_out", &["pswpout"]),
 ];
 
-/// The observer.
+/// The observer: how many pages, from attaching to detaching.
 pub struct Faults;
 
 impl Observer for Faults {
@@ -42,35 +43,43 @@ impl Observer for Faults {
         COUNTERS.iter().map(|(metric, _)| Metric::new(metric, "pages", Better::Lower)).collect()
     }
 
-    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
-        Ok(Box::new(Watching { before: read() }))
+    fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
+        Ok(Box::new(AttachedFaults { before: read() }))
     }
 }
 
-struct Watching {
-    before: [Option<u64>; COUNTERS.len()],
+struct AttachedFaults {
+    before: Counts,
 }
 
-impl Watch for Watching {
+/// One value per counter of [`COUNTERS`]; `None`: this kernel has no such counter.
+type Counts = [Option<u64>; COUNTERS.len()];
+
+impl AttachedObserver for AttachedFaults {
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault> {
-        for ((counter, before), after) in COUNTERS.iter().zip(self.before).zip(read()) {
-            if let (Some(before), Some(after)) = (before, after) {
-                let pages = after.saturating_sub(before) as f64;
-                out.take(Reading::value(counter.0, pages, Origin::Measured), 1)?;
-            }
-        }
-        Ok(())
+        readings(self.before, read()).into_iter().try_for_each(|reading| out.take(reading, 1))
     }
 }
 
-fn read() -> [Option<u64>; COUNTERS.len()] {
-    let told = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    COUNTERS.map(|(_, names)| names.iter().find_map(|name| counter(&told, name)))
+/// A reading per counter that both have: the pages in between.
+fn readings(before: Counts, after: Counts) -> Vec<Reading> {
+    let counters = COUNTERS.iter().zip(before).zip(after);
+    let reading = |((counter, before), after): ((&(&str, _), Option<u64>), Option<u64>)| {
+        let pages = after?.saturating_sub(before?) as f64;
+        Some(Reading::value(counter.0, pages, Origin::Measured))
+    };
+    counters.filter_map(reading).collect()
 }
 
-fn counter(told: &str, name: &str) -> Option<u64> {
+fn read() -> Counts {
+    let vmstat = fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    COUNTERS.map(|(_, names)| names.iter().find_map(|name| counter(&vmstat, name)))
+}
+
+/// The counter of exactly this name in the text of `/proc/vmstat`.
+fn counter(vmstat: &str, name: &str) -> Option<u64> {
     let line = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
-    told.lines().find_map(line)
+    vmstat.lines().find_map(line)
 }
 
 #[cfg(test)]
@@ -79,16 +88,23 @@ mod tests {
 
     #[test]
     fn a_counter_is_known_by_its_whole_name() {
-        let told = "workingset_refault_anon 3\nworkingset_refault_file 40\npgmajfault 7\n";
-        assert_eq!(counter(told, "workingset_refault_file"), Some(40));
-        assert_eq!((counter(told, "workingset_refault"), counter(told, "pgmajfault")), (None, Some(7)));
+        let vmstat = "workingset_refault_anon 3\nworkingset_refault_file 40\npgmajfault 7\n";
+        assert_eq!(counter(vmstat, "workingset_refault_file"), Some(40));
+        assert_eq!((counter(vmstat, "workingset_refault"), counter(vmstat, "pgmajfault")), (None, Some(7)));
     }
 
     #[test]
-    fn what_happened_meanwhile_is_told() {
-        let mut told = Vec::new();
-        Faults.attach().expect("attaches").detach(&mut told).expect("tells");
-        assert!(told.iter().all(|reading| reading.number().is_some_and(|pages| pages >= 0.0)), "{told:?}");
-        assert!(told.iter().any(|reading| reading.metric == "page_faults_major"), "{told:?}");
+    fn readings_are_differences_of_the_counters_that_exist() {
+        let found = readings([Some(3), None, Some(10), Some(7)], [Some(8), Some(5), Some(10), None]);
+        let found = found.iter().map(|reading| (reading.metric.as_str(), reading.number()));
+        let expected = [("page_faults_major", Some(5.0)), ("refaults_anon", Some(0.0))];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn page_faults_while_it_is_attached_are_reported() {
+        let mut readings = Vec::new();
+        Faults.attach().expect("attaches").detach(&mut readings).expect("reports");
+        assert!(readings.iter().any(|reading| reading.metric == "page_faults_major"), "{readings:?}");
     }
 }

@@ -1,13 +1,12 @@
-//! What the kernel does meanwhile. It says itself how much work waits for what, and what its
-//! memory does ([`observers`]); programs that it runs for us see the rest, from its
-//! tracepoints ([`stages`]), and hand frames past its protocols ([`redirect`]).
+//! Observers of the kernel. [`observers`] read its own counters: pressure and page faults.
+//! BPF programs at its tracepoints time messages ([`stages`]) and requests ([`service`]).
+//! One more program redirects frames to AF_XDP sockets ([`redirect`]).
 //!
-//! The programs that the kernel runs are in `bpf/`, in C. `tools/bpf` compiles them, and the
-//! crate carries the objects, so that building it needs no clang. The kernel's types are found
-//! by name when they are loaded: they suit any kernel that carries its types
-//! (`/sys/kernel/btf/vmlinux`).
-//! Nothing outlives the process that attached it: programs and maps belong to its file
-//! descriptors.
+//! The BPF programs are in `bpf/`, in C. `tools/bpf` compiles them, and the crate contains the
+//! objects: building it needs no clang. The kernel's types are found by name when an object is
+//! loaded. It suits any kernel that has its types in `/sys/kernel/btf/vmlinux`.
+//! Programs and maps belong to file descriptors of the process that attached them. The kernel
+//! removes them when it ends.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod faults;
@@ -19,7 +18,7 @@ pub mod stages;
 
 use crosstalk_core::scene::Observer;
 
-/// What can watch an attempt, whatever runs.
+/// The observers that suit every attempt, whatever runs in it.
 pub fn observers() -> Vec<Box<dyn Observer>> {
     vec![Box::new(pressure::Pressure), Box::new(faults::Faults)]
 }

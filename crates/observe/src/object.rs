@@ -1,4 +1,4 @@
-//! Compiled programs, and loading them.
+//! Compiled BPF programs: what they need, how they are loaded and attached.
 
 use aya::maps::Map;
 use aya::programs::BtfTracePoint;
@@ -14,10 +14,10 @@ pub static STAGES: &[u8] = include_bytes_aligned!("../bpf/objects/stages.o");
 /// The programs of `bpf/service.bpf.c`, compiled by `tools/bpf`.
 pub static SERVICE: &[u8] = include_bytes_aligned!("../bpf/objects/service.o");
 
-/// Where the kernel tells its types.
+/// The kernel's description of its types (BTF).
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// What tracing needs of a machine.
+/// What tracing needs: the kernel's types, Linux 6.4, and privileges.
 pub fn need() -> Need {
     match obstacle() {
         None => Need::found("BPF tracepoints", "the kernel's, with its types"),
@@ -30,10 +30,10 @@ pub fn need() -> Need {
 /// Why nothing can be traced here, and what helps.
 fn obstacle() -> Option<(&'static str, &'static str)> {
     if !Path::new(TYPES).exists() {
-        return Some(("the kernel does not tell its types", "take a kernel with CONFIG_DEBUG_INFO_BTF=y"));
+        return Some(("the kernel does not publish its types", "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"));
     }
     if !has_types_of(NEWEST) {
-        return Some(("the kernel is too old", "take Linux 6.4 or later"));
+        return Some(("the kernel is too old", "boot Linux 6.4 or later"));
     }
     if !may_trace() {
         return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
@@ -41,7 +41,7 @@ fn obstacle() -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// The newest tracepoint that is attached to: since Linux 6.4.
+/// The newest of the tracepoints that tracing needs: since Linux 6.4.
 const NEWEST: &str = "btf_trace_sk_data_ready";
 
 /// Whether the kernel has a tracepoint of that name.
@@ -49,7 +49,7 @@ pub fn has_tracepoint(name: &str) -> bool {
     has_types_of(&format!("btf_trace_{name}"))
 }
 
-/// Whether the kernel's types have one of that name.
+/// Whether the kernel has a type of that name.
 fn has_types_of(name: &str) -> bool {
     let types = std::fs::read(TYPES).unwrap_or_default();
     memchr::memmem::find(&types, format!("\0{name}\0").as_bytes()).is_some()
@@ -61,7 +61,8 @@ pub fn may_trace() -> bool {
     has_all(&[BPF, PERFMON]) || has_all(&[SYS_ADMIN])
 }
 
-/// Whether it may have a device's frames redirected to a socket of its own.
+/// Whether this process may redirect a device's frames to its own socket: CAP_NET_ADMIN,
+/// CAP_NET_RAW, and CAP_BPF or CAP_SYS_ADMIN.
 pub fn may_redirect() -> bool {
     has_all(&[NET_ADMIN, NET_RAW]) && (has_all(&[BPF]) || has_all(&[SYS_ADMIN]))
 }
@@ -73,25 +74,26 @@ const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 const BPF: u32 = 39;
 
-/// Whether this process has these capabilities in the machine's own user namespace
+/// Whether this process has these capabilities in the machine's first user namespace
 /// (capabilities(7)).
 fn has_all(capabilities: &[u32]) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = held.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    let has = |capability: &u32| held >> capability & 1 == 1;
-    let mapped = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    let own = mapped.split_whitespace().eq(["0", "0", "4294967295"]);
-    own && capabilities.iter().all(has)
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    let has = |capability: &u32| effective >> capability & 1 == 1;
+    let uid_map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let is_first_namespace = uid_map.split_whitespace().eq(["0", "0", "4294967295"]);
+    is_first_namespace && capabilities.iter().all(has)
 }
 
-/// A constant of an object, by its name.
+/// A constant of an object: its name and its value.
 pub type Constant<'a> = (&'a str, GlobalData<'a>);
 
-/// Loads an object, with these values in the place of its constants.
+/// Loads an object with these values for its constants. Returns its programs, and the
+/// kernel's types for [`attach`].
 ///
 /// # Errors
-/// An environment fault that says what is missing.
+/// An environment fault: something that [`need`] names is missing, or the kernel refuses.
 pub fn load<'a>(
     object: &[u8],
     constants: impl IntoIterator<Item = Constant<'a>>,
@@ -111,7 +113,7 @@ pub fn load<'a>(
     Ok((programs, types))
 }
 
-/// Attaches the program that is called as its tracepoint.
+/// Attaches a program to the tracepoint of the same name.
 ///
 /// # Errors
 /// An environment fault: the kernel has no such tracepoint, or refuses the program.
@@ -127,10 +129,10 @@ pub fn attach(programs: &mut Ebpf, types: &Btf, name: &str) -> Result<(), Fault>
     Ok(())
 }
 
-/// The map of that name.
+/// The map of that name, to be read.
 ///
 /// # Errors
-/// An environment fault where there is none of it.
+/// An environment fault: the object has no such map.
 pub fn map<'a>(programs: &'a Ebpf, name: &str) -> Result<&'a Map, Fault> {
     programs.map(name).ok_or_else(|| Fault::environment(format!("there is no map `{name}`")))
 }
@@ -138,24 +140,24 @@ pub fn map<'a>(programs: &'a Ebpf, name: &str) -> Result<&'a Map, Fault> {
 /// The map of that name, to be written.
 ///
 /// # Errors
-/// An environment fault where there is none of it.
+/// An environment fault: the object has no such map.
 pub fn map_mut<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut Map, Fault> {
     programs.map_mut(name).ok_or_else(|| Fault::environment(format!("there is no map `{name}`")))
 }
 
-/// A fault with every cause.
-pub fn failed(what: &str, error: &dyn Error) -> Fault {
-    let mut said = format!("cannot {what}");
+/// An environment fault: "cannot `action`", with `error` and all its causes.
+pub fn failed(action: &str, error: &dyn Error) -> Fault {
+    let mut message = format!("cannot {action}");
     let mut cause = Some(error);
     while let Some(error) = cause {
-        // The verifier's log is many lines: the first and the last ones tell.
+        // The verifier's log has many lines: only the first and the last three explain it.
         let text = error.to_string();
         let lines: Vec<&str> = text.lines().collect();
-        let told = if lines.len() > 4 { [&lines[..1], &lines[lines.len() - 3..]].concat() } else { lines };
-        said = format!("{said}: {}", told.join(" / "));
+        let lines = if lines.len() > 4 { [&lines[..1], &lines[lines.len() - 3..]].concat() } else { lines };
+        message = format!("{message}: {}", lines.join(" / "));
         cause = error.source();
     }
-    Fault::environment(said)
+    Fault::environment(message)
 }
 
 #[cfg(test)]
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_none_is_refused() {
+    fn bytes_that_are_no_object_are_refused() {
         let fault = load(b"no object", []).expect_err("refused");
         assert!(fault.message.starts_with("cannot load") || fault.remedy.is_some(), "{fault}");
     }

@@ -1,5 +1,5 @@
-//! Frames that arrive at a network device, handed to an AF_XDP socket before the
-//! kernel's protocols see them (`Documentation/networking/af_xdp.rst`).
+//! Redirects frames from a network device to an AF_XDP socket, before the kernel's protocols
+//! process them (`Documentation/networking/af_xdp.rst`).
 
 use aya::maps::XskMap;
 use aya::programs::{Xdp, XdpMode};
@@ -13,16 +13,16 @@ use crate::object::{failed, may_redirect};
 /// The program of `bpf/redirect.bpf.c`, compiled by `tools/bpf`.
 static PROGRAM: &[u8] = include_bytes_aligned!("../bpf/objects/redirect.o");
 
-/// A device whose frames are redirected, until the drop or this process's end.
+/// A device whose frames are redirected until this is dropped or the process ends.
 pub struct Redirect {
     _program: Ebpf,
 }
 
-/// What redirecting needs of a machine.
+/// What redirecting needs: privileges.
 pub fn need() -> Need {
     const WHAT: &str = "AF_XDP";
     let missing = |why: &str, remedy: &str| {
-        Need::missing(WHAT, format!("frames cannot be taken past the kernel's protocols: {why}"), remedy)
+        Need::missing(WHAT, format!("frames cannot bypass the kernel's protocols: {why}"), remedy)
     };
     if !may_redirect() {
         return missing(
@@ -33,12 +33,12 @@ pub fn need() -> Need {
     Need::found(WHAT, "the kernel's, in copy mode")
 }
 
-/// Redirects what arrives on the first queue of `device`, of the calling thread's network
-/// namespace, to a socket that is bound to it. By the device's driver where it can, else
-/// by the kernel in its place.
+/// Redirects frames from the first queue of `device` to `socket`, which is bound to that queue.
+/// The device is of the calling thread's network namespace. Its driver redirects if it can,
+/// otherwise the kernel does (generic XDP).
 ///
 /// # Errors
-/// An environment fault that says what the kernel refuses.
+/// An environment fault: the kernel refuses to load or to attach the program.
 pub fn redirect(device: &str, socket: BorrowedFd) -> Result<Redirect, Fault> {
     let mut program =
         EbpfLoader::new().load(PROGRAM).map_err(|e| failed("load the program that redirects", &e))?;

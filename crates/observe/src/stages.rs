@@ -1,5 +1,5 @@
-//! Since when a message of our own is where: its times at the kernel's tracepoints on
-//! the way there and back, one record a message.
+//! Times of the foreground messages at the kernel's tracepoints, on the way to the server and
+//! back: one record per message.
 
 use aya::maps::{Array, MapData};
 use aya::{Ebpf, Pod};
@@ -10,33 +10,33 @@ use crate::object::{STAGES, attach, failed, load, map};
 
 pub use crate::object::need;
 
-/// Where a message is from a time on.
+/// A step on the way of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Stamp {
-    /// The packet is given to the queueing discipline.
+    /// The packet enters the queueing discipline.
     Queue,
-    /// And to the driver.
+    /// The packet is given to the driver.
     Xmit,
-    /// It is taken in by the receiver's stack.
+    /// The receiver's network stack gets the packet.
     Receive,
-    /// It lies in the socket's queue.
+    /// The message is in the socket's queue.
     Ready,
-    /// The receiver is about to be woken: at once where it waited for the message.
+    /// The kernel starts to wake the receiver: at [`Stamp::Ready`] if it waited for the message.
     Waking,
-    /// It is runnable.
+    /// The receiver is runnable.
     Wakeup,
-    /// It runs.
+    /// The receiver runs.
     Run,
 }
 
 impl Stamp {
-    /// All of them, in the order of a message's way.
+    /// All, in the order of a message's way.
     pub const ALL: [Stamp; 7] =
         [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Ready, Stamp::Waking, Stamp::Wakeup, Stamp::Run];
 }
 
-/// The tracepoints at which they are taken.
+/// The tracepoints at which the stamps are taken.
 const TRACEPOINTS: [&str; 6] = [
     "net_dev_queue",
     "net_dev_start_xmit",
@@ -46,34 +46,34 @@ const TRACEPOINTS: [&str; 6] = [
     "sched_switch",
 ];
 
-/// Which protocol carries the messages.
+/// The protocol of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
-    /// A message is known by its place in the stream.
+    /// A message is identified by its position in the stream.
     Tcp,
-    /// A message is known by the number in its first eight bytes.
+    /// A message is identified by the number in its first eight bytes.
     Udp,
 }
 
-/// Messages between two ends.
+/// The messages to be traced: between one client and one server.
 #[derive(Debug, Clone, Copy)]
 pub struct Flow {
-    /// What carries them.
+    /// Their protocol.
     pub protocol: Protocol,
-    /// The measuring end's address.
-    pub here: SocketAddr,
-    /// The serving end's.
-    pub there: SocketAddr,
-    /// Bytes of a message.
+    /// The client's address; the client measures.
+    pub client: SocketAddr,
+    /// The server's address.
+    pub server: SocketAddr,
+    /// Bytes per message.
     pub size: u32,
 }
 
-/// Messages of which the kernel keeps a record, the last ones; as in `bpf/stages.bpf.c`.
+/// How many records the kernel keeps: those of the last messages. As in `bpf/stages.bpf.c`.
 pub const RECORDS: u64 = 1 << 16;
-/// Stamps in a direction.
+/// Stamps per direction.
 const STAMPS: usize = Stamp::ALL.len();
 
-/// One way as the kernel keeps it: `struct leg` of `bpf/stages.bpf.c`.
+/// A message's way in one direction: `struct leg` of `bpf/stages.bpf.c`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Leg {
@@ -85,24 +85,24 @@ struct Leg {
     unused: u32,
 }
 
-/// Both.
+/// Both directions: `struct record` of `bpf/stages.bpf.c`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Raw([Leg; 2]);
+struct RawRecord([Leg; 2]);
 
 // SAFETY: integers only, without padding between them: every pattern of bits is valid.
-unsafe impl Pod for Raw {}
+unsafe impl Pod for RawRecord {}
 
 impl Leg {
-    /// Times in the order of [`Stamp::ALL`]; zero where not seen.
+    /// Times in the order of [`Stamp::ALL`], in nanoseconds; zero: not seen.
     fn times(&self) -> [u64; STAMPS] {
         let [xmit, receive, ready, wakeup, run] = self.after.map(|after| match after {
-            // Never, or so late that it cannot be told.
+            // Not seen, or too late for 32 bits of nanoseconds.
             0 | u32::MAX => 0,
             after => self.queued + u64::from(after),
         });
-        // Who waited is woken by the message. Who did something else comes by itself: until then
-        // the message lies in the queue.
+        // A receiver that waited is woken by the message. One that was busy takes the message
+        // later, from the queue.
         let waking = if wakeup > 0 && self.awaited != 0 { ready } else { wakeup };
         [self.queued, xmit, receive, ready, waking, wakeup, run]
     }
@@ -111,63 +111,65 @@ impl Leg {
 /// One message's times, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// The message.
+    /// The message's number, from 0 on.
     pub number: u64,
-    /// On its way there, and on the reply's way back; zero where not seen.
+    /// The message's times, then its reply's; zero: not seen.
     at: [[u64; STAMPS]; 2],
-    /// Whether somebody waited at the socket when it was ready.
+    /// Whether the receiver waited at the socket when the message, or the reply, was ready.
     awaited: [bool; 2],
 }
 
-/// Which way.
+/// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
-    /// From the measuring end.
+    /// From the client to the server: the message.
     There,
-    /// To it.
+    /// From the server to the client: the reply.
     Back,
 }
 
 impl Record {
-    /// Of stamps there and back, zero where there is none, and whether it was waited for.
+    /// A record of the message `number`. `at` and `awaited` have the message's values, then its
+    /// reply's. Times are nanoseconds of `CLOCK_MONOTONIC`; zero: not seen.
     pub fn new(number: u64, at: [[u64; STAMPS]; 2], awaited: [bool; 2]) -> Self {
         Record { number, at, awaited }
     }
 
-    /// Whether its receiver waited for it, and so must have been woken.
+    /// Whether the receiver waited at the socket, so that it must have been woken.
     pub fn awaited(&self, way: Way) -> bool {
         self.awaited[way as usize]
     }
 
-    /// When it came there, if that was seen.
+    /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
     pub fn at(&self, way: Way, stamp: Stamp) -> Option<u64> {
         let at = self.at[way as usize][stamp as usize];
         (at > 0).then_some(at)
     }
 }
 
-/// Attached tracepoints; detached with the drop, and with the process.
+/// Attached tracepoints, until this is dropped or the process ends.
 pub struct Tracer {
     programs: Ebpf,
 }
 
 impl Tracer {
-    /// Attaches to every tracepoint on the way of `flow`. Of the first message it is not seen when
-    /// its receivers are woken: the ends' threads are known by it.
+    /// Attaches to every tracepoint on the way of `flow`. The first message identifies the
+    /// threads of client and server: its record has no wake-ups.
     ///
     /// # Errors
-    /// An environment fault that says what this machine lacks.
+    /// A usage fault: an address is not IPv4. An environment fault: [`need`] is missing, or the
+    /// kernel refuses.
     pub fn attach(flow: &Flow) -> Result<Tracer, Fault> {
-        if !flow.here.is_ipv4() || !flow.there.is_ipv4() {
+        if !flow.client.is_ipv4() || !flow.server.is_ipv4() {
             return Err(Fault::usage("stages are seen over IPv4 only").remedy("give IPv4 addresses"));
         }
         let protocol = match flow.protocol {
             Protocol::Tcp => 6_u32,
             Protocol::Udp => 17,
         };
-        let (here, there) = (flow.here.port(), flow.there.port());
-        let ports = [as_sent(here, there), as_sent(there, here)];
-        let socks = [of_socket(there, here), of_socket(here, there)];
+        let (client, server) = (flow.client.port(), flow.server.port());
+        let ports = [packet_ports(client, server), packet_ports(server, client)];
+        let socks = [socket_ports(server, client), socket_ports(client, server)];
         let (mut programs, types) = load(
             STAGES,
             [
@@ -183,13 +185,13 @@ impl Tracer {
         Ok(Tracer { programs })
     }
 
-    /// The records of the messages before `number`, as many as were kept: the last 65,536. A
-    /// message is in them once the next one has been sent.
+    /// The records of the last [`RECORDS`] messages before number `before`. A message has a
+    /// record once the next one has been sent.
     ///
     /// # Errors
-    /// An environment fault where the kernel does not give them.
+    /// An environment fault: the kernel's map cannot be read.
     pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
-        let records: Array<&MapData, Raw> =
+        let records: Array<&MapData, RawRecord> =
             map(&self.programs, "records")?.try_into().map_err(|e| failed("use the map `records`", &e))?;
         let mut found = Vec::new();
         for number in before.saturating_sub(RECORDS)..before {
@@ -205,15 +207,15 @@ impl Tracer {
     }
 }
 
-/// Both ports as they stand in a packet from one to the other, read as this machine does.
-fn as_sent(from: u16, to: u16) -> u32 {
+/// Both ports as in a packet between them, read in this machine's byte order.
+fn packet_ports(from: u16, to: u16) -> u32 {
     let ([a, b], [c, d]) = (from.to_be_bytes(), to.to_be_bytes());
     u32::from_ne_bytes([a, b, c, d])
 }
 
-/// Both ports as the kernel's `skc_portpair` has them in a socket: the other's as it stands in
-/// a packet, then its own as a number.
-fn of_socket(own: u16, other: u16) -> u32 {
-    let ([a, b], [c, d]) = (other.to_be_bytes(), own.to_ne_bytes());
+/// Both ports as in a socket's `skc_portpair`: the remote one in network byte order, then the
+/// local one in this machine's.
+fn socket_ports(local: u16, remote: u16) -> u32 {
+    let ([a, b], [c, d]) = (remote.to_be_bytes(), local.to_ne_bytes());
     u32::from_ne_bytes([a, b, c, d])
 }

@@ -1,29 +1,30 @@
-//! The objects that the program carries are what the sources build.
+//! The committed BPF objects are what the sources build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
-const CARRIED: &str = "bpf/objects";
+/// The folder of the committed objects.
+const COMMITTED: &str = "bpf/objects";
 
 fn version(dir: &Path) -> String {
     std::fs::read_to_string(dir.join("clang-version")).expect("reads").trim().into()
 }
 
 #[test]
-fn carried_objects_are_what_the_sources_build() {
+fn committed_objects_are_what_the_sources_build() {
     let built = tempfile::tempdir().expect("a folder");
-    let made = Command::new("../../tools/bpf").arg(built.path()).output().expect("bash is there");
-    if made.status.code() == Some(4) {
-        println!("skipped: {}", String::from_utf8_lossy(&made.stderr).trim());
+    let build = Command::new("../../tools/bpf").arg(built.path()).output().expect("bash is there");
+    if build.status.code() == Some(4) {
+        println!("skipped: {}", String::from_utf8_lossy(&build.stderr).trim());
         return;
     }
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    let carried = Path::new(CARRIED);
-    let (theirs, ours) = (version(carried), version(built.path()));
-    if theirs != ours {
-        println!("skipped: the objects were built by clang {theirs}, and this is clang {ours}");
+    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    let committed = Path::new(COMMITTED);
+    let (before, now) = (version(committed), version(built.path()));
+    if before != now {
+        println!("skipped: the objects were built by clang {before}, and this is clang {now}");
         return;
     }
     let sources = std::fs::read_dir("bpf").expect("lists").filter_map(|entry| {
@@ -34,15 +35,15 @@ fn carried_objects_are_what_the_sources_build() {
     for object in sources {
         let read = |dir: &Path| std::fs::read(dir.join(&object)).unwrap_or_default();
         assert!(
-            read(carried) == read(built.path()),
-            "{object} is not what its source builds: run tools/bpf and commit {CARRIED}"
+            read(committed) == read(built.path()),
+            "{object} is not what its source builds: run tools/bpf and commit {COMMITTED}"
         );
         compared += 1;
     }
     assert_eq!(compared, 3, "programs");
 }
 
-/// All sources, in the order in which `sort` has them in the C locale.
+/// All sources, in the order of `sort` in the C locale.
 fn sources() -> Vec<PathBuf> {
     let (mut folders, mut sources) = (vec![PathBuf::from("bpf")], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -60,11 +61,11 @@ fn sources() -> Vec<PathBuf> {
 }
 
 #[test]
-fn carried_objects_were_built_from_these_sources() {
+fn committed_objects_were_built_from_these_sources() {
     let lines = sources().into_iter().map(|path| {
         let digest = Sha256::digest(std::fs::read(&path).expect("reads"));
         format!("{digest:x}  {}\n", path.display())
     });
-    let carried = std::fs::read_to_string(format!("{CARRIED}/sources.sha256")).expect("reads");
-    assert_eq!(carried, lines.collect::<String>(), "run tools/bpf and commit {CARRIED}");
+    let committed = std::fs::read_to_string(format!("{COMMITTED}/sources.sha256")).expect("reads");
+    assert_eq!(committed, lines.collect::<String>(), "run tools/bpf and commit {COMMITTED}");
 }

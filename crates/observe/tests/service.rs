@@ -1,4 +1,4 @@
-//! The tracer at a service of our own.
+//! The tracer at a service of this test.
 
 use aya::programs::loaded_programs;
 use crosstalk_core::need::NeedState;
@@ -11,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// One at a time: they see one another's programs.
+/// One test at a time: each sees the programs of the others.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Whether tracing is possible, and the others' turn is over.
+/// Waits until no other test traces; `None`: tracing is not possible here.
 fn may_trace() -> Option<MutexGuard<'static, ()>> {
     if let NeedState::Missing { consequence, .. } = need().state {
         eprintln!("skipped: {consequence}");
@@ -23,7 +23,7 @@ fn may_trace() -> Option<MutexGuard<'static, ()>> {
     Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Answers a byte with a byte, at an address of this family.
+/// Starts a server that answers a byte with a byte. Returns its address.
 fn serve(at: &str) -> SocketAddr {
     let listener = TcpListener::bind(at).expect("listens");
     let address = listener.local_addr().expect("has one");
@@ -44,20 +44,21 @@ fn ask(stream: &mut TcpStream) {
 }
 
 fn target(address: SocketAddr, processes: Vec<u32>) -> Target {
-    let namespace = network_namespace(process::id()).expect("ours") as u32;
+    let namespace = network_namespace(process::id()).expect("this process has one") as u32;
     Target { ports: vec![address.port()], namespace, processes }
 }
 
-/// What was seen of a load, and how many exchanges connections still held.
+/// The exchanges of a load, how many of them were left at the end, how many were under way, and
+/// how many other processes read.
 fn traced(target: &Target, load: impl FnOnce()) -> (Vec<Exchange>, usize, u64, u64) {
     let mut tracer = Tracer::attach(target).expect("attaches");
     load();
     let mut seen = Vec::new();
     tracer.drain(|exchange| seen.push(exchange));
     let remainder = tracer.end(|exchange| seen.push(exchange)).expect("ends");
-    let held = remainder.whole.len();
+    let left = remainder.whole.len();
     seen.extend(remainder.whole);
-    (seen, held, remainder.under_way, remainder.counts.of(Count::Foreign))
+    (seen, left, remainder.under_way, remainder.counts.of(Count::Foreign))
 }
 
 #[test]
@@ -71,11 +72,11 @@ fn both_families_are_followed_from_end_to_end() {
         let address = serve(at);
         let client =
             if at == "[::]:0" { format!("127.0.0.1:{}", address.port()) } else { address.to_string() };
-        let (seen, held, ..) = traced(&target(address, vec![]), || {
+        let (seen, left, ..) = traced(&target(address, vec![]), || {
             let mut stream = TcpStream::connect(&client).expect("listens");
             (0..20).for_each(|_| ask(&mut stream));
         });
-        assert_eq!((seen.len(), held <= 1), (20, true), "{at}");
+        assert_eq!((seen.len(), left <= 1), (20, true), "{at}");
         assert!(
             seen.iter().all(|e| e.has_client() && e.at(Stamp::AnswerLastRead).is_some()),
             "{at}: {seen:#?}"
@@ -89,13 +90,13 @@ fn both_families_are_followed_from_end_to_end() {
 fn a_connection_that_has_ended_takes_no_room() {
     let Some(_alone) = may_trace() else { return };
     let address = serve("127.0.0.1:0");
-    let (seen, held, under_way, _) = traced(&target(address, vec![]), || {
+    let (seen, left, under_way, _) = traced(&target(address, vec![]), || {
         for _ in 0..50 {
             ask(&mut TcpStream::connect(address).expect("listens"));
         }
         thread::sleep(Duration::from_millis(100));
     });
-    assert_eq!((seen.len(), held, under_way), (50, 0, 0));
+    assert_eq!((seen.len(), left, under_way), (50, 0, 0));
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn other_processes_other_ports_and_other_namespaces_are_left_alone() {
     };
     let (seen, ..) = traced(&target(address, vec![process::id()]), load);
     assert_eq!(seen.len(), 10);
-    // Whom nobody is a child of.
+    // No process is a child of this one.
     let (seen, _, _, foreign) = traced(&target(address, vec![u32::MAX]), load);
     assert_eq!((seen.len(), foreign), (0, 10));
     let elsewhere = Target { namespace: 1, ..target(address, vec![]) };
@@ -119,22 +120,22 @@ fn other_processes_other_ports_and_other_namespaces_are_left_alone() {
 #[test]
 fn nothing_stays_attached() {
     let Some(_alone) = may_trace() else { return };
-    let ours = || {
+    let attached = || {
         let programs = loaded_programs().flatten();
         let named = |name: &str| name.starts_with("sock_recv");
         programs.filter(|program| program.name_as_str().is_some_and(named)).count()
     };
-    // The kernel takes away what was detached a little later.
+    // The kernel removes a detached program a little later.
     let until_none = || {
         let began = Instant::now();
-        while ours() > 0 {
+        while attached() > 0 {
             assert!(began.elapsed() < Duration::from_secs(20), "still attached");
             thread::sleep(Duration::from_millis(20));
         }
     };
     until_none();
     let tracer = Tracer::attach(&target(serve("127.0.0.1:0"), vec![])).expect("attaches");
-    assert_eq!(ours(), 1);
+    assert_eq!(attached(), 1);
     drop(tracer);
     until_none();
 }

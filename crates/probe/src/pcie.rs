@@ -120,7 +120,7 @@ fn measure_device(device: &Device, spec: &Spec, until: &Until) -> Result<Reading
     // In turn, so that disturbances of the machine affect both.
     while clock::now() < end {
         reads.record(timed(|| configuration.read().map(drop)).map_err(failed)?);
-        calls.record(timed(|| configuration.read_beside().map(drop)).map_err(failed)?);
+        calls.record(timed(|| configuration.read_cached().map(drop)).map_err(failed)?);
         until.check("the devices to be read")?;
     }
     let median = |histogram: &Histogram| histogram.quantile(0.5).unwrap_or(0.0) * 1e-9;

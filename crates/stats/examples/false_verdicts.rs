@@ -1,19 +1,19 @@
 //! How often does a whole study err, and how often does it find a difference of
-//! 5 %? Simulates studies on five kinds of machine in five situations.
+//! 5 %? Simulates studies on five kinds of machine in six situations.
 //!
 //! `cargo run --release -p crosstalk-stats --example false_verdicts -- [--studies N]
 //! [--spread S] [--looks 12,24,48] [--seed N] [--json FILE]`
 
 use crosstalk_stats::looks::Looks;
-use crosstalk_stats::proof::machine::Kind;
-use crosstalk_stats::proof::study::{COMPARISONS, Situation};
-use crosstalk_stats::proof::{Outcome, simulate};
+use crosstalk_stats::simulation::machine::NoiseKind;
+use crosstalk_stats::simulation::study::{COMPARISONS, Situation};
+use crosstalk_stats::simulation::{Outcome, simulate};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// At most this share of studies may err, and at most this may its bound be.
+/// The greatest share of studies that may err, and the greatest upper bound of it.
 const MOST_FALSE: (f64, f64) = (0.05, 0.065);
-/// At least this share of true differences must be found.
+/// The least share of true differences that must be found.
 const LEAST_POWER: f64 = 0.80;
 
 fn main() -> ExitCode {
@@ -82,16 +82,16 @@ fn parse_looks(value: &str) -> Result<Looks, String> {
         .ok_or(format!("--looks: expected ascending numbers of blocks such as 12,24,48, found `{value}`"))
 }
 
-/// A thread a kind of machine; the order of results does not depend on them.
+/// Uses one thread per kind of machine. The order of the results is always the same.
 fn simulate_all(options: &Options) -> Vec<Outcome> {
-    let of_kind = |kind: Kind| {
+    let of_kind = |kind: NoiseKind| {
         let one = |situation| {
             simulate(kind, situation, options.studies, options.spread, &options.looks, options.seed)
         };
         Situation::ALL.map(one)
     };
     std::thread::scope(|scope| {
-        let threads = Kind::ALL.map(|kind| scope.spawn(move || of_kind(kind)));
+        let threads = NoiseKind::ALL.map(|kind| scope.spawn(move || of_kind(kind)));
         threads.into_iter().flat_map(|t| t.join().expect("a simulation does not panic")).collect()
     })
 }
@@ -135,7 +135,7 @@ fn print_summary(outcomes: &[Outcome]) -> bool {
     share <= MOST_FALSE.0 && bound <= MOST_FALSE.1 && power.1 >= LEAST_POWER
 }
 
-/// Share and bound of the machine and situation that err most.
+/// Share and upper bound for the machine and situation that err most.
 fn worst_false(outcomes: &[Outcome]) -> (f64, f64) {
     outcomes
         .iter()
@@ -144,7 +144,7 @@ fn worst_false(outcomes: &[Outcome]) -> (f64, f64) {
         .fold((0.0, 0.0), |worst, now| if now.1 > worst.1 { now } else { worst })
 }
 
-/// Power and its lower bound in the user's situation, on the machine where it is least.
+/// Power and its lower bound in the user's situation, on the machine with the least power.
 fn least_power(outcomes: &[Outcome]) -> (f64, f64) {
     outcomes
         .iter()

@@ -1,97 +1,104 @@
-//! All primary questions of a study, judged together at its planned looks, so
-//! that the whole study draws a false conclusion with probability at most α.
+//! The family of a study: all its primary questions, judged together at its
+//! planned looks (interim analyses). The whole study draws a false conclusion with
+//! probability at most α.
 //!
-//! K questions, each of which can go wrong on two sides, are 2K one-sided
-//! hypotheses. A look that may spend `error` tests each at the level
-//! `error / (2K − d)`, where d counts the sides that are settled: Holm's (1979)
-//! step-down over one-sided hypotheses, repeated at a look until nothing more
-//! is found, and carried from look to look.
+//! Each of K questions can err on two sides: 2K one-sided hypotheses. A look that
+//! may spend `error` tests each at the level `error / (2K − d)`, where d counts
+//! the settled sides. This is Holm's (1979) step-down over one-sided hypotheses.
+//! A look repeats it until nothing more is found; the next look begins with the
+//! same settled sides.
 //!
-//! Why it holds, whatever the dependence between questions that share blocks:
-//! of a question whose truth lies beyond its margin only one side can be claimed
-//! falsely; of any other, both. So with D questions truly beyond, 2K − D sides can
-//! go wrong. Until the first false finding, d counts true directions, so d ≤ D and
-//! each of those sides is tested at `error / (2K − D)` at most: the look errs first
-//! with probability at most `error`, and the looks' errors add up to α. (This is
-//! the sequential rejection principle of Goeman & Solari 2010.) An equivalence
-//! frees nothing, because both directions stay false. The common form of Holm's
-//! procedure, which frees a whole question with its finding, bounds false
-//! directions only under conditions (Shaffer 1980).
+//! The bound holds for any dependence between questions that share blocks. If the
+//! truth of a question lies beyond its margin, only one side can be claimed
+//! falsely; otherwise both can. With D questions truly beyond, 2K − D sides can be
+//! wrong. Until the first false finding, d counts true directions, so d ≤ D. Each
+//! of those sides is tested at `error / (2K − D)` at most. Therefore the look errs
+//! first with probability at most `error`, and the looks' errors add up to α. (This
+//! is the sequential rejection principle of Goeman & Solari 2010.)
 //!
-//! So verdicts are protected over the whole study. The interval shown with each
-//! is at least as wide as its verdict needs.
+//! An equivalence releases no level for other questions, because both directions
+//! stay false. The usual form of Holm's procedure releases a whole question with
+//! its finding. It bounds false directions only under conditions (Shaffer 1980).
+//!
+//! The error of verdicts is bounded over the whole study. The interval shown with
+//! a verdict is at least as wide as the verdict needs.
 
 use crate::Interval;
 use crate::looks::{Look, Looks};
 use crate::paired::blocks_needed;
 use crate::verdict::Side;
 
-/// Something that a study asks its data.
+/// A question that a study asks of its data.
 pub trait Question {
-    /// The answer from the first `blocks` blocks, such that each of its two sides
-    /// is claimed falsely with probability at most `tail`. `earlier` is what the
-    /// look before said.
+    /// The answer from the first `blocks` blocks. Each of its two sides is claimed
+    /// falsely with probability at most `tail`. `earlier` is the answer at the
+    /// look before.
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer;
 }
 
-/// What a question's data say at a look.
+/// The answer to a question at a look.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Answer {
-    /// What the data allow, on the question's own (log) scale.
+    /// The confidence interval, on the question's (log) scale.
     pub interval: Option<Interval>,
     /// The finding.
     pub side: Option<Side>,
-    /// The margin, on the same scale, that the finding is beyond or within.
+    /// The margin of the finding, on the same scale.
     pub margin: f64,
-    /// Whether the size agrees with what was published, where that is asked.
+    /// Whether the size agrees with the published one; `None`: undecided, or not asked.
     pub size: Option<bool>,
-    /// Whether more blocks could add nothing that is asked.
+    /// Whether everything asked is decided: more blocks are not needed.
     pub settled: bool,
-    /// Whether one of the question's two sides is settled for good, so that the
-    /// others may use its share: true only for directions against a margin that
-    /// was stated beforehand, of questions that do not also ask for a size.
+    /// Whether one of the question's two sides is settled for good, and releases its
+    /// share of the error to the other questions. Only directions do that, against a
+    /// margin that was stated beforehand, if no size is asked.
     pub frees: bool,
 }
 
-/// One question's state after the last look taken.
+/// The state of a question after the last look taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Conclusion {
-    /// What the data say.
+    /// The answer.
     pub answer: Answer,
-    /// The first look, counted from 1, after which it was settled.
+    /// The look, counted from 1, at which it was settled.
     pub settled_at: Option<usize>,
 }
 
-/// A study's state after the looks that its blocks allow.
+/// The state of a study after all looks that its blocks allow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusions {
-    /// In the order of the questions.
-    pub of: Vec<Conclusion>,
+    /// One per question, in their order.
+    pub by_question: Vec<Conclusion>,
     /// How many looks were taken.
     pub looks: usize,
-    /// Blocks seen at the last of them.
+    /// The blocks at the last look.
     pub blocks: usize,
-    /// The one-sided level of the last of them.
+    /// The one-sided level at the last look.
     pub tail: f64,
 }
 
 impl Conclusions {
-    /// Whether every question is settled, so that the run may stop.
+    /// Whether every question is settled: then the run may stop.
     pub fn settled(&self) -> bool {
-        self.of.iter().all(|conclusion| conclusion.settled_at.is_some())
+        self.by_question.iter().all(|conclusion| conclusion.settled_at.is_some())
     }
 }
 
-/// Judges all primary `questions` of a study after `blocks` complete blocks, by
-/// taking every look up to there again: the runner that asks whether to stop and
-/// the analysis years later conclude the same from the same data.
+/// Judges all primary `questions` of a study after `blocks` complete blocks. It
+/// repeats every look up to there. Therefore the runner, during the run, and the
+/// analysis, years later, conclude the same from the same data.
 pub fn conclude(looks: &Looks, blocks: usize, questions: &[&dyn Question]) -> Conclusions {
-    let mut state =
-        Conclusions { of: vec![Conclusion::default(); questions.len()], looks: 0, blocks: 0, tail: 0.0 };
+    let mut state = Conclusions {
+        by_question: vec![Conclusion::default(); questions.len()],
+        looks: 0,
+        blocks: 0,
+        tail: 0.0,
+    };
     let mut freed = vec![false; questions.len()];
     for (index, look) in looks.taken(blocks).into_iter().enumerate() {
-        let (answers, tail) = step_down(look.blocks, look.error, questions, &state.of, &mut freed);
-        for (conclusion, answer) in state.of.iter_mut().zip(answers) {
+        let (answers, tail) =
+            step_down_at_look(look.blocks, look.error, questions, &state.by_question, &mut freed);
+        for (conclusion, answer) in state.by_question.iter_mut().zip(answers) {
             conclusion.answer = answer;
             conclusion.settled_at = answer.settled.then(|| conclusion.settled_at.unwrap_or(index + 1));
         }
@@ -101,27 +108,28 @@ pub fn conclude(looks: &Looks, blocks: usize, questions: &[&dyn Question]) -> Co
 }
 
 /// The one-sided level of each of `questions` questions at a look that may spend
-/// `error`, when `freed` of their sides are settled.
+/// `error`, if `freed` sides are settled.
 pub fn level(error: f64, questions: usize, freed: usize) -> f64 {
     error / (2 * questions.max(1)).saturating_sub(freed).max(1) as f64
 }
 
-/// The blocks of the first planned look at which one of `questions` paired
-/// questions could be decided at all; `None` where the plan allows no verdict.
+/// The blocks of the first planned look that could decide one of `questions`
+/// paired questions; `None`: no look could.
 pub fn first_deciding_look(looks: &Looks, questions: usize) -> Option<usize> {
     let decides = |look: &Look| blocks_needed(level(look.error, questions, 0)) <= look.blocks;
     looks.all().into_iter().find(decides).map(|look| look.blocks)
 }
 
-/// The most paired questions that the plan could decide one of, if all blocks agree.
+/// The greatest number of paired questions with which a planned look could still
+/// decide one, if all blocks agree.
 pub fn most_questions(looks: &Looks) -> usize {
     // 2⁻ⁿ ≤ error / 2K, see [`blocks_needed`] and [`level`].
     let at = |look: &Look| look.error * 2_f64.powi(look.blocks.min(1000) as i32 - 1);
     looks.all().iter().map(at).fold(0.0, f64::max) as usize
 }
 
-/// One look: answers until no finding frees more for the others.
-fn step_down(
+/// The answers at one look, and their level: repeated until no finding settles another side.
+fn step_down_at_look(
     blocks: usize,
     error: f64,
     questions: &[&dyn Question],
@@ -150,14 +158,14 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Found once the level is at least what it needs.
-    struct Needs<'a> {
+    /// A question that is answered once the level is at least `level`.
+    struct NeedsLevel<'a> {
         level: f64,
         frees: bool,
         seen: &'a RefCell<Vec<(usize, f64)>>,
     }
 
-    impl Question for Needs<'_> {
+    impl Question for NeedsLevel<'_> {
         fn answer(&self, blocks: usize, tail: f64, _: Option<&Answer>) -> Answer {
             self.seen.borrow_mut().push((blocks, tail));
             let found = tail >= self.level;
@@ -172,8 +180,8 @@ mod tests {
 
     fn run(needs: &[(f64, bool)], looks: &[usize]) -> (Conclusions, Vec<(usize, f64)>) {
         let seen = RefCell::new(Vec::new());
-        let questions: Vec<Needs> =
-            needs.iter().map(|&(level, frees)| Needs { level, frees, seen: &seen }).collect();
+        let questions: Vec<NeedsLevel> =
+            needs.iter().map(|&(level, frees)| NeedsLevel { level, frees, seen: &seen }).collect();
         let questions: Vec<&dyn Question> = questions.iter().map(|q| q as &dyn Question).collect();
         let looks = Looks::new(looks, 0.05).expect("valid");
         let found = conclude(&looks, looks.budget(), &questions);
@@ -188,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_frees_one_side_for_the_others() {
+    fn a_direction_releases_the_level_of_one_side() {
         // Two questions: level 0.05/4, after one finding 0.05/3.
         let (found, _) = run(&[(0.0125, true), (0.016, true)], &[20]);
         assert!(found.settled());
         let (found, _) = run(&[(0.0125, false), (0.016, true)], &[20]);
-        assert_eq!(found.of[1].settled_at, None, "an equivalence frees nothing");
+        assert_eq!(found.by_question[1].settled_at, None, "an equivalence releases nothing");
     }
 
     #[test]
@@ -204,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn the_look_that_settled_it_is_named() {
+    fn the_look_at_which_it_was_settled_is_reported() {
         let (found, _) = run(&[(0.0125, true)], &[12, 24, 48]);
-        assert_eq!(found.of[0].settled_at, Some(3));
+        assert_eq!(found.by_question[0].settled_at, Some(3));
         assert_eq!((found.looks, found.blocks), (3, 48));
     }
 
     #[test]
-    fn a_plan_knows_when_it_can_first_decide() {
+    fn the_first_deciding_look_depends_on_the_number_of_questions() {
         let full = Looks::new(&[12, 24, 48], 0.05).expect("valid");
         assert_eq!(first_deciding_look(&full, 6), Some(12));
         assert_eq!(first_deciding_look(&full, 60), Some(24));
@@ -221,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_questions_are_those_beyond_which_no_look_decides() {
+    fn with_more_than_the_most_questions_no_look_decides() {
         for (looks, most) in [(&[5][..], 0), (&[6], 1), (&[9], 12), (&[4, 8], 3)] {
             let looks = Looks::new(looks, 0.05).expect("valid");
             assert_eq!(most_questions(&looks), most);

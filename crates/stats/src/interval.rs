@@ -1,33 +1,33 @@
-//! A number with the range that the data allow for it.
+//! An estimate with its confidence interval.
 
-/// A point with its confidence interval, on the scale of the values it was
-/// made from (log scale for log ratios: see [`Interval::exp`]).
+/// An estimate with its confidence interval, on the scale of its values (log
+/// scale for log ratios: see [`Interval::exp`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The best single guess.
+    /// The point estimate.
     pub point: f64,
     /// The lower end.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// How many values stand behind it: blocks, or samples.
+    /// The number of values it was computed from: blocks, or samples.
     pub count: usize,
 }
 
 impl Interval {
-    /// From logs to ratios.
+    /// Converts log ratios to ratios.
     #[must_use]
     pub fn exp(self) -> Self {
         Interval { point: self.point.exp(), low: self.low.exp(), high: self.high.exp(), ..self }
     }
 
-    /// Whether `value` is among those that the data allow; the ends count.
+    /// Whether `value` lies in the interval, its ends included.
     pub fn covers(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// What this interval and an `earlier` one of the same quantity both allow,
-    /// with this one's point moved inside. `None` where they contradict.
+    /// The intersection with an `earlier` interval of the same quantity, with this
+    /// one's point clamped to it. `None`: they do not overlap.
     #[must_use]
     pub fn within(self, earlier: &Interval) -> Option<Self> {
         let (low, high) = (self.low.max(earlier.low), self.high.min(earlier.high));
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn two_intervals_allow_what_both_allow() {
+    fn two_intervals_of_a_quantity_are_intersected() {
         let later = Interval { point: 1.8, low: 0.5, high: 3.0, count: 12 };
         let both = later.within(&LOGS).expect("they overlap");
         assert_eq!((both.low, both.point, both.high, both.count), (0.5, 1.8, 2.0, 12));

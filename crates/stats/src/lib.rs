@@ -1,9 +1,10 @@
-//! Numbers in; interval or verdict out.
+//! Statistics: from values to intervals and verdicts.
 //!
-//! The datum of a comparison is one log ratio a block ([`paired`]); it is
-//! looked at as often as was planned ([`looks`]), together with everything
-//! else its study asks ([`family`]); what comes out is an [`Interval`] and a
-//! [`verdict`]. Within one run, [`warmup`] and [`quantile`] serve. Each module says why its rule is as it is.
+//! A comparison has one log ratio per block ([`paired`]). It is judged at the
+//! planned interim analyses ([`looks`]), together with all other questions of its
+//! study ([`family`]). The result is an [`Interval`] and a [`verdict`]. Within one
+//! run, [`warmup`] and [`quantile`] are used. Each module gives the reasons for its
+//! rule.
 //!
 //! Everything here is a pure function of its arguments.
 #![forbid(unsafe_code)]
@@ -21,11 +22,11 @@ pub mod noise;
 pub mod order;
 pub mod paired;
 pub mod peak;
-pub mod proof;
 pub mod proportion;
 pub mod quantile;
 pub mod question;
 pub mod rng;
+pub mod simulation;
 pub mod threshold;
 pub mod trend;
 pub mod verdict;

@@ -1,13 +1,13 @@
-//! Planned looks: at which numbers of blocks the data are judged, and how much
-//! of the error each look may spend.
+//! Looks: the planned interim analyses of a study. Each is after a number of
+//! blocks, and may spend a part of the error.
 //!
-//! The error is spent in proportion to the blocks: after b of B planned blocks
-//! α·b/B in all (Kim & DeMets 1987, ρ = 1; Lan & DeMets 1983). With looks at
-//! 12, 24 and 48 blocks and α = 5 % the looks may spend 1.25, 1.25 and 2.5 %.
-//! The parts add up to α and each is used as a level of its own (Bonferroni),
-//! so that the sum bounds the error whatever the dependence between looks: the
-//! usual refinement, which uses the correlation of successive statistics, needs
-//! their joint distribution, and that holds only in the limit.
+//! The error is spent in proportion to the blocks: α·b/B in total after b of B
+//! planned blocks (Kim & DeMets 1987, ρ = 1; Lan & DeMets 1983). With looks at 12,
+//! 24 and 48 blocks and α = 5 %, the looks may spend 1.25, 1.25 and 2.5 %. The
+//! parts add up to α, and each is a level by itself (Bonferroni). The sum bounds
+//! the error for any dependence between looks. The usual refinement uses the
+//! correlation of successive statistics. It needs their joint distribution, which
+//! is known only in the limit.
 
 /// The planned looks of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,26 +16,26 @@ pub struct Looks {
     alpha: f64,
 }
 
-/// One look at the data.
+/// One look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// Blocks that it sees.
+    /// The blocks that are complete at this look.
     pub blocks: usize,
-    /// The two-sided error that it may spend over the whole study.
+    /// The two-sided error that it may spend, over all questions of the study.
     pub error: f64,
 }
 
 impl Looks {
-    /// Looks after each of `blocks` blocks, with the error `alpha` over the study
-    /// (0.05 by the house's rules). `None` unless `blocks` ascend from at least 1
-    /// and 0 < `alpha` < 1.
+    /// A look after each number of `blocks`, with the error `alpha` over the study
+    /// (0.05 by default). `None` unless `blocks` ascend from at least 1 and
+    /// 0 < `alpha` < 1.
     pub fn new(blocks: &[usize], alpha: f64) -> Option<Self> {
         let ascend = blocks.windows(2).all(|pair| pair[0] < pair[1]);
         let valid = ascend && *blocks.first()? > 0 && alpha > 0.0 && alpha < 1.0;
         valid.then(|| Looks { blocks: blocks.to_vec(), alpha })
     }
 
-    /// The blocks at which it is looked, ascending.
+    /// The numbers of blocks of the looks, ascending.
     pub fn blocks(&self) -> &[usize] {
         &self.blocks
     }
@@ -45,7 +45,7 @@ impl Looks {
         self.alpha
     }
 
-    /// The most blocks that may be run.
+    /// The greatest number of blocks: that of the last look.
     pub fn budget(&self) -> usize {
         self.blocks[self.blocks.len() - 1]
     }
@@ -55,10 +55,10 @@ impl Looks {
         self.taken(self.budget())
     }
 
-    /// The looks of a run that has come to `blocks` blocks: the planned ones up
-    /// to there, and where the run ended between two, a last one that spends
-    /// only what those blocks have earned. So a run that was cut short can be
-    /// judged, provided that its data had no part in its ending.
+    /// The looks of a run with `blocks` blocks: the planned ones up to there. If the
+    /// run ended between two, another one follows that spends only the share of its
+    /// blocks. Thus a run that ended early can be judged, provided that it did not
+    /// end because of its data.
     pub fn taken(&self, blocks: usize) -> Vec<Look> {
         let blocks = blocks.min(self.budget());
         let mut seen: Vec<usize> = self.blocks.iter().copied().filter(|b| *b <= blocks).collect();
@@ -77,14 +77,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_error_is_spent_as_blocks_are() {
+    fn the_error_is_spent_in_proportion_to_the_blocks() {
         let looks = Looks::new(&[12, 24, 48], 0.05).expect("valid");
         let errors: Vec<f64> = looks.all().iter().map(|look| look.error).collect();
         assert_eq!(errors, [0.0125, 0.0125, 0.025]);
     }
 
     #[test]
-    fn a_run_cut_short_has_a_last_look_of_what_it_earned() {
+    fn a_run_that_ended_early_has_a_last_look_with_the_share_of_its_blocks() {
         let looks = Looks::new(&[12, 24, 48], 0.05).expect("valid");
         let taken = looks.taken(18);
         assert_eq!(taken.len(), 2);

@@ -1,40 +1,40 @@
-//! What two equal cells show: the floor below which nothing is claimed, and the
-//! smallest effect that a study can find.
+//! Noise, as pairs of equal cells show it: the A/A floor, below which nothing is
+//! claimed, and the smallest effect that a study can find.
 
-use crate::blocks::first;
+use crate::blocks::first_values;
 use crate::paired::with_tails;
 use crate::signed_rank;
 use crate::special::normal_quantile;
 
-/// The error of the A/A floor: "≤ x" means that its 95 % bound is.
+/// The error of the A/A floor: "≤ x" is its 95 % upper bound.
 pub const FLOOR_ERROR: f64 = 0.05;
 
-/// The A/A floor: the 95 % upper bound (at `alpha` = 0.05) on the absolute
-/// difference of two cells that should be equal, from one log ratio a block.
-/// It is the smallest margin within which two one-sided tests at level `alpha`
-/// find the two equivalent. `None` with too few blocks (five at 0.05).
+/// The A/A floor: the 95 % upper bound (at `alpha` = 0.05) of the absolute
+/// difference between two equal cells, from one log ratio per block. Two one-sided
+/// tests at level `alpha` find the cells equivalent within this margin, and within
+/// no smaller one. `None`: too few blocks (five are needed at 0.05).
 pub fn floor(log_ratios: &[f64], alpha: f64) -> Option<f64> {
     with_tails(log_ratios, alpha).map(|interval| interval.low.abs().max(interval.high.abs()))
 }
 
-/// The margin that holds after `blocks` blocks: the one stated beforehand, or the
-/// largest floor that the pairs of equal cells in `pairs` (log ratios by block)
-/// had shown by then, where that is larger. `None` while a pair's floor is unknown.
+/// The margin after `blocks` blocks: the larger of the `stated` one and the largest
+/// A/A floor of the pairs of equal cells in `pairs` (log ratios by block) until
+/// then. `None`: the floor of a pair is not known yet.
 ///
-/// It is taken over all pairs and looks at no later block: had one pair been picked
-/// once all blocks were seen, an early look would rest on what came after it.
+/// It uses all pairs and no later block. If one pair were selected after all blocks,
+/// an early look would depend on data from after it.
 pub fn margin(stated: f64, pairs: &[Vec<Option<f64>>], blocks: usize) -> Option<f64> {
-    let mut floors = pairs.iter().map(|pair| floor(&first(pair, blocks), FLOOR_ERROR));
+    let mut floors = pairs.iter().map(|pair| floor(&first_values(pair, blocks), FLOOR_ERROR));
     floors.try_fold(stated, |margin, floor| Some(margin.max(floor?)))
 }
 
-/// How far log ratios scatter, as the standard deviation that normal values
-/// with equally sharp signed-rank intervals would have.
+/// The spread of log ratios: the standard deviation of normal values whose
+/// signed-rank interval is as wide.
 ///
 /// The interval's half-width at tail t is about z₁₋ₜ·τ/√n, where τ = 1/(√12 ∫f²)
-/// is the scale that governs the Hodges–Lehmann point (Lehmann 1963; Sen 1963);
-/// for normal values τ = σ√(π/3). It exists for heavy tails, too. `None` with
-/// fewer than five values.
+/// is the scale of the Hodges–Lehmann point (Lehmann 1963; Sen 1963). For normal
+/// values τ = σ√(π/3). It exists for heavy tails, too. `None`: fewer than five
+/// values.
 pub fn spread(log_ratios: &[f64]) -> Option<f64> {
     let n = log_ratios.len();
     let interval = with_tails(log_ratios, 0.05)?;
@@ -44,18 +44,18 @@ pub fn spread(log_ratios: &[f64]) -> Option<f64> {
     Some(half * (n as f64).sqrt() / -normal_quantile(reached) / EFFICIENCY.sqrt())
 }
 
-/// π/3: how much wider the signed-rank interval of normal values is, squared,
-/// than the t interval.
+/// π/3: the squared ratio of the widths of the signed-rank interval and the t
+/// interval, for normal values.
 const EFFICIENCY: f64 = std::f64::consts::FRAC_PI_3;
 
 /// The smallest true log ratio that is found beyond `margin` with probability
-/// `power`, from `blocks` blocks of the given [`spread`] at one-sided level
-/// `tail` (the last look's, from [`crate::family::level`]):
+/// `power`, from `blocks` blocks of the given [`spread`], at the one-sided level
+/// `tail` of the last look ([`crate::family::level`]):
 ///
 /// margin + (z₁₋ₜ + z_power) · spread · √(π/3) / √blocks
 ///
 /// (Noether 1987, equation 2, with P(X + X′ > 0) expanded about ½.) Earlier looks
-/// only add to the power. `None` where so few blocks cannot reach the level.
+/// only add to the power. `None`: so few blocks cannot reach the level.
 pub fn detectable(blocks: usize, spread: f64, tail: f64, power: f64, margin: f64) -> Option<f64> {
     signed_rank::critical(blocks, tail)?;
     let z = normal_quantile(1.0 - tail) + normal_quantile(power);
@@ -69,7 +69,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn equal_runs_have_no_floor_but_zero() {
+    fn equal_values_have_a_floor_of_their_size() {
         assert_eq!(floor(&[0.0; 12], 0.05), Some(0.0));
         assert_eq!(floor(&[0.01; 12], 0.05), Some(0.01));
         assert_eq!(floor(&[0.0; 4], 0.05), None);
@@ -90,13 +90,13 @@ mod tests {
     #[test]
     fn the_floor_bounds_the_true_difference() {
         let mut rng = Rng::seeded(11);
-        let held = (0..400)
+        let bounded = (0..400)
             .filter(|_| {
                 let values: Vec<f64> = (0..12).map(|_| 0.02 + 0.03 * rng.normal()).collect();
                 floor(&values, 0.05).expect("12 blocks suffice") >= 0.02
             })
             .count();
-        assert!(held >= 372, "{held} of 400 (95 % are 380)");
+        assert!(bounded >= 372, "{bounded} of 400 (95 % are 380)");
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
     }
 
     /// The share of simulated comparisons that find the smallest detectable
-    /// effect, its spread estimated from other values of the same kind.
+    /// effect. Its spread is estimated from other values of the same distribution.
     fn power_found(draw: impl Fn(&mut Rng) -> f64, blocks: usize, tail: f64) -> f64 {
         let mut rng = Rng::seeded(13);
         let long: Vec<f64> = (0..800).map(|_| draw(&mut rng)).collect();
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_detectable_effect_is_found_as_often_as_it_says() {
+    fn the_smallest_detectable_effect_is_found_with_its_power() {
         let normal = |rng: &mut Rng| 0.04 * rng.normal();
         let two = |rng: &mut Rng| (2.0 * (1.0 - rng.uniform()).ln().abs()).sqrt();
         let heavy = |rng: &mut Rng| 0.02 * rng.normal() / two(rng) * 2.0_f64.sqrt();

@@ -1,16 +1,15 @@
-//! Do cells stand in a given order? A claim about the smallest of its steps.
+//! Are cells in a given order? A claim about the smallest of its steps.
 //!
-//! The order stands when every step is shown to lie above the margin, each at
-//! the full level (an intersection–union test needs no correction: Berger 1982);
-//! it is refuted when some step is shown to lie below −margin, at the level
-//! divided by the number of steps (Bonferroni). Both are read from one interval,
-//! that of the smallest step. A smallest step within the margin means that the
-//! order does not stand clearly, though it is not reversed either.
+//! The order is confirmed if every step is above the margin, each at the full level
+//! (an intersection–union test needs no correction: Berger 1982). It is refuted if
+//! some step is below −margin, at the level divided by the number of steps
+//! (Bonferroni). Both follow from one interval, that of the smallest step. If the
+//! smallest step is within the margin, the order is neither confirmed nor reversed.
 
 use crate::Interval;
-use crate::blocks::first;
+use crate::blocks::first_values;
 use crate::family::{Answer, Question};
-use crate::question::read;
+use crate::question::combine_looks;
 use crate::{noise, paired};
 
 /// An order of cells, as its steps: log ratios by block, each expected above zero.
@@ -18,9 +17,9 @@ use crate::{noise, paired};
 pub struct Order {
     /// Step → block → log ratio of the later cell over the earlier.
     pub steps: Vec<Vec<Option<f64>>>,
-    /// What every step must exceed, ≥ 0, on the log scale.
+    /// The margin that every step must exceed, ≥ 0, on the log scale.
     pub margin: f64,
-    /// What pairs of equal cells showed, where the A/A floor counts as margin too.
+    /// Log ratios of pairs of equal cells, by block, if their A/A floor is a margin, too.
     pub noise: Vec<Vec<Option<f64>>>,
 }
 
@@ -29,17 +28,17 @@ impl Question for Order {
         let Some(margin) = noise::margin(self.margin, &self.noise, blocks) else {
             return earlier.copied().unwrap_or_default();
         };
-        let steps: Vec<Vec<f64>> = self.steps.iter().map(|step| first(step, blocks)).collect();
-        let answer = read(smallest(&steps, tail), margin.into(), earlier);
+        let steps: Vec<Vec<f64>> = self.steps.iter().map(|step| first_values(step, blocks)).collect();
+        let answer = combine_looks(smallest_step(&steps, tail), margin.into(), earlier);
         Answer { frees: answer.frees && self.noise.is_empty(), ..answer }
     }
 }
 
-/// The interval of the smallest of several paired quantities, with `tail` on
-/// each side. Its upper end is infinite where `tail` divided by their number
-/// cannot be reached. `None` without quantities, or where `tail` itself cannot
-/// be reached for each.
-pub fn smallest(steps: &[Vec<f64>], tail: f64) -> Option<Interval> {
+/// The interval of the smallest of several paired quantities, with `tail` on each
+/// side. Its upper end is infinite if the blocks cannot reach `tail` divided by the
+/// number of quantities. `None`: there are no quantities, or the blocks of one
+/// cannot reach `tail`.
+pub fn smallest_step(steps: &[Vec<f64>], tail: f64) -> Option<Interval> {
     let each: Option<Vec<Interval>> = steps.iter().map(|step| paired::with_tails(step, tail)).collect();
     let each = each?;
     let shared = tail / steps.len().max(1) as f64;
@@ -52,7 +51,7 @@ pub fn smallest(steps: &[Vec<f64>], tail: f64) -> Option<Interval> {
     })
 }
 
-/// `a` − `b` in those blocks that have both.
+/// `a` − `b` by block; `None`: the block lacks one of them.
 pub(crate) fn difference(a: &[Option<f64>], b: &[Option<f64>]) -> Vec<Option<f64>> {
     a.iter().zip(b).map(|(a, b)| Some((*a)? - (*b)?)).collect()
 }
@@ -67,7 +66,7 @@ mod tests {
         means.iter().map(|mean| (0..16).map(|_| Some(mean + 0.02 * rng.normal())).collect()).collect()
     }
 
-    /// That `cells` (each its log metric by block) ascend in the order given.
+    /// The order that `cells` (log metrics by block) ascend.
     fn ascending(cells: &[Vec<Option<f64>>], margin: f64) -> Order {
         let steps = cells.windows(2).map(|pair| difference(&pair[1], &pair[0])).collect();
         Order { steps, margin, noise: Vec::new() }
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_stands_falls_or_stays_open() {
+    fn an_order_is_confirmed_refuted_or_undecided() {
         assert_eq!(side(&[0.0, 0.1, 0.3], 0.01), Some(Side::Above));
         assert_eq!(side(&[0.0, 0.3, 0.1], 0.01), Some(Side::Below));
         assert_eq!(side(&[0.0, 0.1, 0.115], 0.01), None);
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_must_lie_above_what_equal_cells_showed() {
+    fn a_step_must_exceed_the_floor_of_equal_cells() {
         let plain = ascending(&cells(&[0.0, 0.1, 0.3], &mut Rng::seeded(51)), 0.01);
         let answer = |noise| Order { noise: vec![noise], ..plain.clone() }.answer(16, 0.01, None);
         let side = |noise| answer(noise).side;
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_cells_are_rarely_called_ordered_or_reversed() {
+    fn equal_cells_are_rarely_found_ordered_or_reversed() {
         let mut rng = Rng::seeded(52);
         let wrong = (0..500)
             .filter(|_| {

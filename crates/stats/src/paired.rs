@@ -1,51 +1,51 @@
-//! Two cells compared over the blocks they share: one log ratio a block.
+//! Compares two cells over their common blocks: one log ratio per block.
 //!
-//! The Hodges–Lehmann point (the median of all Walsh averages) and the
-//! interval that inverts Wilcoxon's signed-rank test (Hodges & Lehmann 1963;
+//! The estimate is the Hodges–Lehmann point (the median of all Walsh averages).
+//! The interval inverts Wilcoxon's signed-rank test (Hodges & Lehmann 1963;
 //! Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3.1–3.3).
-//! It asks for one thing only: that a block's log ratio is as likely to lie
-//! any distance above the truth as below. Randomising the order of the cells in
-//! every block gives just that, whatever the noise and however it drifts.
+//! The only assumption: a block's log ratio is symmetric about the truth. The
+//! random order of the cells in every block ensures it, for any noise and any
+//! drift.
 //!
-//! Ties and zeros always count against a finding, so that levels hold for
-//! rounded and for equal values too. A test at one-sided level `tail` and the
-//! interval with `tail` on each side always agree.
+//! Ties and zeros count against a finding, so that levels hold for rounded and for
+//! equal values, too. A test at one-sided level `tail` and the interval with `tail`
+//! on each side always agree.
 
 use crate::Interval;
 use crate::signed_rank::{cdf, critical};
 
 /// Point and interval at two-sided error `alpha`, on the scale of the values.
 ///
-/// `None` where no interval exists: fewer than [`blocks_needed`] blocks, or a
-/// value that is not finite.
+/// `None`: fewer than [`blocks_needed`] blocks, or a value that is not finite.
 pub fn estimate(log_ratios: &[f64], alpha: f64) -> Option<Interval> {
     with_tails(log_ratios, alpha / 2.0)
 }
 
-/// [`estimate`] with the error given a side, as [`crate::family`] hands it out.
+/// As [`estimate`], with the error `tail` on each side.
 pub fn with_tails(values: &[f64], tail: f64) -> Option<Interval> {
     if !finite(values) {
         return None;
     }
-    let cut = critical(values.len(), tail.min(0.5))?;
+    let critical = critical(values.len(), tail.min(0.5))?;
     let mut walsh: Vec<f64> = walsh_averages(values).collect();
     walsh.sort_unstable_by(f64::total_cmp);
     let last = walsh.len() - 1;
-    Some(Interval { point: middle(&walsh), low: walsh[cut], high: walsh[last - cut], count: values.len() })
+    let (low, high) = (walsh[critical], walsh[last - critical]);
+    Some(Interval { point: median(&walsh), low, high, count: values.len() })
 }
 
-/// The Hodges–Lehmann point alone. `None` without values, or where one is not finite.
+/// The Hodges–Lehmann point alone. `None`: no values, or one that is not finite.
 pub fn point(values: &[f64]) -> Option<f64> {
     if values.is_empty() || !finite(values) {
         return None;
     }
     let mut walsh: Vec<f64> = walsh_averages(values).collect();
     walsh.sort_unstable_by(f64::total_cmp);
-    Some(middle(&walsh))
+    Some(median(&walsh))
 }
 
-/// One-sided p-value of the null hypothesis that the centre is at most
-/// `bound`: small where it lies above. 1 where the data cannot tell.
+/// The one-sided p-value of the null hypothesis that the centre is at most `bound`.
+/// 1 without values, or if one is not finite.
 pub fn p_above(values: &[f64], bound: f64) -> f64 {
     if values.is_empty() || !finite(values) || !bound.is_finite() {
         return 1.0;
@@ -54,8 +54,8 @@ pub fn p_above(values: &[f64], bound: f64) -> f64 {
     cdf(values.len(), against)
 }
 
-/// The fewest blocks from which an interval with `tail` on each side exists:
-/// all n values on one side have probability 2⁻ⁿ.
+/// The smallest number of blocks for an interval with `tail` on each side: all n
+/// values lie on one side with probability 2⁻ⁿ.
 pub fn blocks_needed(tail: f64) -> usize {
     if tail <= 0.0 {
         return usize::MAX;
@@ -67,13 +67,13 @@ fn finite(values: &[f64]) -> bool {
     values.iter().all(|v| v.is_finite())
 }
 
-/// Means of all pairs, each value with itself included.
+/// The means of all pairs, each value with itself included.
 fn walsh_averages(values: &[f64]) -> impl Iterator<Item = f64> + '_ {
     values.iter().enumerate().flat_map(|(i, a)| values[i..].iter().map(move |b| 0.5 * (a + b)))
 }
 
 /// The median of sorted values.
-fn middle(sorted: &[f64]) -> f64 {
+fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     0.5 * (sorted[(n - 1) / 2] + sorted[n / 2])
 }
@@ -96,7 +96,7 @@ mod tests {
     const DEPRESSION: [f64; 9] = [-0.952, 0.147, -1.022, -0.430, -0.620, -0.590, -0.490, 0.080, -0.010];
 
     #[test]
-    fn the_textbook_example_comes_out_as_printed() {
+    fn the_textbook_example_has_the_printed_results() {
         let found = estimate(&DEPRESSION, 0.04).expect("nine values suffice");
         assert!((found.point + 0.46).abs() < 1e-9, "{found:?}");
         assert!((found.low + 0.786).abs() < 1e-9 && (found.high + 0.010).abs() < 1e-9, "{found:?}");

@@ -1,37 +1,37 @@
 //! Which level has the largest value?
 //!
-//! The confidence set holds every level that no other is shown to beat. The true
-//! peak is left out only if some other level is falsely shown above it, so each
-//! of a level's tests runs at the error divided by their number (Bonferroni; the
-//! set in Hsu's "multiple comparisons with the best", 1984, without its normal
-//! model). A claim that the peak is at one level is a claim about its smallest
-//! lead over the others: an [`crate::order::Order`] of another shape.
+//! The confidence set contains every level for which no other is found larger. The
+//! true peak is left out only if some other level is falsely found larger.
+//! Therefore each of a level's tests has the error divided by their number
+//! (Bonferroni; the set of Hsu's "multiple comparisons with the best", 1984,
+//! without its normal model). A claim that the peak is at one level is a claim
+//! about its smallest difference to the others: a kind of [`crate::order::Order`].
 
-use crate::blocks::first;
+use crate::blocks::first_values;
 use crate::order::difference;
 use crate::paired;
 
-/// The levels that may be the peak after all their blocks, at error `alpha`:
-/// ascending, all of them where the data cannot tell.
+/// The levels that may be the peak after all their blocks, at error `alpha`, in
+/// ascending order. Without evidence: all.
 pub fn confidence_set(levels: &[Vec<Option<f64>>], alpha: f64) -> Vec<usize> {
     let tests = levels.len().saturating_sub(1).max(1);
     let beats = |a: usize, b: usize| {
         let lead = difference(&levels[a], &levels[b]);
-        paired::p_above(&first(&lead, lead.len()), 0.0) <= alpha / tests as f64
+        paired::p_above(&first_values(&lead, lead.len()), 0.0) <= alpha / tests as f64
     };
     (0..levels.len())
         .filter(|level| !others(levels.len(), *level).any(|other| beats(other, *level)))
         .collect()
 }
 
-/// The level with the largest value in most blocks' sense: the one whose
-/// smallest Hodges–Lehmann lead over the others is largest. `None` without data.
+/// The estimate of the peak: the level whose smallest Hodges–Lehmann difference to
+/// the others is largest. `None` without data.
 pub fn point(levels: &[Vec<Option<f64>>]) -> Option<usize> {
     let smallest_lead = |level: usize| {
         others(levels.len(), level)
             .map(|other| {
                 let lead = difference(&levels[level], &levels[other]);
-                paired::point(&first(&lead, lead.len())).unwrap_or(f64::NEG_INFINITY)
+                paired::point(&first_values(&lead, lead.len())).unwrap_or(f64::NEG_INFINITY)
             })
             .fold(f64::INFINITY, f64::min)
     };
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_cannot_be_told_apart_stay_in_the_set() {
+    fn levels_that_differ_too_little_stay_in_the_set() {
         let levels = levels(&[0.0, 0.5, 0.501], &mut Rng::seeded(62));
         assert_eq!(confidence_set(&levels, 0.05), [1, 2]);
         assert_eq!(point(&[]), None);

@@ -1,10 +1,10 @@
-//! A share of trials, with its exact bounds (Clopper & Pearson 1934).
+//! A proportion with its exact interval (Clopper & Pearson 1934).
 
 use crate::Interval;
 use crate::special::{binomial_cdf, bisect};
 
-/// The share of `hits` among `trials` with an interval of `tail` on each side.
-/// `None` without trials or with more hits than trials.
+/// The proportion of `hits` in `trials`, with an interval with `tail` on each side.
+/// `None`: no trials, or more hits than trials.
 pub fn estimate(hits: u64, trials: u64, tail: f64) -> Option<Interval> {
     if trials == 0 || hits > trials {
         return None;

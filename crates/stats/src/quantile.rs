@@ -1,20 +1,19 @@
 //! Percentiles with order-statistic intervals, and none from too few samples.
 //!
-//! Between which samples the quantile q lies is a matter of counting: the number
-//! of samples below it is binomial (n, q), whatever their distribution (Thompson
-//! 1936; David & Nagaraja, "Order Statistics", 7.1). The rule: a percentile is
-//! stated only where its interval has an end on *both* sides, that is where
-//! qⁿ ≤ α/2 and (1 − q)ⁿ ≤ α/2. At 95 % a median needs 6 samples, a p99 368,
-//! a p99.9 3,688.
+//! The number of samples below the quantile q is binomial (n, q), for any
+//! distribution of samples (Thompson 1936; David & Nagaraja, "Order Statistics",
+//! 7.1). The rule: a percentile is reported only if its interval has an end on
+//! *both* sides, that is if qⁿ ≤ α/2 and (1 − q)ⁿ ≤ α/2. At 95 % a median needs 6
+//! samples, a p99 368, a p99.9 3,688.
 //!
-//! Samples are taken to be independent. Neighbours within one run often are not:
-//! the interval then describes that run too narrowly, and comparisons rest on
-//! blocks, never on it.
+//! Samples are assumed to be independent. Successive samples of one run often are
+//! not: then the interval is too narrow. Comparisons use blocks, never this
+//! interval.
 
 use crate::Interval;
 use crate::special::binomial_cdf;
 
-/// The ranks, counted from 1, of the samples that stand for a quantile.
+/// The ranks, counted from 1, of the samples that estimate a quantile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ranks {
     /// The nearest rank of the quantile itself.
@@ -25,9 +24,8 @@ pub struct Ranks {
     pub high: u64,
 }
 
-/// The ranks of quantile `q` among `count` samples, with an interval at
-/// two-sided error `alpha`: for histograms. `None` with fewer than
-/// [`samples_needed`].
+/// The ranks of quantile `q` among `count` samples, with an interval at two-sided
+/// error `alpha`: for histograms. `None`: fewer than [`samples_needed`].
 pub fn ranks(count: u64, q: f64, alpha: f64) -> Option<Ranks> {
     if count < samples_needed(q, alpha)? {
         return None;
@@ -41,34 +39,35 @@ pub fn ranks(count: u64, q: f64, alpha: f64) -> Option<Ranks> {
 }
 
 /// Quantile `q` of `sorted` (ascending) samples with its interval at two-sided
-/// error `alpha`. `None` with fewer than [`samples_needed`].
+/// error `alpha`. `None`: fewer than [`samples_needed`].
 pub fn estimate(sorted: &[f64], q: f64, alpha: f64) -> Option<Interval> {
     let ranks = ranks(sorted.len() as u64, q, alpha)?;
     let at = |rank: u64| sorted[rank as usize - 1];
     Some(Interval { point: at(ranks.point), low: at(ranks.low), high: at(ranks.high), count: sorted.len() })
 }
 
-/// The fewest samples from which quantile `q` may be stated at two-sided error
-/// `alpha`. `None` unless both lie strictly between 0 and 1.
+/// The smallest number of samples from which quantile `q` may be reported at
+/// two-sided error `alpha`. `None` unless both lie strictly between 0 and 1.
 pub fn samples_needed(q: f64, alpha: f64) -> Option<u64> {
     let inside = |p: f64| p > 0.0 && p < 1.0;
-    let rarer = q.max(1.0 - q);
-    (inside(q) && inside(alpha)).then(|| ((alpha / 2.0).ln() / rarer.ln()).ceil() as u64)
+    let larger_share = q.max(1.0 - q);
+    (inside(q) && inside(alpha)).then(|| ((alpha / 2.0).ln() / larger_share.ln()).ceil() as u64)
 }
 
-/// The percentiles that are reported of a distribution, with their names.
+/// The percentiles in reports, with their names.
 const REPORTED: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// The two-sided error of the interval of a percentile that is reported.
+/// The two-sided error of the interval of a percentile in a report.
 pub const ERROR: f64 = 0.05;
 
-/// The percentiles that are reported of `count` samples, with their names: those that [`samples_needed`] allows.
+/// The percentiles that may be reported of `count` samples, with their names: see
+/// [`samples_needed`].
 pub fn reported(count: u64) -> impl Iterator<Item = (f64, &'static str)> {
     let enough = move |q: f64| samples_needed(q, ERROR).is_some_and(|needed| count >= needed);
     REPORTED.into_iter().filter(move |(q, _)| enough(*q))
 }
 
-/// The smallest of 0 … `count` for which `reached` holds, `count` if for none.
+/// The smallest of 0 … `count` for which `reached` holds; `count` if there is none.
 fn first(count: u64, reached: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -88,7 +87,7 @@ mod tests {
     use crate::rng::Rng;
 
     #[test]
-    fn each_percentile_has_its_fewest_samples() {
+    fn each_percentile_needs_a_number_of_samples() {
         assert_eq!(samples_needed(0.5, 0.05), Some(6));
         assert_eq!(samples_needed(0.99, 0.05), Some(368));
         assert_eq!(samples_needed(0.999, 0.05), Some(3_688));
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_covers_as_often_as_it_says() {
+    fn the_interval_has_its_coverage() {
         let mut rng = Rng::seeded(21);
         for q in [0.5, 0.9] {
             let covered = (0..400)
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_samples_are_no_matter() {
+    fn ranks_among_a_million_samples_are_right() {
         let ranks = ranks(1_000_000, 0.999, 0.05).expect("plenty");
         assert_eq!(ranks.point, 999_000);
         assert!(ranks.low.abs_diff(998_938) <= 2 && ranks.high.abs_diff(999_063) <= 2, "{ranks:?}");

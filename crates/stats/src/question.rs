@@ -1,26 +1,25 @@
-//! What a study can ask of paired blocks, ready for [`crate::family::conclude`].
+//! Questions about paired blocks, for [`crate::family::conclude`].
 //!
-//! Data come by block, `None` where an attempt of the pair failed or is not
-//! faithful; "the first n blocks" then are those with an index below n.
+//! Data are by block; `None`: an attempt of the pair failed or is unfaithful. "The
+//! first n blocks" are those with an index below n.
 
-use crate::blocks::first;
+use crate::blocks::first_values;
 use crate::family::{Answer, Question};
 use crate::verdict::{Margin, Side, size};
 use crate::{Interval, noise, paired};
 
-/// Where does one quantity stand? A log ratio of two cells, a slope, a
-/// correlation's per-block values: whatever is one number a block and symmetric
-/// about the truth.
+/// Is a quantity above, below or within a margin? The quantity has one number per
+/// block, symmetric about the truth: a log ratio of two cells, or a slope.
 #[derive(Debug, Clone, Copy)]
 pub struct Comparison<'a> {
     /// The number of each block.
     pub by_block: &'a [Option<f64>],
     /// The margin stated beforehand, ≥ 0, on the scale of the numbers.
     pub margin: f64,
-    /// Log ratios of pairs of equal cells by block, where the A/A floor counts as
-    /// margin too; empty where it does not. Of the same study or an earlier one.
+    /// Log ratios of pairs of equal cells, by block, if their A/A floor is a margin,
+    /// too; otherwise empty. They are of the same study or an earlier one.
     pub noise: &'a [Vec<Option<f64>>],
-    /// The published value and its margin, where the size is asked as well.
+    /// The published value and its margin, if the size is asked, too.
     pub published: Option<Published>,
 }
 
@@ -29,7 +28,7 @@ pub struct Comparison<'a> {
 pub struct Published {
     /// The published value.
     pub value: f64,
-    /// How far from it still agrees.
+    /// The greatest difference from it that agrees.
     pub margin: f64,
 }
 
@@ -39,7 +38,7 @@ impl<'a> Comparison<'a> {
         Comparison { by_block, margin, noise: &[], published: None }
     }
 
-    /// Counts the A/A floor as margin where it is larger.
+    /// Uses the A/A floor as margin if it is larger.
     #[must_use]
     pub fn above_noise(self, noise: &'a [Vec<Option<f64>>]) -> Self {
         Comparison { noise, ..self }
@@ -51,18 +50,18 @@ impl<'a> Comparison<'a> {
         Comparison { published: Some(Published { value, margin }), ..self }
     }
 
-    /// Lets differences up to `within` count as none, unless they are clear.
+    /// Counts differences up to `within` as none, unless a direction is found.
     #[must_use]
-    pub fn equivalent_within(self, within: f64) -> Practical<'a> {
-        Practical { comparison: self, within }
+    pub fn equivalent_within(self, within: f64) -> PracticalComparison<'a> {
+        PracticalComparison { comparison: self, within }
     }
 
     fn answer_within(&self, within: f64, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         let Some(beyond) = self.margin_at(blocks) else {
             return earlier.copied().unwrap_or_default();
         };
-        let now = paired::with_tails(&first(self.by_block, blocks), tail);
-        let mut answer = read(now, Margin { beyond, within: within.max(beyond) }, earlier);
+        let now = paired::with_tails(&first_values(self.by_block, blocks), tail);
+        let mut answer = combine_looks(now, Margin { beyond, within: within.max(beyond) }, earlier);
         answer.frees &= self.noise.is_empty() && self.published.is_none();
         if let Some(published) = self.published {
             answer.size = answer.interval.and_then(|i| size(&i, published.value, published.margin));
@@ -71,7 +70,7 @@ impl<'a> Comparison<'a> {
         answer
     }
 
-    /// The margin that holds after `blocks` blocks; `None` while the floor is unknown.
+    /// The margin after `blocks` blocks; `None`: the A/A floor is not known yet.
     pub fn margin_at(&self, blocks: usize) -> Option<f64> {
         noise::margin(self.margin, self.noise, blocks)
     }
@@ -83,29 +82,30 @@ impl Question for Comparison<'_> {
     }
 }
 
-/// A [`Comparison`] with an equivalence margin of its own: a direction is found
-/// beyond the comparison's margin, equivalence within `within`, where that is
-/// larger. An A/A floor is no wider than the data are sharp, so that equal cells
-/// can hardly be shown equal within it; within what does not matter they can.
+/// A [`Comparison`] with a separate margin of practical equivalence: a direction is
+/// found beyond the comparison's margin, equivalence within the larger of that and
+/// `within`. An A/A floor is about as wide as the intervals themselves: equal cells
+/// can hardly be found equivalent within it.
 #[derive(Debug, Clone, Copy)]
-pub struct Practical<'a> {
+pub struct PracticalComparison<'a> {
     /// The comparison with the margin of its directions.
     pub comparison: Comparison<'a>,
-    /// The difference that does not matter, on the scale of the numbers.
+    /// The greatest difference that does not matter, on the scale of the numbers.
     pub within: f64,
 }
 
-impl Question for Practical<'_> {
+impl Question for PracticalComparison<'_> {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
         self.comparison.answer_within(self.within, blocks, tail, earlier)
     }
 }
 
-/// What the interval of `now` says against `margin`, together with all `earlier`
-/// looks: what all of them allow (repeated confidence intervals, Jennison &
-/// Turnbull 1989). What was found stays found. Where looks contradict each other,
-/// which the error allows for, the latest stands alone and the finding is given up.
-pub(crate) fn read(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
+/// The answer of this look's interval, `now`, combined with all `earlier` looks: the
+/// intersection of their intervals (repeated confidence intervals, Jennison &
+/// Turnbull 1989). A finding is kept. If intervals of two looks do not overlap,
+/// which is one of the errors that α bounds, only the latest counts, and the
+/// earlier finding is dropped.
+pub(crate) fn combine_looks(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
     let Some(now) = now else { return earlier.copied().unwrap_or_default() };
     let before = earlier.and_then(|answer| answer.interval);
     let joint = before.map_or(Some(now), |before| now.within(&before));
@@ -141,39 +141,39 @@ mod tests {
     fn a_clear_difference_is_found_at_the_first_look() {
         let slower = blocks(0.3, 12);
         let found = judge(&[&Comparison::new(&slower, 0.02)], 12);
-        assert_eq!(found.of[0].settled_at, Some(1));
-        assert_eq!(found.of[0].answer.side, Some(Side::Above));
+        assert_eq!(found.by_question[0].settled_at, Some(1));
+        assert_eq!(found.by_question[0].answer.side, Some(Side::Above));
     }
 
     #[test]
-    fn failed_blocks_count_for_nothing() {
+    fn failed_blocks_do_not_count() {
         let mut slower = blocks(0.3, 12);
         slower[3..].fill(None);
         let found = judge(&[&Comparison::new(&slower, 0.02)], 12);
-        assert_eq!(found.of[0].answer, Answer::default());
+        assert_eq!(found.by_question[0].answer, Answer::default());
     }
 
     #[test]
-    fn the_floor_counts_as_margin_where_it_is_larger() {
-        let (slower, quiet, loud) = (blocks(0.03, 12), blocks(0.0, 12), blocks(0.05, 12));
+    fn the_floor_is_the_margin_if_it_is_larger() {
+        let (slower, small, large) = (blocks(0.03, 12), blocks(0.0, 12), blocks(0.05, 12));
         let side = |noise: &[_]| {
             let pairs = [noise.to_vec()];
             let ask = Comparison::new(&slower, 0.01).above_noise(&pairs);
-            judge(&[&ask], 12).of[0].answer.side
+            judge(&[&ask], 12).by_question[0].answer.side
         };
-        assert_eq!(side(quiet.as_slice()), Some(Side::Above));
-        assert_eq!(side(loud.as_slice()), Some(Side::Within));
+        assert_eq!(side(small.as_slice()), Some(Side::Above));
+        assert_eq!(side(large.as_slice()), Some(Side::Within));
         assert_eq!(side([None; 12].as_slice()), None, "an unknown floor gives no verdict");
     }
 
     #[test]
-    fn what_does_not_matter_is_equivalent_unless_it_is_clear() {
-        let (equal, faster, twins) = (blocks(-0.001, 12), blocks(0.03, 12), blocks(0.01, 12));
+    fn small_differences_are_equivalent_unless_a_direction_is_found() {
+        let (equal, faster, equal_cells) = (blocks(-0.001, 12), blocks(0.03, 12), blocks(0.01, 12));
         let found = |values| {
             let ask = Comparison::new(values, 0.0)
-                .above_noise(std::slice::from_ref(&twins))
+                .above_noise(std::slice::from_ref(&equal_cells))
                 .equivalent_within(0.05);
-            let answer = judge(&[&ask], 12).of[0].answer;
+            let answer = judge(&[&ask], 12).by_question[0].answer;
             (answer.side, answer.margin)
         };
         assert_eq!(found(equal.as_slice()), (Some(Side::Within), 0.05));
@@ -187,7 +187,7 @@ mod tests {
         let found = blocks(0.25, 12);
         let ask = |published| {
             let found = judge(&[&Comparison::new(&found, 0.01).against(published, 0.05)], 12);
-            (found.of[0].answer.size, found.settled())
+            (found.by_question[0].answer.size, found.settled())
         };
         assert_eq!(ask(0.24), (Some(true), true));
         assert_eq!(ask(0.50), (Some(false), true));
@@ -195,24 +195,24 @@ mod tests {
     }
 
     #[test]
-    fn later_looks_narrow_what_earlier_ones_found() {
+    fn later_looks_narrow_the_interval() {
         let mut values = blocks(0.3, 12);
         values.extend((0..12).map(|i| Some(if i % 2 == 0 { 0.25 } else { 0.35 })));
         let (early, late) = (
-            judge(&[&Comparison::new(&values, 0.0)], 12).of[0].answer.interval.expect("12 blocks"),
-            judge(&[&Comparison::new(&values, 0.0)], 24).of[0].answer.interval.expect("24 blocks"),
+            judge(&[&Comparison::new(&values, 0.0)], 12).by_question[0].answer.interval.expect("12 blocks"),
+            judge(&[&Comparison::new(&values, 0.0)], 24).by_question[0].answer.interval.expect("24 blocks"),
         );
         assert!(early.low <= late.low && late.high <= early.high, "{early:?} {late:?}");
         assert_eq!(late.count, 24);
     }
 
     #[test]
-    fn looks_that_contradict_each_other_give_up_the_finding() {
+    fn looks_that_contradict_each_other_drop_the_finding() {
         let mut values = blocks(0.3, 12);
         values.extend(blocks(-0.3, 36));
         let early = judge(&[&Comparison::new(&values, 0.0)], 12);
-        assert_eq!(early.of[0].answer.side, Some(Side::Above));
+        assert_eq!(early.by_question[0].answer.side, Some(Side::Above));
         let late = judge(&[&Comparison::new(&values, 0.0)], 48);
-        assert_ne!(late.of[0].answer.side, Some(Side::Above));
+        assert_ne!(late.by_question[0].answer.side, Some(Side::Above));
     }
 }

@@ -1,8 +1,8 @@
-//! A seeded generator of pseudo-random numbers: the same seed, the same numbers,
+//! A seeded generator of pseudo-random numbers: the same seed gives the same numbers
 //! on every machine and in every version.
 //!
 //! xoshiro256++ (Blackman & Vigna, "Scrambled Linear Pseudorandom Number
-//! Generators", 2021), its state filled by splitmix64 (Steele, Lea & Flood 2014).
+//! Generators", 2021). splitmix64 initialises its state (Steele, Lea & Flood 2014).
 
 use std::f64::consts::TAU;
 
@@ -48,7 +48,7 @@ impl Rng {
     /// Uniform among 0 … `n` − 1, without bias (Lemire 2019).
     ///
     /// # Panics
-    /// When `n` is zero: there is nothing to choose from.
+    /// If `n` is zero.
     pub fn below(&mut self, n: usize) -> usize {
         assert!(n > 0, "a choice among nothing");
         let n = n as u64;

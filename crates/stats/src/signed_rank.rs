@@ -1,19 +1,19 @@
 //! The null distribution of Wilcoxon's signed-rank statistic.
 //!
-//! T is the sum of those ranks 1 … n whose value lies above the centre. When
-//! the values are symmetric about the centre, each rank counts or not with
-//! probability ½ (Wilcoxon 1945). Exact up to [`EXACT`] values by dynamic
-//! programming, beyond by the normal approximation with continuity correction.
+//! T is the sum of the ranks, 1 … n, of the values above the centre. If the values
+//! are symmetric about the centre, each rank is in the sum with probability ½
+//! (Wilcoxon 1945). Up to [`EXACT`] values the distribution is exact, by dynamic
+//! programming. For more it is the normal approximation with continuity correction.
 
 use crate::special::{normal_cdf, normal_quantile};
 use std::sync::OnceLock;
 
-/// Up to how many values the distribution is exact.
+/// The greatest number of values for which the distribution is exact.
 pub const EXACT: usize = 100;
 
 static TABLES: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
 
-/// The largest value that T can take.
+/// The largest T of `n` values.
 pub fn largest(n: usize) -> usize {
     n * (n + 1) / 2
 }
@@ -27,7 +27,7 @@ pub fn cdf(n: usize, t: usize) -> f64 {
     normal_cdf((t as f64 + 0.5 - mean) / deviation)
 }
 
-/// The largest c with P(T ≤ c) ≤ `tail`; `None` where even T = 0 is likelier.
+/// The largest c with P(T ≤ c) ≤ `tail`; `None`: P(T = 0) is larger.
 pub fn critical(n: usize, tail: f64) -> Option<usize> {
     if n <= EXACT {
         return table(n).partition_point(|p| *p <= tail).checked_sub(1);
@@ -37,12 +37,13 @@ pub fn critical(n: usize, tail: f64) -> Option<usize> {
     (0..=start).rev().find(|t| cdf(n, *t) <= tail)
 }
 
+/// The mean and the standard deviation of T.
 fn moments(n: usize) -> (f64, f64) {
     let n = n as f64;
     (n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
 }
 
-/// P(T ≤ t) by t, computed once.
+/// P(T ≤ t) for each t, computed once per `n`.
 fn table(n: usize) -> &'static [f64] {
     TABLES[n].get_or_init(|| {
         let mut p = vec![0.0; largest(n) + 1];
@@ -90,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn the_approximation_meets_the_exact_values_where_they_end() {
+    fn the_approximation_agrees_with_the_largest_exact_table() {
         let (mean, deviation) = moments(EXACT);
         for tail in [0.001, 0.01, 0.025] {
             let c = critical(EXACT, tail).expect("reachable");
             let approximate = normal_cdf((c as f64 + 0.5 - mean) / deviation);
             let excess = approximate / cdf(EXACT, c);
-            assert!((0.99..1.15).contains(&excess), "{tail}: {excess}, should err towards caution");
+            assert!((0.99..1.15).contains(&excess), "{tail}: {excess}, should be conservative");
         }
         let (below, above) =
             (critical(EXACT, 0.01).expect("exact"), critical(EXACT + 1, 0.01).expect("normal"));

@@ -1,4 +1,4 @@
-//! The special functions behind the distributions: normal and binomial.
+//! The normal and the binomial distribution, and the special functions they need.
 //!
 //! Series and continued fractions as in Abramowitz and Stegun, "Handbook of
 //! Mathematical Functions" (1964): 26.2.11 and 26.2.14 for the normal, 26.5.8
@@ -40,7 +40,7 @@ pub fn binomial_cdf(k: u64, n: u64, p: f64) -> f64 {
     incomplete_beta(1.0 - p, (n - k) as f64, k as f64 + 1.0)
 }
 
-/// The point of `[low, high]` at which `below` turns from true to false.
+/// The point of `[low, high]` at which `below` changes from true to false.
 pub fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = low + (high - low) / 2.0;
@@ -92,9 +92,9 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
 
 /// The continued fraction of I_x(a, b), by Lentz's method.
 fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
-    let away = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
+    let nonzero = |v: f64| if v.abs() < 1e-300 { 1e-300 } else { v };
     let mut c = 1.0;
-    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
+    let mut d = 1.0 / nonzero(1.0 - (a + b) * x / (a + 1.0));
     let mut value = d;
     for m in 1..100_000 {
         let m = f64::from(m);
@@ -102,8 +102,8 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
         let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
         let mut change = 1.0;
         for step in [even, odd] {
-            d = 1.0 / away(1.0 + step * d);
-            c = away(1.0 + step / c);
+            d = 1.0 / nonzero(1.0 + step * d);
+            c = nonzero(1.0 + step / c);
             change = d * c;
             value *= change;
         }
@@ -118,26 +118,26 @@ fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(found: f64, expected: f64) {
+    fn assert_near(found: f64, expected: f64) {
         assert!((found / expected - 1.0).abs() < 1e-10, "found {found}, expected {expected}");
     }
 
     #[test]
     fn normal_tails_are_those_of_the_tables() {
-        near(normal_cdf(-1.0), 0.158_655_253_931_457_05);
-        near(normal_cdf(-6.0), 9.865_876_450_376_98e-10);
-        near(normal_quantile(0.975), 1.959_963_984_540_054);
-        near(normal_quantile(1e-6), -4.753_424_308_822_899);
+        assert_near(normal_cdf(-1.0), 0.158_655_253_931_457_05);
+        assert_near(normal_cdf(-6.0), 9.865_876_450_376_98e-10);
+        assert_near(normal_quantile(0.975), 1.959_963_984_540_054);
+        assert_near(normal_quantile(1e-6), -4.753_424_308_822_899);
     }
 
     #[test]
-    fn binomial_sums_agree_with_adding_up() {
+    fn binomial_probabilities_are_the_sums_of_their_terms() {
         let (n, p) = (30_u64, 0.3_f64);
         let mut term = (1.0 - p).powi(30);
         let mut sum = 0.0;
         for k in 0..n {
             sum += term;
-            near(binomial_cdf(k, n, p), sum);
+            assert_near(binomial_cdf(k, n, p), sum);
             term *= (n - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
         }
     }

@@ -1,17 +1,17 @@
-//! Does a quantity lie above or below a number?
+//! Is a quantity above or below a number?
 //!
-//! Values themselves, unlike differences of cells in random order, need not be
-//! symmetric about anything, so the signed-rank test would err. The median's
-//! sign-test interval holds for every distribution and costs some blocks more.
+//! Differences of cells in random order are symmetric; single values need not be,
+//! and the signed-rank test would err. The median's sign-test interval holds for
+//! every distribution, and needs some more blocks.
 
 use crate::Interval;
-use crate::blocks::first;
+use crate::blocks::first_values;
 use crate::family::{Answer, Question};
 use crate::quantile;
-use crate::question::read;
+use crate::question::combine_looks;
 use crate::verdict::Margin;
 
-/// The question whether the median over blocks lies above or below a number.
+/// Is the median over blocks above or below a number?
 #[derive(Debug, Clone, Copy)]
 pub struct Threshold<'a> {
     /// The value of each block.
@@ -21,15 +21,16 @@ pub struct Threshold<'a> {
 }
 
 impl Question for Threshold<'_> {
-    /// The interval is that of the median's distance from the number.
+    /// The interval is that of the median minus the number.
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer {
-        let distances: Vec<f64> = first(self.by_block, blocks).iter().map(|v| v - self.number).collect();
-        read(median(&distances, 2.0 * tail), Margin::default(), earlier)
+        let distances: Vec<f64> =
+            first_values(self.by_block, blocks).iter().map(|v| v - self.number).collect();
+        combine_looks(median(&distances, 2.0 * tail), Margin::default(), earlier)
     }
 }
 
-/// The median of `values` with its interval at two-sided error `alpha`. `None`
-/// where the level cannot be reached or a value is not finite.
+/// The median of `values` with its interval at two-sided error `alpha`. `None`: too
+/// few values, or one that is not finite.
 pub fn median(values: &[f64], alpha: f64) -> Option<Interval> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -53,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn skewed_values_keep_the_level() {
+    fn the_level_holds_for_skewed_values() {
         let mut rng = Rng::seeded(71);
         let median_of_exponential = std::f64::consts::LN_2;
         let wrong = (0..1_000)

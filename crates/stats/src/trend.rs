@@ -1,15 +1,15 @@
-//! Does a quantity rise or fall over an ordered factor? One slope a block.
+//! Does a quantity rise or fall over an ordered factor? One slope per block.
 //!
-//! The slope is the least-squares slope of the (log) metric over the factor's
-//! positions: ln of the level, so that slopes are exponents, or its place in the
-//! order. What is common to a block's cells, drift included, cancels. Slopes
-//! then are compared like log ratios ([`crate::question::Comparison`]); they are
-//! symmetric about the truth when positions are evenly spaced (levels 1, 2, 4 on
-//! the log scale) or the noise is symmetric.
+//! It is the least-squares slope of the (log) metric over the factor's positions. A
+//! position is ln of the level, so that slopes are exponents, or the level's place
+//! in the order. Effects that are common to a block's cells, such as drift, cancel.
+//! Slopes are judged like log ratios ([`crate::question::Comparison`]). They are
+//! symmetric about the truth if positions are evenly spaced (levels 1, 2, 4 on the
+//! log scale) or the noise is symmetric.
 
-/// One slope a block. `cells[c][b]` is the (log) metric at position
-/// `positions[c]` in block b; a block that lacks a cell has no slope. Empty when
-/// positions and cells do not match.
+/// The slope of each block. `cells[c][b]` is the (log) metric at position
+/// `positions[c]` in block b. A block without a value for each cell has no slope.
+/// Empty if there are not as many positions as cells.
 pub fn by_block(positions: &[f64], cells: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     if positions.len() != cells.len() {
         return Vec::new();
@@ -23,8 +23,8 @@ pub fn by_block(positions: &[f64], cells: &[Vec<Option<f64>>]) -> Vec<Option<f64
         .collect()
 }
 
-/// The least-squares slope of `y` over `x`. `None` unless they are of one length
-/// and x takes at least two values.
+/// The least-squares slope of `y` over `x`. `None` unless they have the same length
+/// and `x` has at least two different values.
 pub fn slope(x: &[f64], y: &[f64]) -> Option<f64> {
     if x.len() != y.len() {
         return None;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_falling_metric_is_found_to_fall_through_drift() {
+    fn a_falling_metric_is_found_to_fall_despite_drift() {
         let mut rng = Rng::seeded(41);
         let drift: Vec<f64> = (0..12).map(|_| rng.normal()).collect();
         let cells: Vec<Vec<Option<f64>>> = (0..4)
@@ -71,6 +71,6 @@ mod tests {
         let slopes = by_block(&[0.0, 1.0, 2.0, 3.0], &cells);
         let looks = Looks::new(&[12], 0.05).expect("valid");
         let found = family::conclude(&looks, 12, &[&Comparison::new(&slopes, 0.01)]);
-        assert_eq!(found.of[0].answer.side, Some(Side::Below));
+        assert_eq!(found.by_question[0].answer.side, Some(Side::Below));
     }
 }

@@ -1,11 +1,11 @@
-//! What follows from an interval.
+//! The verdict of an interval.
 
 use crate::Interval;
 
-/// Where a quantity stands against a margin on either side of zero.
+/// The position of a quantity relative to a margin on both sides of zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Above +margin; of a statement: it stands.
+    /// Above +margin; of a statement: it is confirmed.
     Above,
     /// Below −margin; of a statement: it is refuted.
     Below,
@@ -13,13 +13,13 @@ pub enum Side {
     Within,
 }
 
-/// How far from zero a quantity must be, on its own (log) scale; both ≥ 0. Most
-/// questions have one margin for both, which a plain number becomes.
+/// Margins on the (log) scale of a quantity, both ≥ 0. A number becomes the same
+/// margin for both.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Margin {
-    /// A direction is claimed beyond this: the A/A floor, or more.
+    /// A direction is claimed beyond this.
     pub beyond: f64,
-    /// Equivalence is claimed within this: what does not matter to the user.
+    /// Equivalence is claimed within this: the greatest difference that does not matter.
     pub within: f64,
 }
 
@@ -30,9 +30,9 @@ impl From<f64> for Margin {
 }
 
 impl Side {
-    /// The side on which the whole of `interval` lies; `None` where it reaches
-    /// over an end of the margin. The ends of the margin belong to no side. A
-    /// difference that is both clear and too small to matter counts as clear.
+    /// The side that contains the whole `interval`; `None`: it contains an end of a
+    /// margin. The ends themselves belong to no side. If both a direction and
+    /// equivalence could be claimed, it is the direction.
     pub fn of(interval: &Interval, margin: impl Into<Margin>) -> Option<Side> {
         let Margin { beyond, within } = margin.into();
         if interval.low > beyond {
@@ -48,16 +48,16 @@ impl Side {
 }
 
 /// Whether an interval agrees in size with `published` ± `margin` (log scale):
-/// `Some(true)` where it lies inside, `Some(false)` where it lies outside,
-/// `None` where it reaches over an end.
+/// `Some(true)`: it lies inside; `Some(false)`: it lies outside; `None`: it
+/// contains an end.
 pub fn size(interval: &Interval, published: f64, margin: f64) -> Option<bool> {
-    let off = Interval {
+    let difference = Interval {
         point: interval.point - published,
         low: interval.low - published,
         high: interval.high - published,
         ..*interval
     };
-    Side::of(&off, margin).map(|side| side == Side::Within)
+    Side::of(&difference, margin).map(|side| side == Side::Within)
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_of_the_interval_has_its_side() {
+    fn each_position_of_the_interval_has_its_side() {
         let cases = [
             (-0.20, -0.03, Some(Side::Below)),
             (0.03, 0.20, Some(Side::Above)),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_clear_difference_is_a_difference() {
+    fn a_small_difference_with_a_clear_direction_is_a_difference() {
         let margin = Margin { beyond: 0.005, within: 0.05 };
         assert_eq!(side(0.01, 0.03, margin), Some(Side::Above));
         assert_eq!(side(-0.01, 0.03, margin), Some(Side::Within));

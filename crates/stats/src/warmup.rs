@@ -1,32 +1,32 @@
-//! Where a run's steady state begins: detected, not assumed.
+//! Detects the warm-up of a run: when its steady state begins.
 //!
-//! MSER-5 (White 1997; White, Cobb & Spratt 2000): of the series in batches of
-//! five, cut off so many that the squared standard error of the rest's mean is
-//! smallest. A minimum in the second half means that the series had not settled.
-//! Batches are taken by their median instead of their mean, because one stalled
-//! message in a latency series would otherwise decide where the cut falls.
+//! MSER-5 (White 1997; White, Cobb & Spratt 2000). The series is divided into
+//! batches of five. The first batches are cut off such that the squared standard
+//! error of the mean of the rest is smallest. If the minimum is in the second half,
+//! the series did not become steady. A batch counts with its median, not its mean:
+//! otherwise one stalled message in a latency series would decide about the cut.
 
-/// What a series says about its warm-up.
+/// The warm-up of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warmup {
-    /// Steady from this index on; 0 means from the beginning.
+    /// Steady from this index on; 0: from the beginning.
     SteadyFrom(usize),
     /// No steady state was reached within the series.
     NotReached,
-    /// Fewer than [`FEWEST`] values, or one that is not finite: nothing can be said.
+    /// Not detectable: fewer than [`MIN_VALUES`] values, or one that is not finite.
     Unknown,
 }
 
-/// Values a batch.
+/// Values per batch.
 const BATCH: usize = 5;
-/// Batches that a steady state must at least consist of.
-const KEPT: usize = 10;
-/// The fewest values from which warm-up can be told.
-pub const FEWEST: usize = 2 * KEPT * BATCH;
+/// The smallest number of batches of a steady state.
+const MIN_BATCHES: usize = 10;
+/// The smallest number of values for which warm-up can be detected.
+pub const MIN_VALUES: usize = 2 * MIN_BATCHES * BATCH;
 
-/// Finds where `series`, in order of time, becomes steady.
+/// Detects when `series`, in order of time, becomes steady.
 pub fn detect(series: &[f64]) -> Warmup {
-    if series.len() < FEWEST || !series.iter().all(|v| v.is_finite()) {
+    if series.len() < MIN_VALUES || !series.iter().all(|v| v.is_finite()) {
         return Warmup::Unknown;
     }
     let batches: Vec<f64> = series.chunks_exact(BATCH).map(median).collect();
@@ -34,18 +34,18 @@ pub fn detect(series: &[f64]) -> Warmup {
     if cut > batches.len() / 2 { Warmup::NotReached } else { Warmup::SteadyFrom(cut * BATCH) }
 }
 
-/// How many batches to cut off so that Σ (Yᵢ − Ȳ)² / (n − d)² over the rest is smallest.
+/// The number d of batches to cut off: it minimises Σ (Yᵢ − Ȳ)² / (n − d)² over the rest.
 fn least_error(batches: &[f64]) -> usize {
     let n = batches.len();
     let (mut mean, mut squares) = (0.0, 0.0);
     let mut best = (f64::INFINITY, 0);
-    // From the end, so that one pass (Welford 1962) serves all cuts; of equal ones the earliest.
+    // From the end: one pass (Welford 1962) gives all cuts; of equal ones the earliest counts.
     for (kept, value) in (1..=n).zip(batches.iter().rev()) {
-        let off = value - mean;
-        mean += off / kept as f64;
-        squares += off * (value - mean);
+        let deviation = value - mean;
+        mean += deviation / kept as f64;
+        squares += deviation * (value - mean);
         let error = squares / (kept * kept) as f64;
-        if kept >= KEPT && error <= best.0 {
+        if kept >= MIN_BATCHES && error <= best.0 {
             best = (error, n - kept);
         }
     }
@@ -74,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_cut_off_where_it_ends() {
+    fn a_step_is_cut_off_at_its_end() {
         let step = series(500, 1, |i| if i < 100 { 3.0 } else { 1.0 });
         let Warmup::SteadyFrom(from) = detect(&step) else { panic!("steady from 100 on") };
         assert!((95..=140).contains(&from), "{from}");
     }
 
     #[test]
-    fn an_exponential_warm_up_is_cut_off_once_it_drowns_in_noise() {
+    fn an_exponential_warm_up_is_cut_off_once_it_is_below_the_noise() {
         let warm = series(1_000, 2, |i| 1.0 + (-(i as f64) / 40.0).exp());
         let Warmup::SteadyFrom(from) = detect(&warm) else { panic!("steady after some 100") };
         assert!((60..=300).contains(&from), "{from}");
@@ -111,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn a_short_series_says_nothing() {
-        assert_eq!(detect(&[1.0; FEWEST - 1]), Warmup::Unknown);
-        assert_eq!(detect(&[f64::NAN; FEWEST]), Warmup::Unknown);
+    fn a_short_series_has_no_detectable_warm_up() {
+        assert_eq!(detect(&[1.0; MIN_VALUES - 1]), Warmup::Unknown);
+        assert_eq!(detect(&[f64::NAN; MIN_VALUES]), Warmup::Unknown);
     }
 }

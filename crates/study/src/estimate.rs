@@ -56,7 +56,7 @@ pub fn as_counted(found: Estimate, unit: &str) -> Estimate {
     if !(0.0..u64::MAX as f64).contains(&counted) {
         return found;
     }
-    let (least, most) = Histogram::ends(counted as u64);
+    let (least, most) = Histogram::bucket_bounds(counted as u64);
     let wider = |(low, high): (f64, f64)| (low.min(least * scale), high.max(most * scale));
     Estimate { interval: found.interval.map(wider), ..found }
 }

@@ -204,8 +204,8 @@ impl PlannedExperiment {
     pub fn effort(&self, cell: &Cell) -> Effort {
         let Cell { effort, scene, .. } = cell;
         let first = || self.cells.iter().find(|earlier| earlier.scene.work == scene.work);
-        let again = effort.once > 0.0 && first().is_some_and(|first| first.id != cell.id);
-        Effort { once: if again { 0.0 } else { effort.once }, ..*effort }
+        let again = effort.startup > 0.0 && first().is_some_and(|first| first.id != cell.id);
+        Effort { startup: if again { 0.0 } else { effort.startup }, ..*effort }
     }
 
     /// Whether it runs in `block`.

@@ -3,8 +3,8 @@
 
 use crate::written::LineIndex;
 use crosstalk_core::Fault;
-use crosstalk_core::expected::in_words;
 use crosstalk_core::name::nearest;
+use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::quote::message as message_of;
 use serde::de::DeserializeOwned;
 
@@ -32,7 +32,7 @@ fn said(message: &str) -> Fault {
     let fault = match message.split_once("data did not match any variant of untagged enum ") {
         Some((_, "Published")) => Fault::usage("expected a number or the id of a published value"),
         Some(_) => Fault::usage("expected true or false, a number, text, or a list of these"),
-        None => unknown(message).unwrap_or_else(|| Fault::usage(message_of(in_words(message)))),
+        None => unknown(message).unwrap_or_else(|| Fault::usage(message_of(in_plain_words(message)))),
     };
     match remedy {
         Some(remedy) => fault.remedy(remedy),

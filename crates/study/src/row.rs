@@ -130,7 +130,7 @@ impl Row {
 pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
     let count = seen.count();
     let ranks = quantile::ranks(count, q, quantile::ERROR)?;
-    let ends = |rank: u64| seen.quantile_ends(rank as f64 / count as f64);
+    let ends = |rank: u64| seen.quantile_bounds(rank as f64 / count as f64);
     let (low, high) = (ends(ranks.low)?.0, ends(ranks.high)?.1);
     Some(Interval { point: seen.quantile(q)?, low, high, count: count as usize })
 }

@@ -1,7 +1,7 @@
-//! Starting an agent, and the stream to it.
+//! Starting agents, and the streams to them.
 
 use crosstalk_core::Fault;
-use crosstalk_core::testbed::Duplex;
+use crosstalk_core::testbed::AgentStream;
 use crosstalk_host::Launcher;
 use crosstalk_host::limits::Demand;
 use std::os::fd::OwnedFd;
@@ -12,23 +12,23 @@ use std::process::{Command, Stdio};
 /// The hidden verb of an agent.
 const VERB: &str = "agent";
 
-/// Both ends of a new stream: ours, and the one that becomes an agent's
-/// standard input and output.
+/// Both sides of a new stream: the runner's, and the one for an agent's standard input and
+/// output.
 pub(crate) fn stream() -> Result<(UnixStream, UnixStream), Fault> {
     UnixStream::pair().map_err(|e| {
-        Fault::environment(format!("cannot make a stream to an agent: {e}"))
+        Fault::environment(format!("cannot create a stream to an agent: {e}"))
             .remedy("allow more open files: ulimit -n 4096")
     })
 }
 
-/// Our end, as the runner uses it.
-pub(crate) fn duplex(ours: UnixStream) -> Result<Duplex, Fault> {
+/// The runner's side, as a pair of reader and writer.
+pub(crate) fn connect(ours: UnixStream) -> Result<AgentStream, Fault> {
     let writer = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
-    Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
+    Ok(AgentStream { reader: Box::new(ours), writer: Box::new(writer) })
 }
 
-/// The command that starts an agent with `stream` for its standard input and output, and `folder` for its
-/// temporary files, which it makes.
+/// The command that starts an agent. `stream` becomes its standard input and output; it creates `folder` for its
+/// temporary files.
 pub(crate) fn command(launcher: &Launcher, stream: OwnedFd, folder: &Path) -> Result<Command, Fault> {
     let copy = stream.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
     let mut command = launcher.command(VERB);
@@ -37,9 +37,9 @@ pub(crate) fn command(launcher: &Launcher, stream: OwnedFd, folder: &Path) -> Re
     Ok(command)
 }
 
-/// The folder for temporary files of the agent at `place` on `node`.
-pub(crate) fn folder(scratch: &Path, node: usize, place: usize) -> PathBuf {
-    scratch.join(format!("{node}-{place}"))
+/// The folder for temporary files of the agent in `slot` on `node`.
+pub(crate) fn folder(root: &Path, node: usize, slot: usize) -> PathBuf {
+    root.join(format!("{node}-{slot}"))
 }
 
 /// The fault of an agent that does not start.
@@ -47,12 +47,11 @@ pub(crate) fn not_started(launcher: &Launcher, error: &std::io::Error) -> Fault 
     Fault::environment(format!("cannot start an agent ({}): {error}", launcher.program.display()))
 }
 
-/// What agents on so many nodes take of their host.
+/// The resources that agents on `nodes` nodes need on their host.
 ///
-/// In this process a stream for each, held twice (to read and to write), and a
-/// thread that reads it. There the agent's process with its threads, a first
-/// process of the node, and a program that the agent starts: measured, 7 tasks
-/// a node in all with a program of one thread.
+/// For each, this process has a stream, opened twice to read and to write, and a
+/// thread. The node has its first process, the agent with its threads, and a program
+/// that the agent starts. Measured with a program of one thread: 7 tasks a node.
 pub(crate) fn demand(nodes: usize) -> Demand {
     let nodes = nodes as u64;
     Demand { what: format!("{nodes} nodes"), files: 2 * nodes + 32, tasks: 7 * nodes, namespaces: 0 }

@@ -1,12 +1,12 @@
-//! Nodes that are processes of this machine, on loopback, with nothing between
-//! them. Needs no privilege and no namespaces: enough for virtual time, where
-//! the fabric is in the profile and not in the links.
+//! A testbed whose nodes are processes of this machine, connected by loopback. It needs no
+//! privileges and no namespaces. It suffices for virtual time, where messages cost what the
+//! fabric says.
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_host::Launcher;
-use crosstalk_host::ledger::{Entry, Ledger, Scratch};
+use crosstalk_host::ledger::{Entry, Ledger, TemporaryFolder};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::process::CommandExt;
@@ -15,8 +15,8 @@ use std::process::Child;
 
 use crate::agent;
 
-/// 127.0.1.1 is the first node; the third number counts on after 254.
-const MOST: usize = 254 * 254;
+/// The most nodes: from 127.0.1.1 on, 254 in each of 254 networks.
+const MAX_NODES: usize = 254 * 254;
 
 /// This machine as a testbed.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Nodes run the verb `agent` of `launcher`.
+    /// A testbed whose nodes run the verb `agent` of `launcher`.
     pub fn new(launcher: Launcher) -> Self {
         Local { launcher }
     }
@@ -40,20 +40,20 @@ impl Testbed for Local {
         vec![Need::found("processes on loopback", "no isolation, no shaped links")]
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
-        agent::check_count(nodes, MOST)?;
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
+        agent::check_count(nodes, MAX_NODES)?;
         agent::demand(nodes).check()
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        self.admits(nodes)?;
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.check_capacity(nodes)?;
         let ledger = Ledger::open(&self.launcher)?;
-        let scratch = ledger.scratch("temporary files of the nodes")?;
+        let folder = ledger.temporary_folder("temporary files of the nodes")?;
         Ok(Box::new(LocalCluster {
             nodes,
             agents: BTreeMap::new(),
             launcher: self.launcher.clone(),
-            scratch,
+            folder,
             ledger,
         }))
     }
@@ -61,15 +61,15 @@ impl Testbed for Local {
 
 struct LocalCluster {
     nodes: usize,
-    /// By node and place.
+    /// The agents, by node and slot.
     agents: BTreeMap<(usize, usize), Agent>,
     launcher: Launcher,
-    // Dropped after the agents that use it.
-    scratch: Scratch,
+    // Dropped after the agents, which use it.
+    folder: TemporaryFolder,
     ledger: Ledger,
 }
 
-/// A running agent. Dropping it ends it and everything it started.
+/// A running agent. Dropping it ends the agent and all processes that it started.
 struct Agent {
     child: Child,
     entry: Option<Entry>,
@@ -89,20 +89,20 @@ impl Cluster for LocalCluster {
     }
 
     fn shared(&self) -> Option<&Path> {
-        Some(self.scratch.path())
+        Some(self.folder.path())
     }
 
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
-        self.agents.retain(|there, _| there.0 != node || (place != 0 && there.1 != place));
+    fn start_agent(&mut self, node: usize, slot: usize) -> Result<AgentStream, Fault> {
+        self.agents.retain(|there, _| there.0 != node || (slot != 0 && there.1 != slot));
         let entry = self.ledger.processes(&format!("local agent {node}"))?;
-        let folder = agent::folder(self.scratch.path(), node, place);
+        let folder = agent::folder(self.folder.path(), node, slot);
         let (ours, theirs) = agent::stream()?;
         let mut command = agent::command(&self.launcher, theirs.into(), &folder)?;
-        // A group of its own: Ctrl-C is the runner's business, which then says "cancel".
+        // A process group of its own, so that Ctrl-C reaches the runner only, which then sends `Cancel`.
         let child = entry.mark(&mut command).process_group(0).spawn();
         let child = child.map_err(|e| agent::not_started(&self.launcher, &e))?;
-        self.agents.insert((node, place), Agent { child, entry: Some(entry) });
-        agent::duplex(ours)
+        self.agents.insert((node, slot), Agent { child, entry: Some(entry) });
+        agent::connect(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {

@@ -1,8 +1,8 @@
-//! Nodes that are threads: the logic of rooms above, tested at once and exactly.
+//! A testbed whose nodes are threads, for fast and exact tests of other crates.
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Shutdown};
 use std::os::unix::net::UnixStream;
@@ -12,30 +12,31 @@ use std::thread;
 
 use crate::agent;
 
-type Behaviour = Arc<dyn Fn(usize, Duplex) + Send + Sync>;
+type Behaviour = Arc<dyn Fn(usize, AgentStream) + Send + Sync>;
 
 /// A testbed whose nodes run a closure.
 #[derive(Clone)]
 pub struct Mock {
     behaviour: Behaviour,
-    /// How many nodes share a host.
-    share: usize,
+    /// The number of nodes on a host.
+    nodes_a_host: usize,
+    /// The links that clusters were shaped to, in order.
     links: Arc<Mutex<Vec<Link>>>,
 }
 
 impl Mock {
-    /// Every agent is a thread that runs `behaviour` with its node's number and
-    /// its end of the stream; it is gone when `behaviour` returns.
-    pub fn new(behaviour: impl Fn(usize, Duplex) + Send + Sync + 'static) -> Self {
-        Mock { behaviour: Arc::new(behaviour), share: usize::MAX, links: Arc::default() }
+    /// A testbed whose agents are threads. Each runs `behaviour` with its node's number and its
+    /// side of the stream, and ends when `behaviour` returns.
+    pub fn new(behaviour: impl Fn(usize, AgentStream) + Send + Sync + 'static) -> Self {
+        Mock { behaviour: Arc::new(behaviour), nodes_a_host: usize::MAX, links: Arc::default() }
     }
 
-    /// The same on hosts of so many nodes each, at least one; on one host by default.
+    /// The same with `nodes` nodes on each host, at least one [default: all nodes on one host].
     pub fn on_hosts_of(self, nodes: usize) -> Self {
-        Mock { share: nodes.max(1), ..self }
+        Mock { nodes_a_host: nodes.max(1), ..self }
     }
 
-    /// What clusters of this testbed (and of its clones) were shaped to, in order.
+    /// The links that clusters of this testbed and its clones were shaped to, in order.
     pub fn links(&self) -> Vec<Link> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -50,12 +51,12 @@ impl Testbed for Mock {
         Vec::new()
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
         agent::check_count(nodes, 10_000)
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        self.admits(nodes)?;
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.check_capacity(nodes)?;
         Ok(Box::new(MockCluster { testbed: self.clone(), nodes, streams: BTreeMap::new() }))
     }
 }
@@ -63,14 +64,14 @@ impl Testbed for Mock {
 struct MockCluster {
     testbed: Mock,
     nodes: usize,
-    /// A copy of our end of each stream, to end it with, by node and place.
+    /// A copy of the runner's side of each stream, to shut it down, by node and slot.
     streams: BTreeMap<(usize, usize), UnixStream>,
 }
 
 impl MockCluster {
     fn end(&mut self, agent: (usize, usize)) {
         if let Some(stream) = self.streams.remove(&agent) {
-            // It may have ended already.
+            // The agent may have ended already.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
@@ -86,24 +87,24 @@ impl Cluster for MockCluster {
     }
 
     fn host(&self, node: usize) -> usize {
-        node / self.testbed.share
+        node / self.testbed.nodes_a_host
     }
 
     fn shared(&self) -> Option<&Path> {
         None
     }
 
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
-        let ended = |there: &&(usize, usize)| there.0 == node && (place == 0 || there.1 == place);
+    fn start_agent(&mut self, node: usize, slot: usize) -> Result<AgentStream, Fault> {
+        let ended = |there: &&(usize, usize)| there.0 == node && (slot == 0 || there.1 == slot);
         let ended: Vec<_> = self.streams.keys().filter(ended).copied().collect();
         ended.into_iter().for_each(|agent| self.end(agent));
         let (ours, theirs) = agent::stream()?;
         let copy = ours.try_clone().map_err(|e| Fault::environment(e.to_string()))?;
-        self.streams.insert((node, place), copy);
-        let theirs = agent::duplex(theirs)?;
+        self.streams.insert((node, slot), copy);
+        let theirs = agent::connect(theirs)?;
         let behaviour = Arc::clone(&self.testbed.behaviour);
         thread::spawn(move || behaviour(node, theirs));
-        agent::duplex(ours)
+        agent::connect(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
@@ -112,7 +113,7 @@ impl Cluster for MockCluster {
     }
 
     fn absences(&self) -> Vec<String> {
-        vec!["nodes are threads that play a part: nothing is measured".into()]
+        vec!["nodes are threads of a test: nothing is measured".into()]
     }
 }
 
@@ -129,21 +130,21 @@ mod tests {
     use crosstalk_core::units::BitRate;
     use std::io::{BufRead, BufReader, Read, Write};
 
-    /// Answers one line with the node's number, and leaves.
-    fn once(node: usize, stream: Duplex) {
+    /// Answers one line with the node's number, and ends.
+    fn answer_once(node: usize, stream: AgentStream) {
         let mut line = String::new();
         let mut writer = stream.writer;
         if BufReader::new(stream.reader).read_line(&mut line).is_ok_and(|n| n > 0) {
-            writer.write_all(format!("{node}: {line}").as_bytes()).expect("is heard");
+            writer.write_all(format!("{node}: {line}").as_bytes()).expect("is received");
         }
     }
 
     #[test]
-    fn a_node_answers_leaves_and_can_be_attached_again() {
-        let mut cluster = Mock::new(once).raise(3).expect("is raised");
+    fn an_agent_answers_ends_and_can_be_started_again() {
+        let mut cluster = Mock::new(answer_once).create(3).expect("is created");
         for _ in 0..2 {
-            let mut stream = cluster.attach(2, 0).expect("attaches");
-            stream.writer.write_all(b"hello\n").expect("is heard");
+            let mut stream = cluster.start_agent(2, 0).expect("starts");
+            stream.writer.write_all(b"hello\n").expect("is received");
             let mut answer = String::new();
             stream.reader.read_to_string(&mut answer).expect("ends");
             assert_eq!(answer, "2: hello\n");
@@ -152,8 +153,8 @@ mod tests {
 
     #[test]
     fn dropping_the_cluster_ends_the_streams() {
-        let mut cluster = Mock::new(once).raise(1).expect("is raised");
-        let mut stream = cluster.attach(0, 0).expect("attaches");
+        let mut cluster = Mock::new(answer_once).create(1).expect("is created");
+        let mut stream = cluster.start_agent(0, 0).expect("starts");
         drop(cluster);
         let mut answer = Vec::new();
         stream.reader.read_to_end(&mut answer).expect("ends");
@@ -161,15 +162,15 @@ mod tests {
     }
 
     #[test]
-    fn it_remembers_what_it_was_shaped_to() {
-        let mock = Mock::new(once);
+    fn it_records_the_links_that_it_was_shaped_to() {
+        let mock = Mock::new(answer_once);
         let link = Link::Rate(BitRate(1e9));
-        mock.raise(2).expect("is raised").shape(link).expect("shapes");
+        mock.create(2).expect("is created").shape(link).expect("shapes");
         assert_eq!(mock.links(), [link]);
     }
 
     #[test]
     fn a_cluster_of_no_nodes_is_refused() {
-        assert!(Mock::new(once).raise(0).is_err());
+        assert!(Mock::new(answer_once).create(0).is_err());
     }
 }

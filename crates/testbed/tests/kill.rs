@@ -1,9 +1,8 @@
-//! `kill -9` of the owner at any moment (raising, running, shaping, dropping)
-//! leaves no process, device, mount or ledger behind within two seconds.
+//! `kill -9` of the owner at any moment (creating, running, shaping, dropping) leaves no process,
+//! device, mount or ledger behind after two seconds.
 //!
-//! `CROSSTALK_KILLS` says how many moments to try (8 when not set), and
-//! `CROSSTALK_NODES` how many nodes the owner raises (8 when not set). What was
-//! found is printed as a line of JSON.
+//! `CROSSTALK_KILLS` is the number of moments [default: 8], `CROSSTALK_NODES` the number of nodes
+//! that the owner creates [default: 8]. The result is printed as a line of JSON.
 
 #[path = "support/specs.rs"]
 mod specs;
@@ -17,14 +16,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-use support::Talk;
+use support::AgentSession;
 
 /// Carried by the owner and all that it starts.
 const TRIAL: &str = "CROSSTALK_TEST_TRIAL";
 
-/// How long what is left may take to go.
+/// How long it may take until nothing is left.
 const SOON: Duration = Duration::from_secs(2);
-/// When it is taken for left for good.
+/// When waiting for it ends.
 const NEVER: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
@@ -42,14 +41,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Raises, uses and drops clusters until it is killed.
+/// Creates, uses and drops clusters until it is killed.
 fn own(testbed: &dyn Testbed) -> ExitCode {
     let nodes = setting("CROSSTALK_NODES");
     println!("begun");
     loop {
-        let mut cluster = testbed.raise(nodes).expect("is raised");
-        let mut agents: Vec<Talk> =
-            (0..nodes).map(|node| cluster.attach(node, 0).expect("attaches").into()).collect();
+        let mut cluster = testbed.create(nodes).expect("is created");
+        let mut agents: Vec<AgentSession> =
+            (0..nodes).map(|node| cluster.start_agent(node, 0).expect("starts").into()).collect();
         for agent in &mut agents {
             assert_eq!(agent.ask("hello"), "hello");
             agent.ask("leave a child");
@@ -64,7 +63,7 @@ fn setting(name: &str) -> usize {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(8)
 }
 
-/// An owner in a world of its own: its trial's name and its ledger's folder.
+/// An owner with a ledger folder of its own, and the name of its trial.
 struct Trial {
     name: String,
     folder: tempfile::TempDir,
@@ -126,11 +125,11 @@ fn start(verb: &str, trial: &str, folder: &Path) -> Child {
 
 fn leaves_nothing(verb: &str) {
     let (kills, nodes) = (setting("CROSSTALK_KILLS"), setting("CROSSTALK_NODES"));
-    // About two rounds of raising, using and dropping.
+    // About two rounds of creating, using and dropping.
     let span = 0.2 + 0.02 * nodes as f64;
     let before = specs::traces_on_host();
     let mut slowest = 0f64;
-    // Moments spread evenly over the span, in an order without rhythm:
+    // Moments that are spread evenly over the span, in a non-periodic order:
     // multiples of the golden ratio (a Weyl sequence).
     for number in 0..kills {
         let moment = (number as f64 * 0.618_033_988_75).fract() * span;
@@ -163,7 +162,7 @@ fn local_leaves_nothing() {
     leaves_nothing("own-local");
 }
 
-/// An owner and its reaper that were killed; `None` where the owner had just no cluster.
+/// An owner and its reaper that were killed. `None` if the owner had no cluster at that moment.
 fn killed_with_its_reaper() -> Option<Trial> {
     let mut trial = Trial::begin("own-local", 0);
     let reapers = || -> Vec<String> {
@@ -174,7 +173,7 @@ fn killed_with_its_reaper() -> Option<Trial> {
         assert!(began.elapsed() < SOON, "no reaper came up");
         std::thread::sleep(Duration::from_millis(2));
     }
-    // Long enough for agents to be there as well, which the ledger then names.
+    // Long enough for agents to be started, which the ledger then lists.
     std::thread::sleep(Duration::from_millis(60));
     for line in reapers() {
         let pid = line.trim_start_matches("/proc/").split(' ').next().expect("a number");
@@ -184,9 +183,9 @@ fn killed_with_its_reaper() -> Option<Trial> {
     (trial.ledgers() > 0).then_some(trial)
 }
 
-/// Local agents that are deaf to the end of their owner need the ledger.
+/// Local agents that ignore the end of their owner need the ledger.
 fn next_start_undoes() {
-    // A moment between two clusters of the owner leaves nothing to undo: another is tried.
+    // Between two clusters of the owner there is nothing to undo; then another moment is tried.
     let trial = (0..20).find_map(|_| killed_with_its_reaper());
     let trial = trial.expect("nobody was there to undo it");
     let mut next = start("own-local", "next", trial.folder.path());

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::trace::Cost;
-use crosstalk_observe::service::{Count, Counting, Runs, Tracer};
+use crosstalk_observe::service::{Count, ProgramRuns, RunTimeCounting, Tracer};
 
 /// A time in which the kernel counts the runs of the BPF programs.
 pub struct CostWindow {
-    _counting: Counting,
+    _counting: RunTimeCounting,
     began: Instant,
-    runs: Runs,
+    runs: ProgramRuns,
     requests: u64,
 }
 
@@ -21,7 +21,12 @@ impl CostWindow {
     /// Where the kernel refuses to count.
     pub fn open(tracer: &Tracer) -> Result<CostWindow, Fault> {
         let requests = tracer.counts()?.of(Count::Begun);
-        Ok(CostWindow { _counting: Counting::begin()?, began: Instant::now(), runs: tracer.runs(), requests })
+        Ok(CostWindow {
+            _counting: RunTimeCounting::begin()?,
+            began: Instant::now(),
+            runs: tracer.runs(),
+            requests,
+        })
     }
 
     /// For how long it has counted.

@@ -3,7 +3,7 @@
 use std::io;
 
 use crosstalk_core::Fault;
-use crosstalk_core::trace::Served;
+use crosstalk_core::trace::ServerProcess;
 use crosstalk_host::listening::{name, network_namespace, processes};
 
 use super::ports::listeners_of;
@@ -19,10 +19,10 @@ pub fn namespace(pid: u32) -> Result<u32, Fault> {
 }
 
 /// A process as the record names it.
-pub fn served(pid: u32) -> Served {
+pub fn served(pid: u32) -> ServerProcess {
     // A name may have control characters, which a terminal would obey.
     let shown = |name: String| name.replace(char::is_control, "?");
-    Served { pid, name: name(pid).map_or_else(|| "?".into(), shown) }
+    ServerProcess { pid, name: name(pid).map_or_else(|| "?".into(), shown) }
 }
 
 /// The fault for a process that may not be inspected, or is gone.

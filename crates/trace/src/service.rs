@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
-use crosstalk_core::trace::Served;
+use crosstalk_core::trace::ServerProcess;
 use crosstalk_host::listening::{listeners, processes, processes_in, sockets};
 use crosstalk_host::namespace::sees_all_processes;
 use crosstalk_host::process::Identity;
@@ -30,7 +30,7 @@ pub struct Service {
     /// What the kernel's programs look for.
     pub target: Target,
     /// The processes that listen; none where they may not be inspected.
-    pub served: Vec<(Identity, Served)>,
+    pub served: Vec<(Identity, ServerProcess)>,
 }
 
 impl Service {

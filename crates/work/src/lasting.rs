@@ -37,7 +37,7 @@ impl<C: PartialEq> Workload for Lasting<C> {
         self.0.same(one, other)
     }
 
-    fn lasts(&self) -> bool {
+    fn runs_until_stopped(&self) -> bool {
         true
     }
 

@@ -95,7 +95,7 @@ impl SpillFile {
 pub(super) mod tests {
     use super::*;
     use crate::spill::mock::AccessLog;
-    use crosstalk_comm::Access::{Onward, Seek};
+    use crosstalk_comm::Access::{Seek, Sequential};
 
     /// A file on a full disk (full(4)).
     pub fn full() -> SpillFile {
@@ -116,7 +116,7 @@ pub(super) mod tests {
         assert_eq!(&found, b"bcde");
         a.read(&mut disk, 5, &mut found[..2]).expect("reads");
         assert_eq!(&found[..2], b"gh");
-        assert_eq!(disk.0, [(Seek, 3), (Onward, 2), (Seek, 1), (Seek, 2), (Seek, 4), (Onward, 2)]);
+        assert_eq!(disk.0, [(Seek, 3), (Sequential, 2), (Seek, 1), (Seek, 2), (Seek, 4), (Sequential, 2)]);
         let moved = scratch.moved();
         assert_eq!((moved.written, moved.writes, moved.read, moved.seeks), (8, 4, 6, 4));
         assert_eq!((a.length(), b.length()), (7, 1));

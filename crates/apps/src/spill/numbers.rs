@@ -112,8 +112,8 @@ mod tests {
             spilled.read(&mut disk, at, &mut one).expect("reads");
             assert_eq!(u64::from(one[0]), at + 1);
         }
-        use crosstalk_comm::Access::{Onward, Seek};
-        assert_eq!(disk.0, [(Seek, 8), (Onward, 4), (Seek, 4), (Onward, 4), (Seek, 4)]);
+        use crosstalk_comm::Access::{Seek, Sequential};
+        assert_eq!(disk.0, [(Seek, 8), (Sequential, 4), (Seek, 4), (Sequential, 4), (Seek, 4)]);
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Scratch {
     pub(super) fn begin(&self, file: u64, at: u64) -> Access {
         let state = self.0.state.get();
         self.0.state.set(State { head: None, ..state });
-        if state.head == Some((file, at)) { Access::Onward } else { Access::Seek }
+        if state.head == Some((file, at)) { Access::Sequential } else { Access::Seek }
     }
 
     /// `bytes` were moved, from byte `at` of a file on.

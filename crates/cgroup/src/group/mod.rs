@@ -327,7 +327,7 @@ pub struct Dial {
 impl Dial {
     /// What it said before.
     pub fn was(&self) -> &str {
-        self.knob.was()
+        self.knob.original()
     }
 
     /// Sets it.
@@ -341,9 +341,9 @@ impl Dial {
     /// Writes down what it says, which setting another changes.
     ///
     /// # Errors
-    /// Those of [`Knob::keep`].
+    /// Those of [`Knob::record`].
     pub fn keep(&mut self) -> Result<(), Fault> {
-        self.knob.keep()
+        self.knob.record()
     }
 
     /// Sets it to what it said before, and keeps it.

@@ -62,7 +62,7 @@ impl OwnGroup {
                     controllers.iter().map(|name| home.dir(name).map(Path::to_path_buf)).collect();
                 let back = back
                     .ok_or_else(|| Fault::environment("it is in no group of a tree that it would leave"))?;
-                ledger.guests(paths, &back, &what)
+                ledger.group_of_existing(paths, &back, &what)
             },
             ledger,
         )?;
@@ -168,11 +168,11 @@ fn enable(above: &Path, ledger: &Ledger) -> Result<Vec<Knob>, Fault> {
     let mut knobs = Vec::new();
     for name in WANTED.into_iter().filter(|name| has(&there, name) && !has(&enabled, name)) {
         let path = above.join("cgroup.subtree_control");
-        let mut knob = ledger.knob_back(&path, &format!("-{name}"), "a controller for groups below");
+        let mut knob = ledger.knob_with_undo(&path, &format!("-{name}"), "a controller for groups below");
         // A controller that cannot be had is one that the group does not offer.
         match knob.set(&format!("+{name}")) {
             Ok(()) => knobs.push(knob),
-            Err(_) => knob.unused()?,
+            Err(_) => knob.forget()?,
         }
     }
     Ok(knobs)

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_host::ledger::Scratch;
+use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_lab::agent::{Node, serve};
+use crosstalk_lab::agent::{NodeContext, serve};
 
 use crate::args::Words;
 use crate::{parts, signal};
@@ -17,7 +17,7 @@ pub fn main(args: &Words) -> Result<ExitCode, Fault> {
     signal::leave_to_the_runner()?;
     let folder = Folder::new(args.words.first().map(PathBuf::from));
     let made = || folder.made();
-    let node = Node { registry: &parts::registry(), facts: &parts::facts, folder: &made };
+    let node = NodeContext { registry: &parts::registry(), facts: &parts::facts, folder: &made };
     let served = serve(&node, std::io::stdin(), std::io::stdout());
     // What was kept between attempts. Where this is not reached, the testbed ends
     // it with the agent.
@@ -30,7 +30,7 @@ pub fn main(args: &Words) -> Result<ExitCode, Fault> {
 /// the agent however that ends.
 struct Folder {
     given: Option<PathBuf>,
-    own: OnceCell<Scratch>,
+    own: OnceCell<TemporaryFolder>,
 }
 
 impl Folder {
@@ -50,7 +50,7 @@ impl Folder {
         if let Some(own) = self.own.get() {
             return Ok(own.path().to_path_buf());
         }
-        let made = Ledger::open(&Launcher::current())?.scratch("temporary files of an agent")?;
+        let made = Ledger::open(&Launcher::current())?.temporary_folder("temporary files of an agent")?;
         Ok(self.own.get_or_init(|| made).path().to_path_buf())
     }
 }

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_host::ledger::{Cleaned, clean};
+use crosstalk_host::ledger::{CleanReport, clean};
 use serde_json::json;
 
 use crate::out::{Out, complain};
 
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
-    let Cleaned { undone, gone, mut left } = clean();
+    let CleanReport { undone, gone, mut left } = clean();
     for what in &undone {
         out.say(&format!("undone: {what}"));
     }

@@ -8,7 +8,7 @@ use crosstalk_cgroup::exec::{ExecRequest, Running, begin};
 use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::{begin_thread, in_foreground, send};
+use crosstalk_host::process::{in_foreground, send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -50,7 +50,7 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let ledger = Ledger::open(&Launcher::current())?;
     let running = begin(&request, &ledger)?;
     let (handle, passing) = (signals.handle(), Passing::of(&running));
-    let passing = begin_thread("signals", move || passing.pass_all(signals))?;
+    let passing = spawn_thread("signals", move || passing.pass_all(signals))?;
     // Nothing is passed while the group is taken away.
     let ended = running.wait(|| {
         handle.close();

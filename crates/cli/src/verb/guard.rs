@@ -59,7 +59,7 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let sums = sums?;
     out.say(&summary(&sums));
     out.tell(&json!({ "result": "guard", "slowdown": contract.slowdown, "sums": sums }));
-    let resisting = ledger.resisting();
+    let resisting = ledger.undo_failures();
     if !resisting.is_empty() {
         let left: Vec<String> = resisting.iter().map(Fault::sentence).collect();
         return Err(Fault::environment(format!("not everything could be put back: {}", left.join("; ")))

@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::interconnect::{Component, Hop, Interconnect};
 use crosstalk_core::name::unknown;
 use crosstalk_core::units::{self, BitRate, Bytes, human};
-use crosstalk_model::path::{Latency, Span, Traffic};
+use crosstalk_model::path::{Latency, LatencyRange, Traffic};
 use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ struct Found<'a> {
     hops: Vec<(&'a Hop, &'a Component)>,
     latency: Latency,
     traffic: Option<Traffic>,
-    published: Option<Span>,
+    published: Option<LatencyRange>,
 }
 
 pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -76,7 +76,7 @@ fn of_interconnect<'a>(
         .along(&interconnect.path)
         .map_err(|fault| fault.at(format!("interconnect `{}`", interconnect.name)))?;
     let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
-    let published = published.map(|(low, high)| Span { low, high });
+    let published = published.map(|(low, high)| LatencyRange { low, high });
     let traffic = traffic(args, interconnect.bandwidth)?;
     Ok(add_up(interconnect.title.clone(), Some(interconnect), hops, traffic, published))
 }
@@ -86,7 +86,7 @@ fn add_up<'a>(
     interconnect: Option<&'a Interconnect>,
     hops: Vec<(&'a Hop, &'a Component)>,
     traffic: Option<Traffic>,
-    published: Option<Span>,
+    published: Option<LatencyRange>,
 ) -> Found<'a> {
     let latency = Latency::of(&hops, traffic.as_ref());
     Found { title, interconnect, hops, latency, traffic, published }
@@ -143,7 +143,7 @@ fn share(text: &str) -> Result<f64, Fault> {
 }
 
 /// As people read it: `30.0 ns to 35.0 ns`, `190 ns and up`.
-fn words(span: Span) -> String {
+fn words(span: LatencyRange) -> String {
     let time = |seconds| human(seconds, "s");
     match span.high {
         None => format!("{} and up", time(span.low)),
@@ -160,7 +160,7 @@ fn lines(found: &Found, places: &Places) -> Vec<String> {
     // Where all are catalogued it need not be said of each.
     let all_catalogued = found.hops.iter().all(|(hop, _)| places.origin(&hop.component) == "catalogued");
     let origin = |hop: &Hop| if all_catalogued { "" } else { places.origin(&hop.component) };
-    let mut rows: Vec<(String, Span, &str)> = found
+    let mut rows: Vec<(String, LatencyRange, &str)> = found
         .hops
         .iter()
         .zip(&found.latency.hops)
@@ -169,10 +169,10 @@ fn lines(found: &Found, places: &Places) -> Vec<String> {
     if let Some(traffic) = &found.traffic {
         let size = human(traffic.size.0 as f64, "B");
         let rate = human(traffic.rate.0, "bit/s");
-        rows.push((format!("{size} at {rate}"), Span::exactly(found.latency.serialising), ""));
+        rows.push((format!("{size} at {rate}"), LatencyRange::exactly(found.latency.serialising), ""));
         if traffic.utilisation > 0.0 {
             let busy = format!("waiting, ports {} busy (M/D/1: a model)", human(traffic.utilisation, "%"));
-            rows.push((busy, Span::exactly(found.latency.queueing), ""));
+            rows.push((busy, LatencyRange::exactly(found.latency.queueing), ""));
         }
     }
     let widest = rows.iter().map(|(title, ..)| title.chars().count()).max().unwrap_or(0);
@@ -193,7 +193,7 @@ fn lines(found: &Found, places: &Places) -> Vec<String> {
 }
 
 /// What the components leave unexplained of what is published.
-fn beside(total: Span, published: Span) -> String {
+fn beside(total: LatencyRange, published: LatencyRange) -> String {
     let gap = |own: f64, published: f64, end: &str| match published - own {
         gap if gap.abs() < 0.005 * published => format!("the components explain {end}"),
         gap if gap > 0.0 => {
@@ -211,7 +211,7 @@ fn beside(total: Span, published: Span) -> String {
 }
 
 fn told(found: &Found, places: &Places) -> Value {
-    let span = |span: Span| json!({ "low": span.low, "high": span.high });
+    let span = |span: LatencyRange| json!({ "low": span.low, "high": span.high });
     let hops: Vec<Value> = found
         .hops
         .iter()

@@ -106,7 +106,7 @@ fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> 
         }
         None => {
             needed(&asked)?;
-            let bed = Virtual::new(Launcher::current()).until(&interrupted);
+            let bed = Virtual::new(Launcher::current()).interrupted_by(&interrupted);
             scene(&asked, place(wire)?, &bed, limit, &interrupted, &mut live)?
         }
     };
@@ -288,7 +288,7 @@ fn scene(
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
-    crosstalk_lab::once(&parts::registry(), bed, &scene, limit, interrupted, live)
+    crosstalk_lab::run_once(&parts::registry(), bed, &scene, limit, interrupted, live)
 }
 
 /// What the fabric's rate is divided by.

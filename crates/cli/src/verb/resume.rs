@@ -15,7 +15,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     wait_at_the_end(&interrupted)?;
     args.how.export.check()?;
-    let dir = RunDir::open(&args.dir)?.hold()?;
+    let dir = RunDir::open(&args.dir)?.lock()?;
     let resolved = Resolved::load_unchanged(&dir)?;
     let before = dir.reopen()?;
     let next = match before.run().finished {

@@ -133,7 +133,7 @@ impl How {
     /// What this host cannot do of the plan, or interrupted.
     pub fn new(args: &HowArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
         let deadline = deadline(args)?;
-        crosstalk_host::ledger::temporary()?;
+        crosstalk_host::ledger::temporary_root()?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
         let testbed = signal::unless(&interrupted, testbed)?;
         Ok(How {

@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;
@@ -50,12 +50,12 @@ impl Testbed for Apart {
         Vec::new()
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
         assert!(nodes <= COUNT);
         Ok(())
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
         (0..nodes)
             .map(|node| Machine::start(&root(&self.0, node)))
             .collect::<Result<_, _>>()
@@ -82,11 +82,11 @@ impl Cluster for Machines {
         None
     }
 
-    fn attach(&mut self, node: usize, _: usize) -> Result<Duplex, Fault> {
+    fn start_agent(&mut self, node: usize, _: usize) -> Result<AgentStream, Fault> {
         let (ours, theirs) = UnixStream::pair().expect("a stream");
         self.0[node].orders.as_ref().expect("is up").send(&(), Some(theirs.as_fd()))?;
         let writer = ours.try_clone().expect("copies");
-        Ok(Duplex { reader: Box::new(ours), writer: Box::new(writer) })
+        Ok(AgentStream { reader: Box::new(ours), writer: Box::new(writer) })
     }
 
     fn shape(&mut self, _: Link) -> Result<Vec<String>, Fault> {

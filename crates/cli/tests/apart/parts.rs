@@ -18,11 +18,13 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Condition, Deployment, Effort, Holding, Prepared, Sink, Timing, Workload};
+use crosstalk_core::scene::{
+    AppliedCondition, Condition, Deployment, Effort, Prepared, Sink, Timing, Workload,
+};
 use crosstalk_core::value::{Params, Value};
-use crosstalk_host::ledger::Scratch;
+use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_lab::agent::{Node, serve};
+use crosstalk_lab::agent::{NodeContext, serve};
 use serde_json::json;
 
 /// What the folder of the condition has in it.
@@ -41,7 +43,7 @@ pub fn registry() -> Registry {
 
 /// What the hidden verb `agent` does.
 pub fn agent() -> ExitCode {
-    let own: OnceCell<Scratch> = OnceCell::new();
+    let own: OnceCell<TemporaryFolder> = OnceCell::new();
     let folder = || {
         if own.get().is_none() {
             let made = scratch("temporary files of an agent")?;
@@ -50,15 +52,15 @@ pub fn agent() -> ExitCode {
         }
         own.get().map(|own| own.path().to_path_buf()).ok_or_else(|| Fault::attempt("has no folder"))
     };
-    let node = Node { registry: &registry(), facts: &Provenance::default, folder: &folder };
+    let node = NodeContext { registry: &registry(), facts: &Provenance::default, folder: &folder };
     match serve(&node, std::io::stdin(), std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(4),
     }
 }
 
-fn scratch(what: &str) -> Result<Scratch, Fault> {
-    Ledger::open(&Launcher::current())?.scratch(what)
+fn scratch(what: &str) -> Result<TemporaryFolder, Fault> {
+    Ledger::open(&Launcher::current())?.temporary_folder(what)
 }
 
 /// Work on two nodes.
@@ -158,7 +160,11 @@ impl Condition for MadeFolder {
         Ok(())
     }
 
-    fn apply(&self, _: &Value, _: &dyn Fn() -> Result<Vec<u32>, Fault>) -> Result<Box<dyn Holding>, Fault> {
+    fn apply(
+        &self,
+        _: &Value,
+        _: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn AppliedCondition>, Fault> {
         let made = scratch("a condition's folder")?;
         fs::write(made.path().join(CONDITION), "").expect("writes");
         Ok(Box::new(There { _made: made }))
@@ -166,7 +172,7 @@ impl Condition for MadeFolder {
 }
 
 struct There {
-    _made: Scratch,
+    _made: TemporaryFolder,
 }
 
-impl Holding for There {}
+impl AppliedCondition for There {}

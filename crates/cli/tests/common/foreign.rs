@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crosstalk_host::cpu::listed;
+use crosstalk_host::cpu::parse_list;
 
 /// A group in each tree of v1, below one above it if that has a name; they go with it.
 pub struct Foreign {
@@ -73,7 +73,7 @@ impl Foreign {
 
     /// The processors that it may have.
     pub fn processors(&self) -> Vec<usize> {
-        listed(&self.told("cpuset.cpus").expect("has processors"))
+        parse_list(&self.told("cpuset.cpus").expect("has processors"))
     }
 
     /// Gives it another name, where a tree lets it have one: v2's does not.

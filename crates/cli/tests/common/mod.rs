@@ -23,7 +23,7 @@ pub fn lacks_groups() -> bool {
     const WHY: [&str; 4] = [
         "there are no control groups",
         "cannot make control groups",
-        "cannot make a control group",
+        "cannot create a control group",
         "this group does not offer",
     ];
     let output = crosstalk(Path::new("/"), &["exec", "--background", "--", "true"]);

@@ -1,5 +1,5 @@
-//! Ranks as threads of the test process, over loopback: CPU time is a
-//! thread's own, so that they behave as processes do.
+//! Ranks as threads of the test process, over loopback. CPU time is counted a
+//! thread, so that they behave as processes do.
 #![allow(dead_code, reason = "every test file uses a part of these helpers")]
 
 use crosstalk_comm::{Listener, Rank, bind};
@@ -84,15 +84,15 @@ fn ranks_at(
 ) -> Vec<(Part, Listener)> {
     let first = part(0, nodes, emulation, deadline);
     let listen = |node| bind(place(node)).expect("the node's address can be bound");
-    // Each in a thread of its own: placing may move the thread.
+    // Each in a thread of its own, as `place` may move the thread to another namespace.
     let listen = |node| thread::scope(|scope| scope.spawn(move || listen(node)).join()).expect("no panic");
     (0..nodes).map(|node| (Part { node, ..first.clone() }, listen(node))).collect()
 }
 
-/// For ranks that nobody cancels.
+/// For ranks that are not cancelled.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Runs `program` on every rank, over loopback; its results by rank.
+/// Runs `program` on every rank, over loopback. Returns its results by rank.
 pub fn try_run<R: Send>(
     nodes: usize,
     emulation: Option<&Emulation>,
@@ -148,7 +148,7 @@ pub fn run_at<R: Send>(
     results.into_iter().map(|result| result.expect("every rank finishes")).collect()
 }
 
-/// Lets the calling thread, and those it starts, run on these cores only.
+/// Pins the calling thread, and threads that it starts, to these cores.
 pub fn pin(cores: &[usize]) {
     // SAFETY: a zeroed cpu_set_t is an empty set; CPU_SET writes within it for
     // core numbers below its size, and the call reads it.

@@ -1,4 +1,4 @@
-//! An amount of whichever quantity its unit says.
+//! A quantity of the kind that its unit says.
 
 use super::{
     BitRate, Bytes, FREQUENCY, Hertz, LARGEST, RATE, SIZE, Seconds, TIME, Unit, not_negative, split,
@@ -18,8 +18,8 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// What `text` says: a number, not below zero, and a unit. `None` of anything else; of a number alone nobody
-    /// knows what it counts.
+    /// Reads a number that is not negative, and a unit. `None` for anything else, also for a number
+    /// without a unit.
     pub fn of(text: &str) -> Option<Amount> {
         let (number, unit) = split(text);
         if number.is_empty() || unit.is_empty() {
@@ -37,7 +37,7 @@ impl Amount {
         size().map(Amount::Size).or_else(time).or_else(rate).or_else(frequency)
     }
 
-    /// Its number in the base unit.
+    /// Its value in the base unit.
     pub fn number(self) -> f64 {
         match self {
             Amount::Size(Bytes(bytes)) => bytes as f64,
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_each_quantity_reads() {
+    fn it_equals_what_each_quantity_reads() {
         for text in ["3 B", "64 KiB", "1_000 kB", "1e-3 s", "7 min", "2.5 Gbit/s", "3 MB/s", "800 MHz"] {
             let amount = Amount::of(text).expect("is one");
             let read = match amount {

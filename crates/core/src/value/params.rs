@@ -1,4 +1,4 @@
-//! Parameters, with look-ups that say what was expected.
+//! Parameters, with typed look-ups. Their faults say what was expected.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use crate::quote::number;
 use crate::units::{Amount, Bytes, LARGEST, Seconds};
 use crate::{Fault, quoted};
 
-/// The parameters of a workload, condition or observer, with typed look-ups
-/// whose faults name the parameter.
+/// The parameters of a workload, by name. The faults of look-ups are usage faults that
+/// name the parameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Params(pub BTreeMap<String, Value>);
 
 impl Params {
-    /// The named parameter, if it was given.
+    /// The value of a parameter, if it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
@@ -30,7 +30,7 @@ impl Params {
         self
     }
 
-    /// Refuses parameters that `known` does not list.
+    /// A usage fault if there is a parameter that `known` does not list.
     pub fn only(&self, known: Parameters) -> Result<(), Fault> {
         match self.0.keys().find(|k| !known.contains(k)) {
             Some(key) => Err(crate::name::unknown("parameter", key, known.names())),
@@ -38,7 +38,7 @@ impl Params {
         }
     }
 
-    /// A whole number of at least `least`, or `default` when not given.
+    /// A whole number of at least `least` [default: `default`].
     pub fn count(&self, name: &str, default: u64, least: u64) -> Result<u64, Fault> {
         match self.get(name) {
             None => Ok(default),
@@ -47,7 +47,7 @@ impl Params {
         }
     }
 
-    /// A whole number from `least` to `most`, or `default` when not given.
+    /// A whole number from `least` to `most` [default: `default`].
     pub fn bounded(&self, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Fault> {
         match self.count(name, default, least)? {
             value if value > most => Err(parameter(name, format!("expected at most {most}, found {value}"))),
@@ -64,7 +64,7 @@ impl Params {
         }
     }
 
-    /// A finite number, or `default` when not given.
+    /// A finite number [default: `default`].
     pub fn float(&self, name: &str, default: f64) -> Result<f64, Fault> {
         match self.get(name) {
             None => Ok(default),
@@ -72,7 +72,7 @@ impl Params {
         }
     }
 
-    /// `true` or `false`, or `default` when not given.
+    /// `true` or `false` [default: `default`].
     pub fn flag(&self, name: &str, default: bool) -> Result<bool, Fault> {
         match self.get(name) {
             None => Ok(default),
@@ -81,7 +81,7 @@ impl Params {
         }
     }
 
-    /// Text, or `default` when not given.
+    /// Text [default: `default`].
     pub fn text<'a>(&'a self, name: &str, default: &'a str) -> Result<&'a str, Fault> {
         match self.get(name) {
             None => Ok(default),
@@ -90,7 +90,7 @@ impl Params {
         }
     }
 
-    /// One of `choices`, the first when not given.
+    /// One of `choices` [default: the first].
     pub fn choice<'a>(&'a self, name: &str, choices: &[&'a str]) -> Result<&'a str, Fault> {
         let chosen = self.text(name, choices[0])?;
         if choices.contains(&chosen) {
@@ -100,7 +100,7 @@ impl Params {
         }
     }
 
-    /// A size above zero (`"64 B"`, `"4 KiB"`, `65536`), or `default`.
+    /// A size above zero (`"64 B"`, `"4 KiB"`, `65536` bytes) [default: `default`].
     pub fn size(&self, name: &str, default: Bytes) -> Result<Bytes, Fault> {
         let size = match self.get(name) {
             None => default,
@@ -111,7 +111,7 @@ impl Params {
             Some(Value::Float(v)) if *v > 0.0 && v.fract() == 0.0 => Bytes(*v as u64),
             Some(Value::Text(text)) => match text.amount() {
                 Some(Amount::Size(size)) => size,
-                // Read for its fault.
+                // Parsed for its fault.
                 _ => text.parse().map_err(|f: Fault| f.of_parameter(name))?,
             },
             Some(other) => return Err(wrong(name, "a size above zero, such as \"64 B\"", other)),
@@ -122,7 +122,7 @@ impl Params {
         Ok(size)
     }
 
-    /// A duration (`"200 ms"`, `0.2`), or `default`.
+    /// A duration (`"200 ms"`, `0.2` seconds) [default: `default`].
     pub fn seconds(&self, name: &str, default: Seconds) -> Result<Seconds, Fault> {
         match self.get(name) {
             None => Ok(default),
@@ -138,7 +138,7 @@ impl Params {
     }
 }
 
-/// What is wrong with the named parameter.
+/// A usage fault about the parameter `name`.
 pub fn parameter(name: &str, message: String) -> Fault {
     Fault::usage(message).of_parameter(name)
 }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_beyond_all_memories_is_told_the_bound() {
+    fn a_size_beyond_all_memories_is_refused_with_the_bound() {
         let size = |value: f64| Params::default().with("size", value).size("size", Bytes(1));
         assert_eq!(size(1e3), Ok(Bytes(1000)));
         let fault = size(1e30).expect_err("refused");

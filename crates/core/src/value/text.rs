@@ -1,4 +1,4 @@
-//! Text, and the amount that it says where it says one: read once, kept beside the words.
+//! Text, together with the quantity that it says, which is parsed once.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::ops::Deref;
 
 use crate::units::Amount;
 
-/// Text as it was written; of a number with a unit (`"4 KiB"`) also the amount.
+/// Text as it was written. For a number with a unit (`"4 KiB"`) also the quantity.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Text {
@@ -17,7 +17,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// The size, time, rate or frequency that it says.
+    /// The size, time, rate or frequency, if the text says one.
     pub fn amount(&self) -> Option<Amount> {
         self.amount
     }

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::scene::Holding;
+use crosstalk_core::scene::AppliedCondition;
 use crosstalk_host::ledger::Entry;
-use crosstalk_host::process::{begin_thread, send};
+use crosstalk_host::process::{send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ const LONGEST: u64 = 16 << 10;
 /// SIGTERM of signal(7).
 const TERMINATE: i32 = 15;
 
-/// Background work in its group, which is under a guard from [`Holding::begin`] to [`Holding::end`].
+/// Background work in its group, which is under a guard from [`AppliedCondition::begin`] to [`AppliedCondition::end`].
 pub(super) struct Guarded {
     slowdown: f64,
     // Ended before the group goes, which it may have frozen.
@@ -42,7 +42,7 @@ impl Guarded {
     }
 }
 
-impl Holding for Guarded {
+impl AppliedCondition for Guarded {
     fn begin(&mut self) -> Result<(), Fault> {
         self.held.begin()?;
         let ledger = Ledger::open(&Launcher::current())?;
@@ -132,7 +132,7 @@ impl Drop for Guard {
 /// Reads all that a guard reports; sends for each of its lines.
 fn lines_of(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
     let (sender, lines) = channel();
-    begin_thread("guard-out", move || {
+    spawn_thread("guard-out", move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             let is_line = |line: Value| line["event"] == "guard";
             if serde_json::from_str(&line).is_ok_and(is_line) {
@@ -147,7 +147,7 @@ fn lines_of(stdout: ChildStdout) -> Result<Receiver<()>, Fault> {
 /// Reads all that a guard says, so that it never waits for a reader; sends how it began when it has ended.
 fn words(mut stderr: ChildStderr) -> Result<Receiver<String>, Fault> {
     let (sender, said) = channel();
-    begin_thread("words", move || {
+    spawn_thread("words", move || {
         let mut kept = Vec::new();
         // What can be read of it.
         let _ = stderr.by_ref().take(LONGEST).read_to_end(&mut kept);

@@ -2,7 +2,7 @@
 //! work is steady: in the idle class it would never become so on a machine that others load.
 
 use crosstalk_core::Fault;
-use crosstalk_core::scene::Holding;
+use crosstalk_core::scene::AppliedCondition;
 use crosstalk_host::Ledger;
 
 use crosstalk_cgroup::exec::STUDY;
@@ -21,7 +21,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Makes a group and moves the `background` processes there; `settle` sets what holds in it from
-    /// [`Holding::begin`] on.
+    /// [`AppliedCondition::begin`] on.
     ///
     /// # Errors
     /// Where no group can be made; all is as before then.
@@ -41,7 +41,7 @@ impl Held {
     }
 }
 
-impl Holding for Held {
+impl AppliedCondition for Held {
     fn begin(&mut self) -> Result<(), Fault> {
         (self.settle)(self.group())
     }

@@ -21,7 +21,7 @@ mod level;
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::scene::{Condition, Holding, Scope};
+use crosstalk_core::scene::{AppliedCondition, Condition, Scope};
 use crosstalk_core::value::Value;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{Lower, Lowered};
@@ -63,7 +63,7 @@ impl Condition for Protect {
         &self,
         value: &Value,
         background: &dyn Fn() -> Result<Vec<u32>, Fault>,
-    ) -> Result<Box<dyn Holding>, Fault> {
+    ) -> Result<Box<dyn AppliedCondition>, Fault> {
         let ledger = || Ledger::open(&Launcher::current());
         Ok(match Level::parse(value)? {
             Level::None => Box::new(AsItIs),
@@ -89,14 +89,14 @@ impl Condition for Protect {
 /// Nothing that would have to be undone.
 struct AsItIs;
 
-impl Holding for AsItIs {}
+impl AppliedCondition for AsItIs {}
 
 /// Processes that yield by how they are scheduled.
 struct All {
     _lowered: Vec<Lowered>,
 }
 
-impl Holding for All {}
+impl AppliedCondition for All {}
 
 fn lower(background: &[u32], how: Lower) -> Result<All, Fault> {
     let lowered = background.iter().map(|pid| Lowered::begin(*pid, how)).collect::<Result<_, _>>();

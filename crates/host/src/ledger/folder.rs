@@ -1,5 +1,5 @@
-//! Where ledgers are kept: a folder that is gone after a restart, as the
-//! changes are, and that only its owner can enter.
+//! The folder of the ledgers. It is removed by a reboot, as the changes are, and only its
+//! owner can enter it.
 
 use crosstalk_core::Fault;
 use std::fs::{self, DirBuilder};
@@ -7,16 +7,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::process::fresh_mark;
+use crate::user;
 
-/// `$XDG_RUNTIME_DIR/crosstalk`, else `/run/crosstalk` for root, else
-/// `/tmp/crosstalk-UID`; made where it is missing. What a login gave root goes with the login, and root's
-/// guard may not: that one is passed over. In `/tmp` anybody may have put something there first: then it is
-/// `/tmp/crosstalk-UID-` and a number that nobody can guess.
+/// `$XDG_RUNTIME_DIR/crosstalk`, else `/run/crosstalk` for root, else `/tmp/crosstalk-UID`. It is created if
+/// it is missing. Root does not use the runtime folder of a login, which is removed at logout while its guard
+/// runs on. If another user has created the folder in `/tmp`, it is `/tmp/crosstalk-UID-` and a random number.
 ///
 /// # Errors
-/// When none of them can be made.
+/// If none of them can be created.
 pub fn folder() -> Result<PathBuf, Fault> {
-    let user = user();
+    let user = user::id();
     let mut candidates = candidates(user);
     candidates.retain(|path| user != 0 || !path.starts_with(LOGINS));
     first(&candidates, Path::new(TEMPORARY), user)
@@ -24,7 +24,7 @@ pub fn folder() -> Result<PathBuf, Fault> {
 
 fn first(candidates: &[PathBuf], temporary: &Path, user: u32) -> Result<PathBuf, Fault> {
     let mut fault = None;
-    let more = others(temporary, user);
+    let more = numbered(temporary, user);
     for path in candidates.iter().chain(&more) {
         match make(path, user) {
             Ok(()) => return Ok(path.clone()),
@@ -33,17 +33,17 @@ fn first(candidates: &[PathBuf], temporary: &Path, user: u32) -> Result<PathBuf,
     }
     let mark = fresh_mark()?;
     let path = temporary.join(format!("crosstalk-{user}-{}", &mark[..16]));
-    // What is in the way of the usual place is what there is something to do about.
+    // The fault of the usual folder is reported: it has a remedy.
     make(&path, user).map(|()| path).map_err(|last| fault.unwrap_or(last))
 }
 
-/// All folders in which this user's ledgers may be, and nobody else's: a ledger may have been begun where
-/// the environment said something else.
+/// All folders that may have ledgers of this user, and of no one else. A ledger may have been created in another
+/// environment.
 pub(crate) fn folders() -> Vec<PathBuf> {
-    let user = user();
+    let user = user::id();
     let mut found = candidates(user);
     found.push(format!("{LOGINS}/{user}/crosstalk").into());
-    found.extend(others(Path::new(TEMPORARY), user));
+    found.extend(numbered(Path::new(TEMPORARY), user));
     found.retain(|path| {
         fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == user && m.mode() & 0o022 == 0)
     });
@@ -52,26 +52,22 @@ pub(crate) fn folders() -> Vec<PathBuf> {
     found
 }
 
-/// This user's own folders of that kind, but for the usual one.
-fn others(temporary: &Path, user: u32) -> Vec<PathBuf> {
-    let begins = format!("crosstalk-{user}-");
-    let its = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(begins.as_bytes());
-    let entries = fs::read_dir(temporary).into_iter().flatten().flatten().filter(its);
+/// This user's folders in `temporary` whose names end in a number.
+fn numbered(temporary: &Path, user: u32) -> Vec<PathBuf> {
+    let prefix = format!("crosstalk-{user}-");
+    let has_prefix =
+        |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes());
+    let entries = fs::read_dir(temporary).into_iter().flatten().flatten().filter(has_prefix);
     let own = entries.filter(|entry| entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == user));
     let mut found: Vec<PathBuf> = own.map(|entry| entry.path()).collect();
     found.sort_unstable();
     found
 }
 
-/// Where anybody may make a folder.
+/// The folder in which every user may create folders.
 const TEMPORARY: &str = "/tmp";
-/// Where logins have their folders.
+/// The parent of the runtime folders of logins.
 const LOGINS: &str = "/run/user";
-
-fn user() -> u32 {
-    // SAFETY: only reads this process's credentials.
-    unsafe { libc::geteuid() }
-}
 
 fn candidates(user: u32) -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -93,7 +89,7 @@ fn make(path: &Path, user: u32) -> Result<(), Fault> {
         }
         _ => {}
     }
-    // Not following links: in /tmp anybody may have put something there first.
+    // Links are not followed: in /tmp another user may have created the entry.
     let found = fs::symlink_metadata(path).map_err(|e| at(e.to_string()))?;
     if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
         return Ok(());
@@ -116,7 +112,7 @@ mod tests {
         let user = fs::metadata(root.path()).expect("is there").uid();
         let path = root.path().join("ledgers");
         make(&path, user).expect("is made");
-        make(&path, user).expect("stands already");
+        make(&path, user).expect("exists already");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is ours");
         let fault = make(&path, user).expect_err("others could enter");
         assert!(fault.remedy.expect("a remedy").contains("chmod 700"));
@@ -133,17 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn where_the_usual_place_is_taken_there_is_another_that_is_found_again() {
+    fn if_the_usual_folder_is_taken_another_is_used_and_found_again() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let user = fs::metadata(root.path()).expect("is there").uid();
         let usual = root.path().join(format!("crosstalk-{user}"));
         fs::write(&usual, "").expect("somebody's");
-        // Nor is one that only looks like it, or that another can enter.
+        // A link of a similar name, or a folder that others can enter, is not used.
         symlink(root.path(), root.path().join(format!("crosstalk-{user}-0"))).expect("links");
         fs::create_dir(root.path().join(format!("crosstalk-{user}-1"))).expect("makes");
         let found = first(std::slice::from_ref(&usual), root.path(), user).expect("another");
         assert_eq!(fs::metadata(&found).expect("is there").mode() & 0o777, 0o700);
-        assert!(others(root.path(), user).contains(&found));
+        assert!(numbered(root.path(), user).contains(&found));
         assert_eq!(first(std::slice::from_ref(&usual), root.path(), user), Ok(found), "the same again");
         fs::remove_file(&usual).expect("it is ours after all");
         assert_eq!(first(std::slice::from_ref(&usual), root.path(), user), Ok(usual));

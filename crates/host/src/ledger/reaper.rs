@@ -1,4 +1,4 @@
-//! The processes that outlive their owner just long enough to tidy up.
+//! The reapers: processes that outlive the owner of a ledger to undo its changes.
 
 use crosstalk_core::Fault;
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::time::Duration;
 
-use super::folders;
+use super::folder::folders;
 use super::tree;
-use super::undo::{self, Patience};
+use super::undo::{self, UndoTime};
 use crate::launcher::Launcher;
 use crate::process::{MARK, cannot, ignore_signals, leave_session, rename, send, wait_readable};
 
-/// The hidden verb that [`reaper_main`] stands behind.
+/// The hidden verb that runs [`reaper_main`].
 pub const REAP: &str = "reap";
 
-/// What a reaper is called in `ps`.
+/// A reaper's name in `ps`.
 pub const REAPER: &str = "crosstalk-reap";
-/// What tells a reaper to leave its owner's control groups.
+/// The argument that lets a reaper leave its owner's control groups.
 const APART: &str = "apart";
-/// What is leased is put back when its owner has not renewed it for so long.
+/// Leased settings are restored if their owner has not renewed the lease for this time.
 pub const LEASE: Duration = Duration::from_secs(4);
 
-/// The owner's hold on its reapers: letting go sets them to work. One is there from the beginning, a second since
-/// the owner first renewed a lease: then no two processes that are killed or stopped, the owner's among them,
-/// leave what is leased as it is.
+/// The reapers of one owner; dropping it lets them undo all open changes. The first one runs from the beginning, the
+/// second one from the first renewal of a lease on. So leased settings are restored, whichever two of the three
+/// processes are killed or stopped.
 #[derive(Debug)]
 pub(super) struct Reapers {
     launcher: Launcher,
@@ -36,14 +36,13 @@ pub(super) struct Reapers {
 }
 
 impl Reapers {
-    /// Starts the first reaper of the ledger at `path`, and waits until no signal that is meant for its owner can
-    /// reach it.
+    /// Starts the first reaper of the ledger at `path`, and waits until it has left its owner's session.
     pub(super) fn start(launcher: &Launcher, path: &Path) -> Result<Reapers, Fault> {
         let first = Reaper::start(launcher, path, false)?;
         Ok(Reapers { launcher: launcher.clone(), ledger: path.into(), all: vec![first] })
     }
 
-    /// Tells them that their owner is at work. There are two from now on: one that was killed is replaced.
+    /// Renews the lease at both reapers. Starts them if they do not run.
     pub(super) fn renew(&mut self) -> Result<(), Fault> {
         self.all.retain(Reaper::renew);
         for apart in [false, true] {
@@ -60,17 +59,17 @@ impl Reapers {
 impl Drop for Reapers {
     fn drop(&mut self) {
         self.all.clear();
-        // In case they were killed. What fails here too is left to the next start.
-        let _ = undo::finish(&self.ledger, Patience::Brief);
+        // In case the reapers were killed. A failure here is left to the next owner.
+        let _ = undo::finish(&self.ledger, UndoTime::Short);
     }
 }
 
-/// One of them.
+/// One reaper.
 #[derive(Debug)]
 struct Reaper {
     child: Child,
     pipe: Option<ChildStdin>,
-    /// Whether it stands in no control group of its owner's, so that it outlives what is done to all in those.
+    /// Whether it is outside of its owner's control groups, so that it survives what is done to them.
     apart: bool,
 }
 
@@ -80,12 +79,12 @@ impl Reaper {
         let mut command = launcher.command(REAP);
         command.arg(path).args(apart.then_some(APART));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // An agent's processes carry their owner's mark, and are killed by it: its reaper, which then
-        // has to undo what the agent did, must not be one of them.
+        // An agent's processes carry a mark, by which they are killed. Its reaper must survive that, to
+        // undo the agent's changes.
         command.env_remove(MARK);
         let mut child = command.spawn().map_err(|e| cannot("start the reaper", &e))?;
         let pipe = child.stdin.take();
-        // One that is stopped does not read: its owner must not wait for it.
+        // A stopped reaper does not read. Its owner must not block on it.
         let open = pipe.as_ref().map(|pipe| fcntl_setfl(pipe, OFlags::NONBLOCK));
         let mut reaper = Reaper { child, pipe, apart };
         open.transpose().map_err(|e| failed(e.to_string()))?;
@@ -95,10 +94,10 @@ impl Reaper {
         if in_time && ready.read_exact(&mut byte).is_ok() {
             return Ok(reaper);
         }
-        Err(failed(format!("{} {REAP} gave no sign of life", launcher.program.display())))
+        Err(failed(format!("{} {REAP} did not report that it is ready", launcher.program.display())))
     }
 
-    /// Tells it that its owner is at work; no where it has ended.
+    /// Renews the lease. Returns false if the reaper has ended.
     fn renew(&self) -> bool {
         let written = self.pipe.as_ref().map(|mut pipe| pipe.write(b"."));
         !written.is_some_and(|written| written.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe))
@@ -108,50 +107,50 @@ impl Reaper {
 impl Drop for Reaper {
     fn drop(&mut self) {
         self.pipe.take();
-        // Somebody may have stopped it.
+        // It may have been stopped.
         send(self.child.id(), libc::SIGCONT);
-        // It undoes what is open within bounded time, and always ends.
+        // It undoes all changes within bounded time, and then ends.
         let _ = self.child.wait();
     }
 }
 
-/// What the hidden verb `reap` does: waits until its standard input ends, then undoes what the ledger named by the
-/// first argument still holds open. Once it has heard of its owner, it puts back what is leased whenever it does
-/// not hear for [`LEASE`].
+/// Runs a reaper, for the hidden verb `reap`. It waits until its standard input ends, then undoes the open changes of
+/// the ledger that the first argument names. After a first renewal, it also restores leased settings whenever no
+/// renewal has come for [`LEASE`].
 pub fn reaper_main(args: &[String]) -> ExitCode {
     let Some(path) = args.first().map(Path::new) else { return ExitCode::from(2) };
     rename(REAPER);
-    // Ctrl-C and a closing terminal are the owner's business.
+    // Ctrl-C and a closing terminal concern the owner only.
     leave_session();
     ignore_signals(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE]);
     if args.get(1).is_some_and(|word| word == APART) {
-        tree::to_the_top();
+        tree::move_to_roots();
     }
     let mut out = std::io::stdout();
     if out.write_all(b"+").and_then(|()| out.flush()).is_err() {
         return ExitCode::from(4);
     }
     await_end(path, &std::io::stdin(), LEASE);
-    // Not in turn: who has it may be stopped just now.
+    // Without the lock: the process that has it may be stopped.
     undo::end_leases(path);
     let ended_others = undo::names_processes(path);
-    let mut cleaned = undo::finish(path, Patience::Full);
+    let mut cleaned = undo::finish(path, UndoTime::Full);
     if ended_others {
-        // They may have had ledgers of their own, and their reapers may have ended with them: a PID
-        // namespace takes all of its processes along.
-        cleaned.add(undo::clean_all(&folders(), Patience::Full));
+        // These processes may have had ledgers, and their reapers may have ended with them: the kernel
+        // ends all processes of a PID namespace with its first one.
+        cleaned.add(undo::clean_all(&folders(), UndoTime::Full));
     }
     if cleaned.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(4) }
 }
 
-/// Waits until the owner's pipe ends. An error ends the wait, too: the owner is gone.
+/// Waits until the owner's pipe ends, and restores leased settings meanwhile. An error ends the wait, too.
 fn await_end(ledger: &Path, owner: &dyn AsFd, lease: Duration) {
-    // Whether the owner has ever renewed the lease. It stays so: an owner that is stopped, continued and stopped
-    // again may have set something in between without having renewed it.
+    // Whether the owner has ever renewed the lease. This stays true: an owner that is stopped, continued and
+    // stopped again may have set something in between without a renewal.
     let (mut leased, mut beats) = (false, [0; 256]);
     loop {
         match wait_readable(&[owner], leased.then_some(lease)) {
-            // What cannot be put back now is tried again, and nothing is done where nothing is set.
+            // It is tried again later if it fails, and does nothing if nothing is set.
             Ok(readable) if !readable[0] => undo::end_leases(ledger),
             Ok(_) => match rustix::io::read(owner, &mut beats) {
                 Ok(0) => return,
@@ -170,15 +169,15 @@ mod tests {
     use std::fs;
     use std::time::Instant;
 
-    use crate::ledger::Change;
+    use crate::ledger::change::Change;
 
     #[test]
-    fn an_owner_that_stops_twice_has_what_is_leased_put_back_twice() {
+    fn leased_settings_are_restored_whenever_their_owner_stops() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (ledger, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
-        let was = "before".to_string();
+        let original = "before".to_string();
         let change =
-            Change::Knob { path: knob.clone(), was, inode: None, leased: true, what: "a knob".into() };
+            Change::Knob { path: knob.clone(), original, inode: None, leased: true, what: "a knob".into() };
         let change = serde_json::to_string(&change).expect("is JSON");
         let text = format!(
             "{{\"line\":\"owner\",\"process\":{{\"pid\":1,\"start\":1}}}}\n{{\"line\":\"open\",\"number\":0,{}\n",
@@ -195,7 +194,7 @@ mod tests {
                 assert!(Instant::now() < until, "it is put back");
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // It goes on, sets it again, and stops before it renews.
+            // The owner continues, sets it again, and stops before it renews the lease.
             fs::write(&knob, "ours").expect("writes");
         }
         drop(owner);

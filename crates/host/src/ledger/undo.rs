@@ -1,75 +1,81 @@
-//! Undoing what a ledger holds open.
+//! Undoing the open changes of a ledger.
 
 use crosstalk_core::Fault;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::file::{Contents, Turn};
+use super::change::{Change, UNDO_DEADLINE};
+use super::file::{self, Contents, UndoLock};
 use super::folder::{folder, folders};
-use super::{BRIEFLY, Change, DEADLINE, TURN, file};
 use crate::process::own_mark;
 
-/// What is done about changes that resist.
+/// How long undoing a change may take that could not be undone before, while another process waits.
+const SHORT_DEADLINE: Duration = Duration::from_millis(250);
+/// How long to wait for another process that undoes the same ledger. Undoing takes longer only if many changes
+/// cannot be undone.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(12);
+
+/// How much time changes have that could not be undone before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
-    /// Somebody waits to begin: those that have resisted before are tried briefly.
-    Brief,
-    /// Nobody waits: each has its time.
+pub(super) enum UndoTime {
+    /// A short time, as a process waits to begin.
+    Short,
+    /// The full time.
     Full,
 }
 
-/// What has come of undoing.
+/// The result of undoing.
 #[derive(Debug, Default)]
-pub struct Cleaned {
-    /// What was undone, for people.
+pub struct CleanReport {
+    /// The purposes of changes that were undone, for people.
     pub undone: Vec<String>,
-    /// Settings of which nothing was to be undone: they are gone with their group or device, or somebody else's
-    /// by now.
+    /// The purposes of settings that needed no undoing: their group or device is gone, or another owner has
+    /// changed them.
     pub gone: Vec<String>,
-    /// Why the rest was not: it stays written down.
+    /// Faults of changes that could not be undone. They stay listed.
     pub left: Vec<Fault>,
 }
 
-impl Cleaned {
-    fn nothing(why: Fault) -> Self {
-        Cleaned { left: vec![why], ..Cleaned::default() }
+impl CleanReport {
+    fn failed(fault: Fault) -> Self {
+        CleanReport { left: vec![fault], ..CleanReport::default() }
     }
 
-    pub(super) fn add(&mut self, other: Cleaned) {
+    pub(super) fn add(&mut self, other: CleanReport) {
         self.undone.extend(other.undone);
         self.gone.extend(other.gone);
         self.left.extend(other.left);
     }
 }
 
-/// Undoes what dead owners left behind in this user's ledgers, wherever those are. That none can be kept here
-/// is told, too.
-pub fn clean() -> Cleaned {
-    let mut cleaned = folder().err().map_or_else(Cleaned::default, Cleaned::nothing);
-    cleaned.add(clean_all(&folders(), Patience::Full));
+/// Undoes the changes of dead owners in all ledgers of this user. Also reports if no ledger can be created here.
+pub fn clean() -> CleanReport {
+    let mut cleaned = folder().err().map_or_else(CleanReport::default, CleanReport::failed);
+    cleaned.add(clean_all(&folders(), UndoTime::Full));
     cleaned
 }
 
-/// [`clean`] in these folders, as patiently as that.
-pub(super) fn clean_all(folders: &[PathBuf], patience: Patience) -> Cleaned {
-    let mut cleaned = Cleaned::default();
-    folders.iter().for_each(|folder| cleaned.add(clean_in(folder, patience)));
+/// [`clean`] in these folders.
+pub(super) fn clean_all(folders: &[PathBuf], time: UndoTime) -> CleanReport {
+    let mut cleaned = CleanReport::default();
+    folders.iter().for_each(|folder| cleaned.add(clean_in(folder, time)));
     cleaned
 }
 
-/// [`clean`] in a given folder.
-fn clean_in(folder: &Path, patience: Patience) -> Cleaned {
-    clean_as(own_mark().as_deref(), folder, patience)
+/// [`clean`] in one folder.
+fn clean_in(folder: &Path, time: UndoTime) -> CleanReport {
+    clean_as(own_mark().as_deref(), folder, time)
 }
 
-/// The same for a process that carries the mark `own`, if any.
-fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Cleaned {
-    let mut cleaned = Cleaned::default();
+/// The same, by a process that carries the mark `own`, if any.
+fn clean_as(own: Option<&str>, folder: &Path, time: UndoTime) -> CleanReport {
+    let mut cleaned = CleanReport::default();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(e) => {
-            return Cleaned::nothing(Fault::environment(e.to_string()).at(folder.display().to_string()));
+            return CleanReport::failed(Fault::environment(e.to_string()).at(folder.display().to_string()));
         }
     };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -78,7 +84,7 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Cleaned {
         }
         let contents = match file::read(&path) {
             Ok(contents) => contents,
-            // Its owner or its reaper has taken it away.
+            // Its owner or its reaper has removed it.
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
             Err(e) => {
                 cleaned.left.push(unreadable(&path, &e.to_string()));
@@ -89,23 +95,23 @@ fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Cleaned {
             continue;
         }
         if own.is_some_and(|mark| has_started(&contents, mark)) {
-            // This process is to be ended with the rest: by its owner's reaper, or by who comes next.
-            if patience == Patience::Full {
-                cleaned.left.push(ends_this(&path));
+            // Undoing would kill this process. That is left to the owner's reaper, or to another process.
+            if time == UndoTime::Full {
+                cleaned.left.push(would_end_this_process(&path));
             }
             continue;
         }
-        match Turn::take_if_left(&path, TURN) {
-            Ok(Some(turn)) => cleaned.add(undo(&path, patience, &turn)),
+        match UndoLock::take_if_abandoned(&path, LOCK_TIMEOUT) {
+            Ok(Some(lock)) => cleaned.add(undo(&path, time, &lock)),
             Ok(None) => {}
-            Err(file::Busy) => cleaned.left.push(busy(&path)),
+            Err(file::Locked) => cleaned.left.push(locked(&path)),
         }
     }
     cleaned
 }
 
-/// Whether no process that can be seen has the number of the ledger's owner: then it is gone, unless it
-/// holds the ledger. One without its first line is judged by its name, which begins with the number.
+/// Whether no visible process is the ledger's owner. The owner has ended then, unless it has locked the ledger.
+/// Without the first line the owner's process id is taken from the file's name.
 fn is_stale(path: &Path, contents: &Contents) -> bool {
     match contents.owner {
         Some(owner) => !owner.alive(),
@@ -116,16 +122,16 @@ fn is_stale(path: &Path, contents: &Contents) -> bool {
 fn unreadable(path: &Path, why: &str) -> Fault {
     Fault::environment(format!("cannot read this undo ledger: {why}"))
         .at(path.display().to_string())
-        .remedy("put back by hand what it names, as far as that can be seen, and remove it")
+        .remedy("undo by hand the changes that it lists, as far as they can be read, and remove it")
 }
 
-fn ends_this(path: &Path) -> Fault {
-    Fault::environment("to undo what this says would end this process, too")
+fn would_end_this_process(path: &Path) -> Fault {
+    Fault::environment("undoing this would end this process, too")
         .at(path.display().to_string())
-        .remedy("have it undone from elsewhere, such as another terminal: crosstalk clean")
+        .remedy("in another terminal: crosstalk clean")
 }
 
-/// Whether the ledger's owner has started what carries this mark.
+/// Whether the ledger's owner has started the processes with this mark.
 fn has_started(contents: &Contents, mark: &str) -> bool {
     let is_it = |change: &Change| matches!(change, Change::Processes { mark: its, .. } if its == mark);
     contents.open.iter().any(|(_, change)| is_it(change))
@@ -135,76 +141,76 @@ fn named_owner(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()?.split('-').next()
 }
 
-/// Undoes what the ledger at `path`, whose owner is gone, holds open, and takes the ledger away, unless something
+/// Undoes the open changes of the ledger at `path`, whose owner has ended. Removes the ledger unless a change
 /// could not be undone.
-pub(super) fn finish(path: &Path, patience: Patience) -> Cleaned {
-    match Turn::take(path, TURN) {
-        Ok(Some(turn)) => undo(path, patience, &turn),
-        // The reaper and the next owner may both be at it: whoever is second finds nothing.
-        Ok(None) => Cleaned::default(),
-        Err(file::Busy) => Cleaned::nothing(busy(path)),
+pub(super) fn finish(path: &Path, time: UndoTime) -> CleanReport {
+    match UndoLock::take(path, LOCK_TIMEOUT) {
+        Ok(Some(lock)) => undo(path, time, &lock),
+        // The reaper and the next owner may both undo it. The second one finds nothing.
+        Ok(None) => CleanReport::default(),
+        Err(file::Locked) => CleanReport::failed(locked(path)),
     }
 }
 
-/// Whether processes are among what the ledger at `path` holds open.
+/// Whether the ledger at `path` lists processes that are not ended.
 pub(super) fn names_processes(path: &Path) -> bool {
     let is_one = |change: &Change| matches!(change, Change::Processes { .. });
     file::read(path).is_ok_and(|contents| contents.open.iter().any(|(_, change)| is_one(change)))
 }
 
-/// Puts back what is leased of what the ledger at `path` holds open, which stays written down: its owner may go on,
-/// and set it again. Nothing is done where nothing is set; what fails can be tried again.
+/// Restores the leased settings in the ledger at `path`. They stay listed, as the owner may continue and set them
+/// again. Can be called any number of times.
 pub(super) fn end_leases(path: &Path) {
     let Ok(contents) = file::read(path) else { return };
     for (_, change) in &contents.open {
         if matches!(change, Change::Knob { leased: true, .. }) {
-            let _ = change.undo(BRIEFLY);
+            let _ = change.undo(SHORT_DEADLINE);
         }
     }
 }
 
-fn busy(path: &Path) -> Fault {
-    Fault::environment("somebody else is still undoing what this says").at(path.display().to_string())
+fn locked(path: &Path) -> Fault {
+    Fault::environment("another process is still undoing this").at(path.display().to_string())
 }
 
-/// [`finish`] for who has the turn.
-fn undo(path: &Path, patience: Patience, _: &Turn) -> Cleaned {
+/// [`finish`] with the lock.
+fn undo(path: &Path, time: UndoTime, _: &UndoLock) -> CleanReport {
     let at = |fault: Fault| fault.at(path.display().to_string());
     let contents = match file::read(path) {
         Ok(contents) => contents,
-        // Whoever had the turn before has finished it.
-        Err(e) if e.kind() == ErrorKind::NotFound => return Cleaned::default(),
-        Err(e) => return Cleaned::nothing(unreadable(path, &e.to_string())),
+        // Another process had the lock before, and has finished it.
+        Err(e) if e.kind() == ErrorKind::NotFound => return CleanReport::default(),
+        Err(e) => return CleanReport::failed(unreadable(path, &e.to_string())),
     };
-    let (mut undone, mut resisting) = (Vec::new(), Vec::new());
+    let (mut undone, mut failed) = (Vec::new(), Vec::new());
     for (number, change) in &contents.open {
-        // One that resists keeps no other from being undone: nothing stays frozen for it.
-        let brief = patience == Patience::Brief && contents.resisted.contains(number);
-        match change.undo(if brief { BRIEFLY } else { DEADLINE }) {
-            Ok(touched) => undone.push((*number, change, touched)),
-            Err(why) => resisting.push((*number, change, why)),
+        // After a failure the others are still undone: nothing stays frozen.
+        let is_short = time == UndoTime::Short && contents.undo_failed.contains(number);
+        match change.undo(if is_short { SHORT_DEADLINE } else { UNDO_DEADLINE }) {
+            Ok(was_needed) => undone.push((*number, change, was_needed)),
+            Err(fault) => failed.push((*number, fault)),
         }
     }
-    let mut left: Vec<Fault> = resisting.iter().map(|one| at(one.2.clone())).collect();
-    if !contents.unread.is_empty() {
-        let lines: Vec<String> = contents.unread.iter().map(ToString::to_string).collect();
+    let mut left: Vec<Fault> = failed.iter().map(|(_, fault)| at(fault.clone())).collect();
+    if !contents.damaged.is_empty() {
+        let lines: Vec<String> = contents.damaged.iter().map(ToString::to_string).collect();
         left.push(unreadable(path, &format!("line {} is damaged", lines.join(", "))));
     }
     if left.is_empty() {
         let removed = fs::remove_file(path).err().filter(|e| e.kind() != ErrorKind::NotFound);
         left.extend(removed.map(|e| at(Fault::environment(format!("cannot remove it: {e}")))));
     } else {
-        let resisted: Vec<u64> = resisting.iter().map(|one| one.0).collect();
-        let closed: Vec<u64> = undone.iter().map(|one| one.0).collect();
-        // Whoever comes next must not undo them again: by then they may say what somebody else wants.
-        // Where this cannot be written, they are.
-        let _ = file::note(path, &closed, &resisted);
+        let failed: Vec<u64> = failed.iter().map(|(number, _)| *number).collect();
+        let closed: Vec<u64> = undone.iter().map(|(number, ..)| *number).collect();
+        // They must not be undone again later, when another owner may have changed the settings.
+        // If this cannot be written, they are.
+        let _ = file::note(path, &closed, &failed);
     }
-    let told = |meant: bool| {
-        let those = undone.iter().filter(|(_, _, touched)| *touched == meant);
+    let purposes = |needed: bool| {
+        let those = undone.iter().filter(|(_, _, was_needed)| *was_needed == needed);
         those.map(|(_, change, _)| change.what().to_string()).collect()
     };
-    Cleaned { undone: told(true), gone: told(false), left }
+    CleanReport { undone: purposes(true), gone: purposes(false), left }
 }
 
 #[cfg(test)]
@@ -216,25 +222,25 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// What was undone, or the first reason why not all was.
-    fn told(cleaned: Cleaned) -> Result<Vec<String>, Fault> {
+    /// The changes that were undone, or the first fault.
+    fn result_of(cleaned: CleanReport) -> Result<Vec<String>, Fault> {
         cleaned.left.into_iter().next().map_or(Ok(cleaned.undone), Err)
     }
 
-    fn clean_in(folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
-        told(super::clean_in(folder, patience))
+    fn clean_in(folder: &Path, time: UndoTime) -> Result<Vec<String>, Fault> {
+        result_of(super::clean_in(folder, time))
     }
 
-    fn finish(path: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
-        told(super::finish(path, patience))
+    fn finish(path: &Path, time: UndoTime) -> Result<Vec<String>, Fault> {
+        result_of(super::finish(path, time))
     }
 
-    fn clean_as(own: Option<&str>, folder: &Path, patience: Patience) -> Result<Vec<String>, Fault> {
-        told(super::clean_as(own, folder, patience))
+    fn clean_as(own: Option<&str>, folder: &Path, time: UndoTime) -> Result<Vec<String>, Fault> {
+        result_of(super::clean_as(own, folder, time))
     }
 
     #[test]
-    fn all_folders_are_looked_into_and_all_that_resists_is_told() {
+    fn all_folders_are_read_and_all_failures_are_reported() {
         let folders = [0, 1].map(|_| tempfile::tempdir().expect("a temporary folder"));
         let own = Identity::own().expect("has a stat file");
         let dead = Identity { start: own.start + 1, ..own };
@@ -244,10 +250,10 @@ mod tests {
             fs::write(folder.path().join("y.ndjson"), ledger_of(dead, &mark()) + "?\n").expect("writes");
         }
         let paths = folders.each_ref().map(|folder| folder.path().to_path_buf());
-        let cleaned = clean_all(&paths, Patience::Full);
+        let cleaned = clean_all(&paths, UndoTime::Full);
         assert_eq!((cleaned.undone.len(), cleaned.left.len()), (4, 2), "{cleaned:?}");
-        let again = clean_all(&paths, Patience::Full);
-        assert_eq!((again.undone.len(), again.left.len()), (0, 2), "it is told as long as it is there");
+        let again = clean_all(&paths, UndoTime::Full);
+        assert_eq!((again.undone.len(), again.left.len()), (0, 2), "it is reported as long as it exists");
     }
 
     fn ledger_of(owner: Identity, mark: &str) -> String {
@@ -259,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_owner_s_ledger_is_undone_a_living_one_s_is_not() {
+    fn the_ledger_of_a_dead_owner_is_undone_and_of_a_living_one_not() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mark = fresh_mark().expect("random numbers");
         let mut child = Command::new("sleep").arg("30").env(MARK, &mark).spawn().expect("sleep starts");
@@ -267,34 +273,34 @@ mod tests {
         let path = folder.path().join("x.ndjson");
 
         fs::write(&path, ledger_of(own, &mark)).expect("writes");
-        assert!(clean_in(folder.path(), Patience::Full).expect("cleans").is_empty());
-        assert!(child.try_wait().expect("can be asked").is_none(), "the owner lives, so does its child");
+        assert!(clean_in(folder.path(), UndoTime::Full).expect("cleans").is_empty());
+        assert!(child.try_wait().expect("can be asked").is_none(), "the owner is alive, so its child is");
 
-        // The same number, but begun at another time: the owner is gone.
+        // The same process id, but another start time: the owner has ended.
         fs::write(&path, ledger_of(Identity { start: own.start + 1, ..own }, &mark)).expect("writes");
-        assert_eq!(clean_in(folder.path(), Patience::Full).expect("cleans"), ["a sleeper"]);
+        assert_eq!(clean_in(folder.path(), UndoTime::Full).expect("cleans"), ["a sleeper"]);
         assert!(!child.wait().expect("was ours").success());
         assert!(!path.exists());
     }
 
     #[test]
-    fn who_is_to_be_ended_leaves_that_to_others() {
+    fn a_process_that_would_be_killed_leaves_undoing_to_others() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mark = fresh_mark().expect("random numbers");
         let path = folder.path().join("x.ndjson");
         let own = Identity::own().expect("has a stat file");
         fs::write(&path, ledger_of(Identity { start: own.start + 1, ..own }, &mark)).expect("writes");
-        // It would end all but itself, and nobody would know of it any more.
-        assert!(clean_as(Some(&mark), folder.path(), Patience::Brief).expect("cleans").is_empty());
-        assert!(clean_as(Some(&mark), folder.path(), Patience::Full).is_err(), "who asks is told");
+        // It would kill all processes but itself, and then no ledger would list it.
+        assert!(clean_as(Some(&mark), folder.path(), UndoTime::Short).expect("cleans").is_empty());
+        assert!(clean_as(Some(&mark), folder.path(), UndoTime::Full).is_err(), "`clean` reports it");
         assert!(path.exists());
         let other = fresh_mark().expect("random numbers");
-        assert_eq!(clean_as(Some(&other), folder.path(), Patience::Brief).expect("cleans"), ["a sleeper"]);
+        assert_eq!(clean_as(Some(&other), folder.path(), UndoTime::Short).expect("cleans"), ["a sleeper"]);
         assert!(!path.exists());
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_and_kept_and_the_rest_is_undone() {
+    fn a_damaged_line_is_reported_and_kept_and_the_others_are_undone() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (path, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
         let own = Identity::own().expect("has a stat file");
@@ -312,19 +318,19 @@ mod tests {
         let damaged = [owner.into_bytes(), knobs(0, "knob").into(), knobs(1, "knnb").into(), b"\xff".into()];
         fs::write(&path, damaged.concat()).expect("writes");
         fs::write(&knob, "ours").expect("writes");
-        let fault = clean_in(folder.path(), Patience::Full).expect_err("a line says nothing");
+        let fault = clean_in(folder.path(), UndoTime::Full).expect_err("a line is damaged");
         assert!(fault.message.contains("line 3 is damaged") && fault.remedy.is_some(), "{fault}");
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "before");
         fs::write(&knob, "another's").expect("writes");
-        assert!(clean_in(folder.path(), Patience::Full).is_err(), "it is told as long as it is there");
+        assert!(clean_in(folder.path(), UndoTime::Full).is_err(), "it is reported as long as it exists");
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "another's");
         fs::remove_file(&path).expect("was kept");
         fs::create_dir(&path).expect("makes");
-        assert!(clean_in(folder.path(), Patience::Full).is_err(), "a folder says nothing");
+        assert!(clean_in(folder.path(), UndoTime::Full).is_err(), "a folder is no ledger");
     }
 
     #[test]
-    fn a_lease_that_ends_puts_back_what_is_leased_and_nothing_else() {
+    fn when_a_lease_ends_only_leased_settings_are_restored() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("x.ndjson");
         let knobs = ["leased", "kept"].map(|name| folder.path().join(name));
@@ -333,7 +339,7 @@ mod tests {
             fs::write(knob, "ours").expect("writes");
             let change = Change::Knob {
                 path: knob.clone(),
-                was: "before".into(),
+                original: "before".into(),
                 inode: None,
                 leased: number == 0,
                 what: "a knob".into(),
@@ -342,18 +348,18 @@ mod tests {
             ledger += &format!("{{\"line\":\"open\",\"number\":{number},{}\n", &change[1..]);
         }
         fs::write(&path, &ledger).expect("writes");
-        let says = || knobs.each_ref().map(|knob| fs::read_to_string(knob).expect("reads"));
+        let values = || knobs.each_ref().map(|knob| fs::read_to_string(knob).expect("reads"));
         end_leases(&path);
-        assert_eq!(says(), ["before", "ours"]);
-        fs::write(&knobs[0], "ours").expect("its owner goes on");
-        // It is open as before.
+        assert_eq!(values(), ["before", "ours"]);
+        fs::write(&knobs[0], "ours").expect("its owner sets it again");
+        // It is still listed.
         end_leases(&path);
-        assert_eq!(says(), ["before", "ours"]);
+        assert_eq!(values(), ["before", "ours"]);
         assert_eq!(fs::read_to_string(&path).expect("reads"), ledger);
     }
 
     #[test]
-    fn a_setting_of_a_group_that_is_gone_was_not_undone() {
+    fn a_setting_of_a_group_that_is_gone_needs_no_undoing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let own = Identity::own().expect("has a stat file");
         let knob = folder.path().join("knob");
@@ -366,21 +372,21 @@ mod tests {
         );
         fs::write(folder.path().join("x.ndjson"), ledger).expect("writes");
         fs::write(&knob, "another's").expect("writes");
-        let cleaned = super::clean_in(folder.path(), Patience::Full);
+        let cleaned = super::clean_in(folder.path(), UndoTime::Full);
         assert_eq!((cleaned.undone.len(), cleaned.left.len()), (0, 0), "{cleaned:?}");
         assert_eq!(cleaned.gone, ["a knob"]);
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "another's");
     }
 
-    /// A ledger of an owner that is gone, with a group that cannot be removed while `stray` is in it, and a knob.
-    struct Resisting {
+    /// A ledger of a dead owner, with a group that cannot be removed while `stray` is in it, and a knob.
+    struct Unremovable {
         folder: tempfile::TempDir,
         ledger: PathBuf,
         stray: PathBuf,
         knob: PathBuf,
     }
 
-    fn resisting() -> Resisting {
+    fn unremovable() -> Unremovable {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (ledger, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
         let group = folder.path().join("group");
@@ -399,43 +405,43 @@ mod tests {
         fs::create_dir(&group).expect("makes");
         let stray = group.join("stray");
         fs::write(&stray, "").expect("writes");
-        Resisting { folder, ledger, stray, knob }
+        Unremovable { folder, ledger, stray, knob }
     }
 
     #[test]
-    fn what_is_undone_beside_something_that_resists_is_not_undone_again() {
-        let Resisting { folder, knob, .. } = resisting();
-        assert!(clean_in(folder.path(), Patience::Brief).is_err(), "the group is not empty");
-        let says = || fs::read_to_string(&knob).expect("reads");
-        assert_eq!(says(), "before");
+    fn a_change_that_was_undone_is_not_undone_again_while_another_fails() {
+        let Unremovable { folder, knob, .. } = unremovable();
+        assert!(clean_in(folder.path(), UndoTime::Short).is_err(), "the group is not empty");
+        let value = || fs::read_to_string(&knob).expect("reads");
+        assert_eq!(value(), "before");
         fs::write(&knob, "another's").expect("writes");
-        assert!(clean_in(folder.path(), Patience::Brief).is_err(), "it still resists");
-        assert_eq!(says(), "another's");
+        assert!(clean_in(folder.path(), UndoTime::Short).is_err(), "the group is still not empty");
+        assert_eq!(value(), "another's");
     }
 
     #[test]
-    fn what_has_resisted_is_waited_for_briefly() {
-        let Resisting { folder, .. } = resisting();
+    fn a_change_that_could_not_be_undone_has_a_short_time_next() {
+        let Unremovable { folder, .. } = unremovable();
         let tried = || {
             let began = Instant::now();
-            assert!(clean_in(folder.path(), Patience::Brief).is_err(), "the group is not empty");
+            assert!(clean_in(folder.path(), UndoTime::Short).is_err(), "the group is not empty");
             began.elapsed()
         };
         let (first, again) = (tried(), tried());
-        assert!(first >= DEADLINE && again < first, "{first:?}, then {again:?}");
+        assert!(first >= UNDO_DEADLINE && again < first, "{first:?}, then {again:?}");
     }
 
     #[test]
-    fn who_is_slow_undoes_nothing_that_the_next_has_set() {
-        let Resisting { folder, ledger, stray, knob } = resisting();
+    fn a_slow_process_undoes_nothing_that_the_next_owner_has_set() {
+        let Unremovable { folder, ledger, stray, knob } = unremovable();
         let path = ledger.clone();
-        let slow = thread::spawn(move || finish(&path, Patience::Full));
-        while Turn::take(&ledger, Duration::ZERO).is_ok() {
+        let slow = thread::spawn(move || finish(&path, UndoTime::Full));
+        while UndoLock::take(&ledger, Duration::ZERO).is_ok() {
             thread::yield_now();
         }
         fs::remove_file(stray).expect("is there");
-        // As the next owner does, before it sets anything.
-        assert_eq!(clean_in(folder.path(), Patience::Brief), Ok(Vec::new()), "the other did it");
+        // The next owner does this before it sets anything.
+        assert_eq!(clean_in(folder.path(), UndoTime::Short), Ok(Vec::new()), "the other did it");
         fs::write(&knob, "set anew").expect("writes");
         assert_eq!(slow.join().expect("ends"), Ok(vec!["a knob".into(), "a group".into()]));
         assert_eq!(fs::read_to_string(&knob).expect("reads"), "set anew");
@@ -446,7 +452,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("notes.txt");
         fs::write(&path, "mine").expect("writes");
-        clean_in(folder.path(), Patience::Full).expect("cleans");
+        clean_in(folder.path(), UndoTime::Full).expect("cleans");
         assert!(path.exists());
     }
 }

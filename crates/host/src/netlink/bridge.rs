@@ -1,4 +1,4 @@
-//! A switch in software (`Documentation/networking/bridge.rst`).
+//! Bridges: switches in software (`Documentation/networking/bridge.rst`).
 
 use crosstalk_core::Fault;
 
@@ -10,11 +10,11 @@ use super::wire::Message;
 const MULTICAST_SNOOPING: u16 = 23;
 
 impl Socket {
-    /// Makes a switch without spanning tree (ports forward at once) and
-    /// without multicast snooping (it sends nothing of its own).
+    /// Creates a switch without spanning tree, so that ports forward at once, and without
+    /// multicast snooping, so that it sends no frames of its own.
     ///
     /// # Errors
-    /// When the name is taken, or the kernel refuses.
+    /// If the name is taken, or the kernel refuses.
     pub fn bridge(&mut self, name: &str) -> Result<(), Fault> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         let message = Message::new(libc::RTM_NEWLINK, flags, &device_header(0, 0, 0))
@@ -26,14 +26,14 @@ impl Socket {
         self.request(message, &format!("make the switch {name}"))
     }
 
-    /// Plugs a device into a switch, and switches it on.
+    /// Connects a device to a switch, and switches the device on.
     ///
     /// # Errors
-    /// When either is not there, or the kernel refuses (a bridge has 1,023 ports).
+    /// If either does not exist, or the kernel refuses (a bridge has 1,023 ports).
     pub fn plug(&mut self, device: &str, bridge: &str) -> Result<(), Fault> {
         let header = device_header(index(device)?, libc::IFF_UP, libc::IFF_UP);
         let message = Message::new(libc::RTM_NEWLINK, 0, &header)
             .with(libc::IFLA_MASTER, &index(bridge)?.to_ne_bytes());
-        self.request(message, &format!("plug {device} into {bridge}"))
+        self.request(message, &format!("connect {device} to {bridge}"))
     }
 }

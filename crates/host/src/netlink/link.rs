@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use super::socket::Socket;
 use super::wire::Message;
 
-/// Creates; an existing one is an error.
+/// Flags of a request that creates something; if it exists already, that is an error.
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 
 /// `VETH_INFO_PEER`, include/uapi/linux/veth.h.
@@ -23,7 +23,7 @@ pub(super) fn device_header(index: u32, flags: i32, change: i32) -> [u8; 16] {
     header
 }
 
-/// The number of a device of the caller's network namespace.
+/// The index of a device in the caller's network namespace.
 pub(super) fn index(device: &str) -> Result<u32, Fault> {
     let name = CString::new(device).map_err(|_| Fault::environment("a device name holds a zero byte"))?;
     // SAFETY: the name ends in a zero and outlives the call.
@@ -34,12 +34,11 @@ pub(super) fn index(device: &str) -> Result<u32, Fault> {
 }
 
 impl Socket {
-    /// Makes a pair of devices joined by a wire: `here`, with the hardware
-    /// address `hardware`, and `there` in the network namespace that
-    /// `elsewhere` is open on.
+    /// Creates a veth pair, two connected devices: `here`, with the address `hardware`, and
+    /// `there` in the network namespace of the open file `elsewhere`.
     ///
     /// # Errors
-    /// When a name is taken, or the kernel refuses.
+    /// If a name is taken, or the kernel refuses.
     pub fn veth(
         &mut self,
         here: &str,
@@ -63,7 +62,7 @@ impl Socket {
         self.request(message, &format!("make the link {here}–{there}"))
     }
 
-    /// Gives a device, which must be off, a hardware address.
+    /// Sets the hardware address of a device, which must be off.
     ///
     /// # Errors
     /// When it is not there, or the kernel refuses.
@@ -82,16 +81,16 @@ impl Socket {
         self.request(Message::new(libc::RTM_NEWLINK, 0, &header), &format!("switch {device} on"))
     }
 
-    /// Takes a device away, its peer with it.
+    /// Removes a device, and its peer.
     ///
     /// # Errors
     /// When it is not there, or the kernel refuses.
     pub fn delete(&mut self, device: &str) -> Result<(), Fault> {
         let header = device_header(index(device)?, 0, 0);
-        self.request(Message::new(libc::RTM_DELLINK, 0, &header), &format!("take {device} away"))
+        self.request(Message::new(libc::RTM_DELLINK, 0, &header), &format!("remove {device}"))
     }
 
-    /// Gives a device an address; the first `prefix` bits are its network's.
+    /// Adds an address to a device; the first `prefix` bits are the network's.
     ///
     /// # Errors
     /// When the device is not there, or the kernel refuses.

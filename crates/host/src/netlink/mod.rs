@@ -1,6 +1,6 @@
-//! Network devices, addresses and queueing disciplines, by rtnetlink
-//! (netlink(7), rtnetlink(7)). All act in the network namespace in which the
-//! [`Socket`] was opened; each request is acknowledged before it returns.
+//! Network devices, addresses and queueing disciplines, through rtnetlink
+//! (netlink(7), rtnetlink(7)). Requests act in the network namespace in which the
+//! [`Socket`] was opened, and are acknowledged before they return.
 
 mod bridge;
 mod link;

@@ -1,5 +1,5 @@
-//! Who is where on a link: `RTM_NEWNEIGH` (rtnetlink(7)), for IPv4's neighbour
-//! table (arp(7)) and for a bridge's forwarding table.
+//! Static entries in IPv4's neighbour table (arp(7)) and in a bridge's forwarding table:
+//! `RTM_NEWNEIGH` (rtnetlink(7)).
 
 use crosstalk_core::Fault;
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use super::link::index;
 use super::socket::Socket;
 use super::wire::Message;
 
-/// Creates, or replaces what was learnt.
+/// Flags of a request that creates an entry, or replaces a learnt one.
 const SET: i32 = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
 
 /// `struct ndmsg`, include/uapi/linux/neighbour.h.
@@ -22,12 +22,12 @@ fn header(family: i32, device: u32, state: u16, flags: u8) -> [u8; 12] {
 }
 
 impl Socket {
-    /// Has the caller's network namespace know for ever that `address` is at
-    /// `hardware` on `device`.
+    /// Adds a permanent entry to the caller's network namespace: `address` has the hardware
+    /// address `hardware` on `device`.
     ///
     /// All namespaces of a host share one neighbour table of
-    /// `net.ipv4.neigh.default.gc_thresh3` entries; what was set by hand does
-    /// not count (since Linux 5.0, "neighbor: Improve garbage collection").
+    /// `net.ipv4.neigh.default.gc_thresh3` entries. Permanent entries do not count (since
+    /// Linux 5.0, "neighbor: Improve garbage collection").
     ///
     /// # Errors
     /// When the device is not there, or the kernel refuses.
@@ -36,18 +36,17 @@ impl Socket {
         let message = Message::new(libc::RTM_NEWNEIGH, SET, &header)
             .with(libc::NDA_DST, &address.octets())
             .with(libc::NDA_LLADDR, &hardware);
-        self.request(message, &format!("tell {device} where {address} is"))
+        self.request(message, &format!("add {address} to the neighbours of {device}"))
     }
 
-    /// Has the bridge that `port` is plugged into send there what is for
-    /// `hardware`, without having seen it.
+    /// Adds an entry to the bridge of `port`: frames for `hardware` are forwarded to that port.
     ///
     /// # Errors
-    /// When the port is not there or in no bridge, or the kernel refuses.
+    /// If the port does not exist or is in no bridge, or the kernel refuses.
     pub fn forward(&mut self, port: &str, hardware: [u8; 6]) -> Result<(), Fault> {
         // NUD_NOARP is a bridge's word for "static"; NUD_PERMANENT would be the bridge itself.
         let header = header(libc::AF_BRIDGE, index(port)?, libc::NUD_NOARP, libc::NTF_MASTER);
         let message = Message::new(libc::RTM_NEWNEIGH, SET, &header).with(libc::NDA_LLADDR, &hardware);
-        self.request(message, &format!("tell the switch what is behind {port}"))
+        self.request(message, &format!("add a forwarding entry for {port}"))
     }
 }

@@ -1,4 +1,4 @@
-//! A conversation with the kernel's routing subsystem.
+//! A connection to the kernel's routing subsystem.
 
 use crosstalk_core::Fault;
 use std::io;
@@ -8,14 +8,14 @@ use super::wire::{HEADER, Message, attributes, u16_at, u32_at};
 use crate::errno::{check, check_size};
 use crate::refusal;
 
-/// The attribute of an acknowledgement that holds the kernel's own words
+/// The attribute of an acknowledgement that contains the kernel's message
 /// (`NLMSGERR_ATTR_MSG`, Documentation/userspace-api/netlink/intro.rst).
-const WORDS: u16 = 1;
+const ERROR_MESSAGE: u16 = 1;
 
 /// Set in an acknowledgement that carries attributes.
 const HAS_ATTRIBUTES: u16 = 0x200;
 
-/// An open conversation, bound to the network namespace it was opened in.
+/// An open connection, which acts in the network namespace in which it was opened.
 #[derive(Debug)]
 pub struct Socket {
     socket: OwnedFd,
@@ -23,7 +23,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens a conversation in the caller's network namespace.
+    /// Opens a connection in the caller's network namespace.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -33,8 +33,8 @@ impl Socket {
 
     /// Sends a request and waits for its acknowledgement. `what` completes "cannot …".
     pub(super) fn request(&mut self, message: Message, what: &str) -> Result<(), Fault> {
-        self.exchange(message).map_err(|Refused { error, words }| {
-            let step = if words.is_empty() { what.to_string() } else { format!("{what} ({words})") };
+        self.exchange(message).map_err(|Refusal { error, message }| {
+            let step = if message.is_empty() { what.to_string() } else { format!("{what} ({message})") };
             match error.raw_os_error() {
                 Some(libc::EPERM | libc::EACCES) => refusal::fault(&step, error),
                 Some(libc::EOPNOTSUPP | libc::ENOENT) => {
@@ -47,7 +47,7 @@ impl Socket {
         })
     }
 
-    fn exchange(&mut self, message: Message) -> Result<(), Refused> {
+    fn exchange(&mut self, message: Message) -> Result<(), Refusal> {
         self.sequence += 1;
         let bytes = message.finish(self.sequence);
         // SAFETY: pointer and length describe the live buffer.
@@ -71,10 +71,10 @@ fn open() -> io::Result<Socket> {
     let raw = check(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })?;
     // SAFETY: the kernel has just given this descriptor to us and nobody else.
     let socket = unsafe { OwnedFd::from_raw_fd(raw) };
-    // The kernel answers within the call that asks; the deadline is for surprises.
+    // The kernel answers within the request's system call. The deadline should never be reached.
     let deadline = libc::timeval { tv_sec: 10, tv_usec: 0 };
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &deadline)?;
-    // Kernels before 4.12 have no words of their own; numbers do then.
+    // Kernels before 4.12 have no messages, only error numbers.
     for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK] {
         let _ = set(&socket, libc::SOL_NETLINK, option, &1i32);
     }
@@ -90,20 +90,20 @@ fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()
     Ok(())
 }
 
-/// An error number and the kernel's words about it.
-struct Refused {
+/// An error number, and the kernel's message about it.
+struct Refusal {
     error: io::Error,
-    words: String,
+    message: String,
 }
 
-impl From<io::Error> for Refused {
+impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
-        Refused { error, words: String::new() }
+        Refusal { error, message: String::new() }
     }
 }
 
-/// What `bytes` say about request `sequence`; `None` if they are about something else.
-fn acknowledgement(bytes: &[u8], sequence: u32) -> Option<Result<(), Refused>> {
+/// The acknowledgement of request `sequence` in `bytes`; `None` if they are about another one.
+fn acknowledgement(bytes: &[u8], sequence: u32) -> Option<Result<(), Refusal>> {
     if u16_at(bytes, 4)? != libc::NLMSG_ERROR as u16 || u32_at(bytes, 8)? != sequence {
         return None;
     }
@@ -111,13 +111,13 @@ fn acknowledgement(bytes: &[u8], sequence: u32) -> Option<Result<(), Refused>> {
     if code == 0 {
         return Some(Ok(()));
     }
-    // The number is followed by the request's header (all of it was asked to be left out).
+    // The number is followed by the request's header; its rest is left out (`NETLINK_CAP_ACK`).
     let behind = bytes.get(HEADER + 4 + HEADER..).unwrap_or_default();
-    let words = attributes(if u16_at(bytes, 6)? & HAS_ATTRIBUTES != 0 { behind } else { &[] })
+    let message = attributes(if u16_at(bytes, 6)? & HAS_ATTRIBUTES != 0 { behind } else { &[] })
         .into_iter()
-        .find(|(kind, _)| *kind == WORDS)
+        .find(|(kind, _)| *kind == ERROR_MESSAGE)
         .map(|(_, text)| String::from_utf8_lossy(text).trim_end_matches('\0').to_string());
-    Some(Err(Refused { error: io::Error::from_raw_os_error(-code), words: words.unwrap_or_default() }))
+    Some(Err(Refusal { error: io::Error::from_raw_os_error(-code), message: message.unwrap_or_default() }))
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_acknowledgement_of_another_request_is_passed_over() {
+    fn an_acknowledgement_of_another_request_is_skipped() {
         let mut bytes = vec![0; 36];
         bytes[4..6].copy_from_slice(&2u16.to_ne_bytes());
         bytes[8..12].copy_from_slice(&7u32.to_ne_bytes());
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_s_refusal_is_told_with_its_step() {
+    fn a_refusal_is_reported_with_its_step() {
         let mut socket = Socket::open().expect("rtnetlink is there");
         let fault = socket.up("no-such-device").expect_err("not there");
         assert!(fault.message.contains("no-such-device"), "{fault}");

@@ -1,12 +1,12 @@
 //! Shaping by a token bucket (tc-tbf(8), net/sched/sch_tbf.c).
 //!
-//! The bucket must be small. Measured on a 1 Gbit/s bucket of 64 KB: 64 KB sent
-//! after a pause took 71–93 µs, where the wire takes 549 µs, while a long stream
-//! still read 956 Mbit/s: a big bucket hides the network from everything but
-//! streams. With one frame's worth and segmentation off, the same message took
-//! 0.95–1.02 of the wire's time at 62.5 Mbit/s; but every time the bucket is
-//! empty a timer must fire, so that at 1 Gbit/s only 486 Mbit/s came through.
-//! Two frames let one be sent while the timer for the next is late.
+//! The bucket must be small. Measured with a bucket of 64 KB at 1 Gbit/s: 64 KB
+//! sent after a pause took 71–93 µs instead of the wire's 549 µs, while a long
+//! stream had 956 Mbit/s. So a large bucket shapes nothing but streams. With a
+//! bucket of one frame and segmentation off, the same message took 0.95–1.02 of the
+//! wire's time at 62.5 Mbit/s. But a timer must fire whenever the bucket is empty,
+//! so that at 1 Gbit/s only 486 Mbit/s were sent. With two frames, one is sent while
+//! the timer of the next is late.
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{BitRate, Bytes};
@@ -15,7 +15,7 @@ use super::link::index;
 use super::socket::Socket;
 use super::wire::Message;
 
-/// How many whole frames a bucket holds.
+/// The number of whole frames in a bucket.
 pub const FRAMES_IN_BURST: u64 = 2;
 
 /// A frame of Ethernet with the usual MTU: 1,500 B and a header of 14 B.
@@ -28,26 +28,26 @@ const PARAMETERS: u16 = 1;
 const RATE64: u16 = 4;
 const BURST: u16 = 6;
 
-/// Directly at the device (include/uapi/linux/pkt_sched.h).
+/// The root discipline of a device (include/uapi/linux/pkt_sched.h).
 const TC_H_ROOT: u32 = 0xffff_ffff;
 
 /// `TC_LINKLAYER_ETHERNET`: no cell rounding, so no rate table is needed.
 const ETHERNET: u8 = 1;
 
-/// How one direction of a link is held.
+/// The shape of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
-    /// Frames, headers included, pass at this rate.
+    /// The rate of frames, including headers.
     pub rate: BitRate,
-    /// So much may pass at once after a pause.
+    /// The most bytes that pass at once after a pause.
     pub burst: Bytes,
-    /// So much may wait; what comes then is lost.
+    /// The most bytes that wait. Further frames are lost.
     pub queue: Bytes,
 }
 
 impl Shape {
-    /// A bucket of two frames. The queue is what the rate moves in 20 ms, as
-    /// switches are built to hold a round trip or so, but at least 128 KiB.
+    /// A bucket of two frames, and a queue of 20 ms at that rate, about a round trip as in
+    /// switches, but at least 128 KiB.
     pub fn new(rate: BitRate) -> Self {
         let queue = (rate.0 / 8.0 * 0.02) as u64;
         Shape { rate, burst: Bytes(FRAMES_IN_BURST * FRAME), queue: Bytes(queue.clamp(128 << 10, 8 << 20)) }
@@ -69,7 +69,7 @@ impl Shape {
 }
 
 impl Socket {
-    /// Holds what `device` sends to `shape`, replacing what held it before.
+    /// Shapes what `device` sends, replacing its former shape.
     ///
     /// # Errors
     /// When the device is not there, or the kernel has no TBF.
@@ -90,13 +90,13 @@ impl Socket {
         self.request(message, &format!("shape {device}"))
     }
 
-    /// Lets `device` send as fast as it can.
+    /// Removes the shape of `device`.
     ///
     /// # Errors
     /// When the device is not there, or was not shaped.
     pub fn unshape(&mut self, device: &str) -> Result<(), Fault> {
         let message = Message::new(libc::RTM_DELQDISC, 0, &root_header(index(device)?));
-        self.request(message, &format!("take the shaping of {device} away"))
+        self.request(message, &format!("remove the shaping of {device}"))
     }
 }
 

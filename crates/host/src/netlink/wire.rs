@@ -33,7 +33,7 @@ impl Message {
         self.nest(kind, |inner| inner.raw(text.as_bytes()).raw(&[0]))
     }
 
-    /// Adds an attribute that is made of what `fill` adds.
+    /// Adds an attribute whose value `fill` adds.
     #[must_use]
     pub(super) fn nest(mut self, kind: u16, fill: impl FnOnce(Self) -> Self) -> Self {
         let start = self.bytes.len();

@@ -1,4 +1,4 @@
-//! The beginning and the end of children, for single-threaded holders of others.
+//! Starting and ending children, for single-threaded parents.
 
 use crosstalk_core::Fault;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -9,19 +9,19 @@ use std::{fs, io, process};
 
 use crate::errno::check;
 
-/// Which side of a fork one is on.
+/// The side of a fork.
 pub enum Fork {
-    /// The original, told the child's number.
+    /// The parent, with the child's process id.
     Parent(u32),
-    /// The copy.
+    /// The child.
     Child,
 }
 
 /// Copies this process.
 ///
 /// # Errors
-/// When it has more than one thread (the copy would have only this one, and
-/// the others' locks for ever), or the kernel refuses.
+/// If the process has more than one thread (the copy would have only this one, and the locks
+/// of the others would stay locked), or the kernel refuses.
 pub fn fork() -> io::Result<Fork> {
     let threads = fs::read_dir("/proc/self/task")?.count();
     if threads != 1 {
@@ -35,8 +35,7 @@ pub fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Waits until the child ends, however long that takes: for a process that has
-/// nothing else to do and is itself killed by those who need it gone.
+/// Waits until the child ends, without a deadline.
 pub fn wait_for(pid: u32) {
     let mut status = 0;
     // SAFETY: the status is valid for writing.
@@ -45,12 +44,12 @@ pub fn wait_for(pid: u32) {
     {}
 }
 
-/// Kills every process of this PID namespace but its first, which must be the
-/// caller, and waits until they are gone.
+/// Kills all processes of this PID namespace except its first one, which must be the
+/// caller, and waits until they have ended.
 ///
 /// # Errors
-/// When the caller is not the first process of a PID namespace (this would
-/// reach everything that its user owns), or some are left at the deadline.
+/// If the caller is not the first process of a PID namespace (this would kill all processes
+/// of its user), or some are left at the deadline.
 pub fn kill_all_others(deadline: Duration) -> Result<(), Fault> {
     if process::id() != 1 {
         return Err(Fault::environment("only the first process of a PID namespace may end all others"));
@@ -61,14 +60,14 @@ pub fn kill_all_others(deadline: Duration) -> Result<(), Fault> {
     // Orphans become children of the first process: when it has none, none is left.
     while reap() {
         if began.elapsed() > deadline {
-            return Err(Fault::environment("former processes do not end"));
+            return Err(Fault::environment("earlier processes do not end"));
         }
         std::thread::sleep(Duration::from_micros(200));
     }
     Ok(())
 }
 
-/// Counts out every child that has ended; says whether there are others.
+/// Waits for every child that has ended. Returns whether there are others.
 fn reap() -> bool {
     loop {
         let mut status = 0;
@@ -81,10 +80,10 @@ fn reap() -> bool {
     }
 }
 
-/// Has the kernel kill this process when its parent ends.
+/// Lets the kernel kill this process when its parent ends.
 ///
-/// Meant for children of single-threaded processes: "parent" is the *thread*
-/// that made the child (prctl(2), `PR_SET_PDEATHSIG`).
+/// For children of single-threaded processes: "parent" is the *thread* that started the
+/// child (prctl(2), `PR_SET_PDEATHSIG`).
 pub fn die_with_parent() {
     // SAFETY: this prctl takes an integer.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -117,7 +116,7 @@ pub fn child_events() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
-/// Empties what [`child_events`] made, and counts the ended children out.
+/// Reads all events of [`child_events`], and waits for the children that have ended.
 pub fn reap_events(events: &OwnedFd) {
     let mut record = [0u8; 128];
     // SAFETY: the buffer is valid for writing its length, that of one signalfd_siginfo.

@@ -1,20 +1,20 @@
-//! Identity that survives the reuse of process numbers.
+//! Identities of processes that are unique although process ids are reused.
 
 use std::process;
 
 use crate::kernel;
 
-/// One process for all time: its number and the tick at which it began.
+/// A process, by its id and its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
-    /// The process's number.
+    /// The process id.
     pub pid: u32,
-    /// When it began, in clock ticks since boot.
+    /// The start time, in clock ticks since boot.
     pub start: u64,
 }
 
 impl Identity {
-    /// The process that has this number now.
+    /// The process that has this id now.
     pub fn of(pid: u32) -> Option<Self> {
         let stat = kernel::text(format!("/proc/{pid}/stat")).ok()?;
         Some(Identity { pid, start: parse_start(&stat)? })
@@ -25,14 +25,14 @@ impl Identity {
         Self::of(process::id())
     }
 
-    /// Whether it still runs. A zombie, which only waits to be counted, does not.
+    /// Whether it still runs. A zombie does not.
     pub fn alive(&self) -> bool {
         let Ok(stat) = kernel::text(format!("/proc/{}/stat", self.pid)) else { return false };
         parse_start(&stat) == Some(self.start) && !matches!(state(&stat), Some('Z' | 'X'))
     }
 }
 
-/// What follows the program's name, which is in parentheses and may hold any character.
+/// The text after the program's name, which is in parentheses and may contain any character.
 fn after_name(stat: &str) -> Option<&str> {
     Some(stat.rsplit_once(')')?.1.trim_start())
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_number_is_not_the_same_process() {
+    fn a_reused_id_is_not_the_same_process() {
         let own = Identity::own().expect("this process has a stat file");
         assert!(own.alive());
         assert!(!Identity { start: own.start + 1, ..own }.alive());

@@ -1,5 +1,5 @@
-//! Marks: processes found by a variable in their environment, which their
-//! descendants inherit. Unlike a number, it is known before the process is there.
+//! Marks: a variable in the environment of processes, by which they and their descendants are
+//! found. Unlike a process id, it is known before the process exists.
 
 use crosstalk_core::Fault;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -31,27 +31,27 @@ fn carries(pid: u32, variable: &str) -> bool {
         .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes()))
 }
 
-/// In how many looks running no process must carry a mark until none is taken to be
-/// left: one that executes a new program has no environment for a moment.
-const LOOKS: usize = 5;
+/// Consecutive searches without a marked process, after which none is left. A process that
+/// executes a new program has no environment for a moment.
+const SEARCHES: usize = 5;
 
-/// Kills the processes that carry `mark` until none is left: what they start
-/// meanwhile carries it too.
+/// Kills the processes that carry `mark` until none is left. Processes that they start meanwhile
+/// carry it too.
 ///
 /// # Errors
-/// When some are left at the deadline, with their numbers.
+/// If some are left at the deadline, with their ids.
 pub fn kill_marked(mark: &str, deadline: Duration) -> Result<(), Fault> {
     let began = Instant::now();
     let mut without = 0;
     loop {
         let left = marked(mark);
         without = if left.is_empty() { without + 1 } else { 0 };
-        if without == LOOKS {
+        if without == SEARCHES {
             return Ok(());
         }
         if !left.is_empty() && began.elapsed() > deadline {
             return Err(Fault::environment(format!("processes {left:?} do not end"))
-                .remedy("look at what they wait for in /proc/PID/stack"));
+                .remedy("see what they wait for in /proc/PID/stack"));
         }
         for pid in left {
             kill_if_marked(pid, mark);
@@ -60,7 +60,7 @@ pub fn kill_marked(mark: &str, deadline: Duration) -> Result<(), Fault> {
     }
 }
 
-/// A pidfd names one process for good, so the check and the signal meet the same one.
+/// A pidfd always means the same process, so that the checked process is the one that is killed.
 fn kill_if_marked(pid: u32, mark: &str) {
     // SAFETY: pidfd_open takes two integers and returns a new descriptor or −1.
     let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
@@ -83,7 +83,7 @@ fn kill_if_marked(pid: u32, mark: &str) {
     }
 }
 
-/// A fresh mark: not guessable, the same for nothing else.
+/// A new mark: unique, and not guessable.
 pub fn fresh_mark() -> Result<String, Fault> {
     let mut bytes = [0u8; 16];
     // SAFETY: the buffer is valid for writing its length.
@@ -106,7 +106,7 @@ mod tests {
         let mut child =
             Command::new("sh").args(["-c", "sleep 30 & wait"]).env(MARK, &mark).spawn().expect("sh starts");
         let began = Instant::now();
-        // In between there may be one: who executes a program has no environment for a moment.
+        // There may be one for a moment, while a process executes a program.
         while marked(&mark).len() < 2 {
             assert!(began.elapsed() < Duration::from_secs(5), "the shell and its sleep carry the mark");
             std::thread::sleep(Duration::from_millis(2));

@@ -1,24 +1,24 @@
-//! Processes: who they are, whose they are, and how they begin and end.
+//! Processes: their identity, their marks, signals, starting and ending them.
 
 mod account;
 mod children;
 mod identity;
-mod lowered;
+mod lower_priority;
 mod mark;
-mod own;
-mod place;
-mod scarce;
+mod shortage;
+mod signal;
+mod this;
 mod wait;
 
 pub use account::{Account, LowPorts};
 pub use children::{Fork, child_events, die_with_parent, end_with_starter, fork};
 pub use children::{kill_all_others, reap_events, wait_for};
 pub use identity::Identity;
-pub use lowered::{Lower, Lowered};
+pub use lower_priority::{Lower, Lowered};
 pub(crate) use mark::own_mark;
 pub use mark::{MARK, fresh_mark, kill_marked, marked};
-pub use own::{ignore_signals, leave_session, rename};
-pub(crate) use place::kill_now;
-pub use place::{in_foreground, is_there, is_to_end, place, send};
-pub use scarce::{begin_thread, cannot, is_scarce};
+pub use shortage::{cannot, is_resource_shortage, spawn_thread};
+pub(crate) use signal::kill_now;
+pub use signal::{has_pending_termination, in_foreground, is_there, place, send};
+pub use this::{ignore_signals, leave_session, rename};
 pub use wait::wait_readable;

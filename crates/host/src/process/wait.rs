@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::errno::check;
 
-/// Waits until one of the descriptors can be read (or has ended), and says
-/// which; none when `timeout` passes first. `None` waits without end.
+/// Waits until one of the descriptors can be read or has ended. Returns which ones; none if
+/// `timeout` passes first. A timeout of `None` waits without end.
 pub fn wait_readable(descriptors: &[&dyn AsFd], timeout: Option<Duration>) -> io::Result<Vec<bool>> {
     let mut polls: Vec<_> = descriptors
         .iter()

@@ -1,5 +1,5 @@
-//! What surrounds the work of a node during an attempt: conditions that are applied here and undone
-//! here, observers that watch here. Nothing else in the room applies or attaches any.
+//! The keeper's part: applies and undoes a node's conditions, attaches and detaches its observers.
+//! Nothing else in this crate does.
 
 use std::time::Instant;
 
@@ -7,57 +7,63 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::{Step, Surroundings};
 use crosstalk_core::record::Reading;
 use crosstalk_core::registry::Registry;
-use crosstalk_core::scene::{Holding, Watch};
+use crosstalk_core::scene::{AppliedCondition, AttachedObserver};
 
-/// Those that stand. Dropping it undoes the conditions.
-pub struct Standing<'a> {
+/// The conditions and observers that are active. Dropping it undoes the conditions.
+pub struct ActiveSurroundings<'a> {
     registry: &'a Registry,
     conditions: Conditions,
-    /// With the node that their readings are labelled with, if any.
-    watches: Vec<(Option<usize>, Box<dyn Watch>)>,
+    /// With the node label of their readings, if any.
+    observers: Vec<(Option<usize>, Box<dyn AttachedObserver>)>,
+    /// When the observers were attached.
     began: Instant,
 }
 
-impl<'a> Standing<'a> {
-    /// None so far; what comes is named in `registry`.
+impl<'a> ActiveSurroundings<'a> {
+    /// None yet. `registry` resolves the names of those to come.
     pub fn new(registry: &'a Registry) -> Self {
-        Standing { registry, conditions: Conditions(Vec::new()), watches: Vec::new(), began: Instant::now() }
+        ActiveSurroundings {
+            registry,
+            conditions: Conditions(Vec::new()),
+            observers: Vec::new(),
+            began: Instant::now(),
+        }
     }
 
-    /// Takes a step; `tell` takes what observers saw, with the seconds since they were attached.
+    /// Does a step. `report` takes the observers' readings, with the seconds since they were attached.
     ///
     /// # Errors
-    /// The first fault of a condition, an observer or `tell`. Where not all could be put, none stands.
+    /// The first fault of a condition, an observer or `report`. If one cannot be applied, all are undone.
     pub fn step(
         &mut self,
         step: &Step,
-        tell: &mut dyn FnMut(Reading, f64) -> Result<(), Fault>,
+        report: &mut dyn FnMut(Reading, f64) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         match step {
             Step::Put(surroundings) => {
-                let put = self.put(surroundings);
-                if put.is_err() {
-                    self.watches.clear();
+                let outcome = self.set_up(surroundings);
+                if outcome.is_err() {
+                    self.observers.clear();
                     self.conditions.undo();
                 }
-                put
+                outcome
             }
             Step::Begin => self.conditions.begin(),
             Step::End => self.conditions.end(),
             Step::Clear => {
-                let seen = self.detach();
+                let readings = self.detach();
                 self.conditions.undo();
                 let at = self.began.elapsed().as_secs_f64();
-                seen?.into_iter().try_for_each(|reading| tell(reading, at))
+                readings?.into_iter().try_for_each(|reading| report(reading, at))
             }
         }
     }
 
-    fn put(&mut self, surroundings: &Surroundings) -> Result<(), Fault> {
+    fn set_up(&mut self, surroundings: &Surroundings) -> Result<(), Fault> {
         let background = || {
             let known = surroundings.lasting.iter().map(|process| {
                 process.ok_or_else(|| {
-                    Fault::environment("an agent here does not know its process's number")
+                    Fault::environment("an agent on this node does not know its process id")
                         .remedy("mount /proc for this node's processes, or use --testbed local")
                 })
             });
@@ -66,21 +72,21 @@ impl<'a> Standing<'a> {
         for (name, value) in &surroundings.conditions {
             self.conditions.0.push(self.registry.condition(name)?.apply(value, &background)?);
         }
-        for observed in &surroundings.observers {
-            let watch = self.registry.observer(&observed.observer)?.attach()?;
-            self.watches.push((observed.node, watch));
+        for part in &surroundings.observers {
+            let observer = self.registry.observer(&part.observer)?.attach()?;
+            self.observers.push((part.node, observer));
         }
         self.began = Instant::now();
         Ok(())
     }
 
-    /// Detaches all observers; what they saw, or the first fault.
+    /// Detaches all observers. Returns their readings, or the first fault.
     fn detach(&mut self) -> Result<Vec<Reading>, Fault> {
         let (mut readings, mut outcome) = (Vec::new(), Ok(()));
-        for (node, watch) in self.watches.drain(..) {
-            let mut seen: Vec<Reading> = Vec::new();
-            outcome = outcome.and(watch.detach(&mut seen));
-            readings.extend(seen.into_iter().map(|reading| match node {
+        for (node, observer) in self.observers.drain(..) {
+            let mut taken: Vec<Reading> = Vec::new();
+            outcome = outcome.and(observer.detach(&mut taken));
+            readings.extend(taken.into_iter().map(|reading| match node {
                 Some(node) => reading.label("node", node),
                 None => reading,
             }));
@@ -89,15 +95,15 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// Those that hold. They are undone the last first, as each was applied upon those before.
-struct Conditions(Vec<Box<dyn Holding>>);
+/// The conditions that are applied. They are undone in reverse order, as each may build on earlier ones.
+struct Conditions(Vec<Box<dyn AppliedCondition>>);
 
 impl Conditions {
     fn begin(&mut self) -> Result<(), Fault> {
         self.0.iter_mut().try_for_each(|condition| condition.begin())
     }
 
-    /// Ends each; the first fault.
+    /// Ends each condition. Returns the first fault.
     fn end(&mut self) -> Result<(), Fault> {
         let ended: Vec<_> = self.0.iter_mut().rev().map(|condition| condition.end()).collect();
         ended.into_iter().collect()

@@ -1,4 +1,4 @@
-//! What an attempt is given, and what ends it early.
+//! The inputs of an attempt, and what ends it early.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -9,28 +9,34 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::Reading;
 use crosstalk_core::registry::Registry;
 
-/// What an attempt is given besides its scene.
-pub struct Given<'a> {
+/// The inputs of an attempt besides its scene.
+pub struct AttemptContext<'a> {
     pub registry: &'a Registry,
+    /// The cluster to emulate; `None` in real time.
     pub emulation: Option<Emulation>,
-    /// Where what work leaves to look into is stored; `None`: nowhere.
+    /// The folder that artifacts are stored in; `None`: they are dropped.
     pub artifacts: Option<PathBuf>,
+    /// The seed of generated inputs.
     pub seed: u64,
+    /// The longest time that its work may take.
     pub deadline: Duration,
+    /// Set when the user interrupts.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Takes a reading, the seconds after the attempt began, and how many raw observations it stands for.
-pub type Keep<'a> = dyn FnMut(Reading, f64, u64) -> Result<(), Fault> + 'a;
+/// Takes a reading, the seconds since the attempt began, and the number of raw observations.
+pub type ReadingSink<'a> = dyn FnMut(Reading, f64, u64) -> Result<(), Fault> + 'a;
 
 /// What ended an attempt early.
-pub enum Trouble {
+pub enum AttemptError {
+    /// The journal cannot be written: the run ends.
     Journal(Fault),
+    /// The attempt failed or was interrupted.
     Attempt(Fault),
 }
 
-impl From<Fault> for Trouble {
+impl From<Fault> for AttemptError {
     fn from(fault: Fault) -> Self {
-        Trouble::Attempt(fault)
+        AttemptError::Attempt(fault)
     }
 }

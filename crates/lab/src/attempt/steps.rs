@@ -1,60 +1,67 @@
-//! The keepers' steps around an attempt: conditions are applied and observers attached before it, and
-//! all is undone after it.
+//! The keepers' steps: conditions are applied and observers attached before an attempt's work, and undone
+//! after it.
 
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::message::{FromAgent, Step, Surroundings, ToAgent};
 
-use super::cast::{Cast, Seen};
-use super::context::Trouble;
-use crate::troupe::{Heard, KEEPER, Seat};
+use super::context::AttemptError;
+use super::state::{Attempt, Results};
+use crate::agent_pool::{AgentEvent, AgentId};
 
-/// How long undoing may take: a guard of background work has 5 s to end, and then its group goes.
-const UNDONE: Duration = Duration::from_secs(20);
+/// How long undoing may take. A guard of background work has 5 s to end before its group is removed.
+const UNDO_TIMEOUT: Duration = Duration::from_secs(20);
 
-impl Cast<'_, '_> {
-    /// Has all conditions and observers stand.
-    pub fn put(&mut self, seen: &mut Seen) -> Result<(), Trouble> {
+impl Attempt<'_, '_> {
+    /// Applies all conditions and attaches all observers.
+    pub fn set_up(&mut self, results: &mut Results) -> Result<(), AttemptError> {
         self.awaits = "for its conditions to hold";
-        self.step(|surroundings| Step::Put(surroundings.clone()), seen)
+        self.step(|surroundings| Step::Put(surroundings.clone()), results)
     }
 
-    /// Has every keeper take a step, and waits until all have; meanwhile the rest goes on.
-    pub fn step(&mut self, step: impl Fn(&Surroundings) -> Step, seen: &mut Seen) -> Result<(), Trouble> {
-        self.tell_keepers(step)?;
+    /// Lets every keeper do a step, and waits for all of them. Work continues meanwhile.
+    pub fn step(
+        &mut self,
+        step: impl Fn(&Surroundings) -> Step,
+        results: &mut Results,
+    ) -> Result<(), AttemptError> {
+        self.send_to_keepers(step)?;
         let mut outcome = Ok(());
-        while !self.owing.is_empty() {
-            match self.hear()? {
-                (seat, FromAgent::Surrounded { fault }) => outcome = outcome.and(self.answered(seat, fault)),
-                (seat, message) => self.take(seat, message, seen)?,
+        while !self.pending.is_empty() {
+            match self.next_message()? {
+                (agent, FromAgent::Surrounded { fault }) => {
+                    outcome = outcome.and(self.note_answer(agent, fault))
+                }
+                (agent, message) => self.note(agent, message, results)?,
             }
         }
         Ok(outcome?)
     }
 
-    /// Has what could keep work that lasts from ending end, though the attempt has failed.
-    pub fn end_anyhow(&mut self, seen: &mut Seen) {
-        // What broke off has its own reason.
-        let _ = self.tell_keepers(|_| Step::End).map_err(Trouble::from).and_then(|()| self.settle(seen));
+    /// After a failure, ends what could keep background work from ending.
+    pub fn end_conditions(&mut self, results: &mut Results) {
+        // The attempt's failure is reported, not this one.
+        let sent = self.send_to_keepers(|_| Step::End).map_err(AttemptError::from);
+        let _ = sent.and_then(|()| self.await_answers(results));
     }
 
-    /// Has observers tell what they saw, and conditions undone, however the attempt has ended.
-    pub fn clear(&mut self, seen: &mut Seen) -> Result<(), Trouble> {
-        let told = self.tell_keepers(|_| Step::Clear).map_err(Trouble::from);
-        let settled = self.settle(seen);
-        told.and(settled)
+    /// Detaches the observers and undoes the conditions, however the attempt has ended.
+    pub fn tear_down(&mut self, results: &mut Results) -> Result<(), AttemptError> {
+        let sent = self.send_to_keepers(|_| Step::Clear).map_err(AttemptError::from);
+        let answered = self.await_answers(results);
+        sent.and(answered)
     }
 
-    fn tell_keepers(&mut self, step: impl Fn(&Surroundings) -> Step) -> Result<(), Fault> {
+    fn send_to_keepers(&mut self, step: impl Fn(&Surroundings) -> Step) -> Result<(), Fault> {
         let mut outcome = Ok(());
-        for (node, surroundings) in &self.kept.0 {
-            let seat = (KEEPER, *node);
-            match self.troupe.tell(seat, &ToAgent::Surround { step: step(surroundings) }) {
-                Ok(()) => *self.owing.entry(seat).or_default() += 1,
+        for (node, surroundings) in &self.assignments.0 {
+            let agent = AgentId::keeper(*node);
+            match self.pool.send(agent, &ToAgent::Surround { step: step(surroundings) }) {
+                Ok(()) => *self.pending.entry(agent).or_default() += 1,
                 Err(fault) => {
-                    // Who is gone answers nothing that it was told before either.
-                    self.owing.remove(&seat);
+                    // A keeper that is gone does not answer earlier steps either.
+                    self.pending.remove(&agent);
                     outcome = outcome.and(Err(fault));
                 }
             }
@@ -62,43 +69,46 @@ impl Cast<'_, '_> {
         outcome
     }
 
-    /// Notes that a keeper has answered.
-    fn answered(&mut self, seat: Seat, fault: Option<Fault>) -> Result<(), Fault> {
-        if let Some(owed) = self.owing.get_mut(&seat) {
-            *owed -= 1;
-            if *owed == 0 {
-                self.owing.remove(&seat);
+    /// Notes a keeper's answer.
+    fn note_answer(&mut self, agent: AgentId, fault: Option<Fault>) -> Result<(), Fault> {
+        if let Some(answers) = self.pending.get_mut(&agent) {
+            *answers -= 1;
+            if *answers == 0 {
+                self.pending.remove(&agent);
             }
         }
-        fault.map_or(Ok(()), |fault| Err(fault.on(seat.1)))
+        fault.map_or(Ok(()), |fault| Err(fault.on(agent.node)))
     }
 
-    /// Waits until every keeper has answered all that it was told, though the user has interrupted or the
-    /// deadline has passed. One that does not is let go: its own ledger undoes what it did.
-    fn settle(&mut self, seen: &mut Seen) -> Result<(), Trouble> {
-        let (until, mut outcome) = (Instant::now() + UNDONE, Ok(()));
-        while !self.owing.is_empty() {
-            match self.troupe.hear(until.saturating_duration_since(Instant::now())) {
-                Some((seat, Heard::Message(FromAgent::Surrounded { fault }))) => {
-                    let answered = self.answered(seat, fault).map_err(Trouble::from);
-                    outcome = outcome.and(answered);
+    /// Waits until every keeper has answered all its steps, also after an interruption or the deadline.
+    /// A keeper that does not answer is abandoned: its own undo ledger undoes what it did.
+    fn await_answers(&mut self, results: &mut Results) -> Result<(), AttemptError> {
+        let (until, mut outcome) = (Instant::now() + UNDO_TIMEOUT, Ok(()));
+        while !self.pending.is_empty() {
+            match self.pool.next_event(until.saturating_duration_since(Instant::now())) {
+                Some((agent, AgentEvent::Message(FromAgent::Surrounded { fault }))) => {
+                    let answer = self.note_answer(agent, fault).map_err(AttemptError::from);
+                    outcome = outcome.and(answer);
                 }
-                Some((_, Heard::Message(FromAgent::Sample { reading, at, n }))) => {
-                    (seen.journal)(reading, at, n).map_err(Trouble::Journal)?;
+                Some((_, AgentEvent::Message(FromAgent::Sample { reading, at, n }))) => {
+                    (results.journal)(reading, at, n).map_err(AttemptError::Journal)?;
                 }
-                Some((seat, Heard::Gone(why))) => {
-                    seen.busy.remove(&seat);
-                    if self.owing.remove(&seat).is_some() {
-                        outcome = outcome.and(Err(why.into()));
+                Some((agent, AgentEvent::Gone(fault))) => {
+                    results.unfinished.remove(&agent);
+                    if self.pending.remove(&agent).is_some() {
+                        outcome = outcome.and(Err(fault.into()));
                     }
                 }
-                Some((seat, Heard::Message(FromAgent::Done(_)))) => drop(seen.busy.remove(&seat)),
+                Some((agent, AgentEvent::Message(FromAgent::Done(_)))) => {
+                    results.unfinished.remove(&agent);
+                }
                 Some(_) => {}
                 None => {
-                    for (seat, _) in std::mem::take(&mut self.owing) {
-                        self.troupe.dismiss(seat);
-                        let late = format!("its conditions were not undone within {} s", UNDONE.as_secs());
-                        outcome = outcome.and(Err(Fault::environment(late).on(seat.1).into()));
+                    for (agent, _) in std::mem::take(&mut self.pending) {
+                        self.pool.abandon(agent);
+                        let late =
+                            format!("its conditions were not undone within {} s", UNDO_TIMEOUT.as_secs());
+                        outcome = outcome.and(Err(Fault::environment(late).on(agent.node).into()));
                     }
                 }
             }

@@ -1,7 +1,7 @@
-//! What is in a run's directory, read as what others may have changed, mixed or taken away since.
+//! Reads the files of a run's directory, which others may have changed or removed since.
 
 use crosstalk_core::Fault;
-use crosstalk_core::expected::in_words;
+use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_host::regular;
 use crosstalk_study::samples::Run;
 use serde::de::DeserializeOwned;
@@ -10,44 +10,47 @@ use serde_json::{Map, Value};
 use super::{OPTIONS, RunDir};
 use crate::journal::{self, Journal};
 
-/// What to do about a file that is not as the run left it.
-const PUT_BACK: &str = "put it back as it was, or begin a new run";
+/// What to do about a file that has changed since the run.
+const RESTORE: &str = "put it back as it was, or begin a new run";
 
 impl RunDir {
-    /// What is in one of its files, all of which but the journal are small.
+    /// The content of one of its files. All but the journal are small.
     ///
     /// # Errors
-    /// A usage fault where it is missing, too long or no regular file.
+    /// A usage fault if it is missing, too long or no regular file.
     pub fn bytes(&self, name: &str) -> Result<Vec<u8>, Fault> {
         let path = self.path.join(name);
-        regular::small(regular::open(&path), &path).map_err(|fault| fault.remedy(PUT_BACK))
+        regular::small(regular::open(&path), &path).map_err(|fault| fault.remedy(RESTORE))
     }
 
-    /// The same as text.
+    /// The content of one of its files, as text.
+    ///
+    /// # Errors
+    /// As [`bytes`](Self::bytes), and a usage fault if it is not UTF-8.
     pub fn text(&self, name: &str) -> Result<String, Fault> {
         String::from_utf8(self.bytes(name)?)
             .map_err(|e| self.not_written(name, &format!("expected UTF-8 text: {e}")))
     }
 
-    /// One of its files that is an object in JSON.
+    /// The content of one of its files, a JSON object.
     ///
     /// # Errors
-    /// As [`bytes`](Self::bytes), and a usage fault where it is another than was written.
+    /// As [`bytes`](Self::bytes), and a usage fault if it is no such object.
     pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Fault> {
         let text = self.text(name)?;
-        // Of a list, the members would be taken in order.
+        // serde would read a list's members as the fields, in order.
         if !text.trim_start().starts_with('{') {
             return Err(self.not_written(name, "expected a JSON object"));
         }
-        serde_json::from_str(&text).map_err(|e| self.not_written(name, &in_words(&e.to_string())))
+        serde_json::from_str(&text).map_err(|e| self.not_written(name, &in_plain_words(&e.to_string())))
     }
 
     fn not_written(&self, name: &str, why: &str) -> Fault {
         let place = self.path.join(name).display().to_string();
-        Fault::usage(format!("this is not what a run writes: {why}")).at(place).remedy(PUT_BACK)
+        Fault::usage(format!("this is not what a run writes: {why}")).at(place).remedy(RESTORE)
     }
 
-    /// Notes which run the journal is of, beside how it was asked for.
+    /// Adds the run's number to its options.
     pub(crate) fn note_run(&self, run: u32) -> Result<(), Fault> {
         if !self.path.join(OPTIONS).exists() {
             return Ok(());
@@ -60,7 +63,7 @@ impl RunDir {
         self.write(OPTIONS, &Value::from(options).to_string())
     }
 
-    /// Which run the journal is of, where that was noted.
+    /// The run's number in its options, if it is there.
     fn noted_run(&self) -> Result<Option<String>, Fault> {
         if !self.path.join(OPTIONS).exists() {
             return Ok(None);
@@ -69,15 +72,15 @@ impl RunDir {
         Ok(options.get("run").and_then(Value::as_str).map(String::from))
     }
 
-    /// The run so far, with what is known of its nodes.
+    /// The run so far, with the facts of its nodes.
     ///
     /// # Errors
-    /// Those of its files, and a usage fault where the journal is another run's.
+    /// Those of its files, and a usage fault if the journal is another run's.
     pub fn read(&self) -> Result<Run, Fault> {
         let place = self.journal();
         let is_empty = place.metadata().is_ok_and(|file| file.len() == 0);
         let recording = journal::read(&place)?;
-        let noted = self.is_of_this_run(recording.number(), recording.run())?;
+        let noted = self.check_run_number(recording.number(), recording.run())?;
         let read = if is_empty { Ok(Run::default()) } else { recording.finish() };
         let mut run = read.map_err(|fault| fault.at(place.display().to_string()))?;
         let has_begun = noted || self.path.join("provenance.json").exists();
@@ -85,29 +88,29 @@ impl RunDir {
             run.warnings.push("the journal is empty: what was measured is lost".into());
         }
         if self.path.join("provenance.json").exists() {
-            let conditions = self.conditions()?;
-            run.provenance = conditions.before;
-            run.provenance_after = conditions.after;
-            run.absences = conditions.absences;
+            let provenance = self.provenance()?;
+            run.provenance = provenance.before;
+            run.provenance_after = provenance.after;
+            run.absences = provenance.absences;
         }
         Ok(run)
     }
 
-    /// Its journal, read and ready to be gone on with.
+    /// Its journal, open for more lines.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
     pub fn reopen(&self) -> Result<Journal, Fault> {
         let journal = Journal::reopen(&self.journal())?;
-        self.is_of_this_run(journal.number(), journal.run())?;
+        self.check_run_number(journal.number(), journal.run())?;
         Ok(journal)
     }
 
-    /// Whether it was noted which run the journal is of.
+    /// Compares the run's number in the journal (`found`) with that in the options. Returns whether the options have one.
     ///
     /// # Errors
-    /// A usage fault where the journal is another run's.
-    fn is_of_this_run(&self, found: Option<u32>, run: &Run) -> Result<bool, Fault> {
+    /// A usage fault if the numbers differ.
+    fn check_run_number(&self, found: Option<u32>, run: &Run) -> Result<bool, Fault> {
         let noted = self.noted_run()?;
         match (&noted, found.map(in_digits)) {
             (Some(noted), Some(found)) if *noted != found => Err(Fault::usage(format!(
@@ -115,13 +118,13 @@ impl RunDir {
                 run.command
             ))
             .at(self.journal().display().to_string())
-            .remedy(PUT_BACK)),
+            .remedy(RESTORE)),
             _ => Ok(noted.is_some()),
         }
     }
 }
 
-/// A run's number as its journal has it.
+/// A run's number in the notation of the journal.
 fn in_digits(run: u32) -> String {
     format!("{run:08x}")
 }

@@ -1,5 +1,5 @@
-//! A laboratory of mocks: nodes are threads, the workload does what its
-//! parameters say, time is what the test says.
+//! A run with mocks: nodes are threads, the workload does what its parameters say,
+//! the test sets the clock.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -17,10 +17,11 @@ use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{
-    Condition, Deployment, Effort, Holding, Observer, Prepared, Scope, Sink, Timing, Watch, Workload,
+    AppliedCondition, AttachedObserver, Condition, Deployment, Effort, Observer, Prepared, Scope, Sink,
+    Timing, Workload,
 };
 use crosstalk_core::value::{Params, Value};
-use crosstalk_lab::agent::{Node, serve};
+use crosstalk_lab::agent::{NodeContext, serve};
 use crosstalk_lab::clock::Clock;
 use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_lab::rundir::RunDir;
@@ -34,17 +35,17 @@ use crosstalk_testbed::Mock;
 /// Attempts begun on any node, over the whole test.
 pub type Count = Arc<AtomicUsize>;
 
-/// Takes `time` (the value it reports) and misbehaves as `does` says: `well`,
-/// `fail`, `panic`, `hang`, `die`, `nan`, `doubtful`, or `interrupt` at the
-/// given count of attempts; `look`: reports how many neighbours are there.
-pub struct Actor {
+/// Reports `time` and behaves as `does` says: `well`, `fail`, `panic`, `hang`,
+/// `die`, `nan`, `unfaithful`; `count` reports the number of running neighbours.
+/// Interrupts the run at attempt `interrupt_at`.
+pub struct Scripted {
     pub present: Count,
     pub begun: Count,
     pub interrupt_at: usize,
     pub interrupted: Arc<AtomicBool>,
 }
 
-struct Ready {
+struct ReadyScripted {
     present: Count,
     part: Part,
     begun: usize,
@@ -52,12 +53,12 @@ struct Ready {
     interrupted: Arc<AtomicBool>,
 }
 
-impl Workload for Actor {
+impl Workload for Scripted {
     fn name(&self) -> &'static str {
-        "actor"
+        "scripted"
     }
     fn title(&self) -> &'static str {
-        "plays what it is told"
+        "does what its parameters say"
     }
     fn parameters(&self) -> Parameters {
         const fn named(name: &'static str) -> Parameter {
@@ -79,7 +80,7 @@ impl Workload for Actor {
             return Err(Fault::attempt("refused to get ready"));
         }
         let begun = if part.node == 0 { self.begun.fetch_add(1, Ordering::SeqCst) + 1 } else { 0 };
-        Ok(Box::new(Ready {
+        Ok(Box::new(ReadyScripted {
             present: Arc::clone(&self.present),
             part: part.clone(),
             begun,
@@ -89,7 +90,7 @@ impl Workload for Actor {
     }
 }
 
-impl Prepared for Ready {
+impl Prepared for ReadyScripted {
     fn endpoint(&self) -> Option<SocketAddr> {
         Some(([127, 0, 0, 1], 1000 + self.part.node as u16).into())
     }
@@ -120,25 +121,24 @@ impl Prepared for Ready {
         if self.part.node == 0 {
             let time = match does {
                 "nan" => f64::NAN,
-                "look" => self.present.load(Ordering::SeqCst) as f64,
+                "count" => self.present.load(Ordering::SeqCst) as f64,
                 _ => self.part.params.float("time", 1.0)?,
             };
             out.take(Reading::value("run_time", time, Origin::Measured), 1)?;
         }
         let mut fidelity = Fidelity::default();
-        if does == "doubtful" {
+        if does == "unfaithful" {
             fidelity.reasons.push("a neighbour stole the core".into());
         }
         Ok(Some(fidelity))
     }
 }
 
-/// Work that lasts: it is there once it is steady, until it is cancelled, and tells then what it
-/// has `donated`. It may as well `fail`, `leave` early, be `restless` (never steady), or, the first time,
-/// `deaf` to being cancelled.
+/// Background work: it counts as present from when it is steady until it is cancelled, and then reports
+/// `background_cpu`. It may also `fail`, `leave` early, be `never steady`, or `ignore once` its cancellation.
 pub struct Neighbour {
     pub present: Count,
-    pub deaf: Arc<AtomicBool>,
+    pub has_ignored: Arc<AtomicBool>,
 }
 
 impl Workload for Neighbour {
@@ -146,7 +146,7 @@ impl Workload for Neighbour {
         "neighbour"
     }
     fn title(&self) -> &'static str {
-        "is there"
+        "runs until it is stopped"
     }
     fn parameters(&self) -> Parameters {
         Parameters(&[const { &[Parameter::new("does", "", "")] }])
@@ -155,29 +155,29 @@ impl Workload for Neighbour {
         Vec::new()
     }
     fn deploy(&self, _: &Params) -> Result<Deployment, Fault> {
-        let metrics = vec![Metric::new("donated", "s", Better::Higher)];
+        let metrics = vec![Metric::new("background_cpu", "s", Better::Higher)];
         Ok(Deployment { nodes: 1, timing: Timing::Real, metrics, effort: Effort::waiting(0.001) })
     }
-    fn lasts(&self) -> bool {
+    fn runs_until_stopped(&self) -> bool {
         true
     }
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         assert_eq!((part.nodes, part.addresses.len()), (1, 1), "its own nodes only");
-        Ok(Box::new(Beside {
+        Ok(Box::new(ReadyNeighbour {
             present: Arc::clone(&self.present),
-            deaf: Arc::clone(&self.deaf),
+            has_ignored: Arc::clone(&self.has_ignored),
             does: part.params.text("does", "well")?.into(),
         }))
     }
 }
 
-struct Beside {
+struct ReadyNeighbour {
     present: Count,
-    deaf: Arc<AtomicBool>,
+    has_ignored: Arc<AtomicBool>,
     does: String,
 }
 
-impl Prepared for Beside {
+impl Prepared for ReadyNeighbour {
     fn endpoint(&self) -> Option<SocketAddr> {
         None
     }
@@ -190,11 +190,11 @@ impl Prepared for Beside {
         std::thread::sleep(Duration::from_millis(20));
         match self.does.as_str() {
             "leave" => return Ok(None),
-            "deaf once" if !self.deaf.swap(true, Ordering::SeqCst) => {
+            "ignore once" if !self.has_ignored.swap(true, Ordering::SeqCst) => {
                 std::thread::sleep(Duration::from_secs(8));
                 return Ok(None);
             }
-            "restless" => {
+            "never steady" => {
                 wait(cancelled);
                 return Ok(None);
             }
@@ -207,81 +207,81 @@ impl Prepared for Beside {
         }
         wait(cancelled);
         self.present.fetch_sub(1, Ordering::SeqCst);
-        out.take(Reading::value("donated", 7.0, Origin::Measured), 1)?;
+        out.take(Reading::value("background_cpu", 7.0, Origin::Measured), 1)?;
         Ok(None)
     }
 }
 
-/// A condition that tells how many neighbours are there when it is put on and taken off, and which
-/// processes it was given; with the value `slips` it does not hold.
-pub struct Watched {
+/// A condition that logs the number of present neighbours when it is applied, begins, ends and is undone.
+/// With the value `fails` it does not hold.
+pub struct Logged {
     pub present: Count,
-    pub told: Told,
+    pub log: Log,
 }
 
-/// What conditions told, in order.
-pub type Told = Arc<Mutex<Vec<String>>>;
+/// What conditions logged, in order.
+pub type Log = Arc<Mutex<Vec<String>>>;
 
-struct On {
+struct AppliedLogged {
     present: Count,
-    told: Told,
-    slips: bool,
+    log: Log,
+    fails: bool,
 }
 
-fn tell(told: &Told, what: &str, present: &Count) {
-    let there = present.load(Ordering::SeqCst);
-    told.lock().expect("not poisoned").push(format!("{what} beside {there}"));
+fn add(log: &Log, what: &str, present: &Count) {
+    let present = present.load(Ordering::SeqCst);
+    log.lock().expect("not poisoned").push(format!("{what} with {present}"));
 }
 
-impl Condition for Watched {
+impl Condition for Logged {
     fn name(&self) -> &'static str {
-        "watched"
+        "logged"
     }
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
-    fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault> {
+    fn check(&self, value: &Value, background: bool) -> Result<(), Fault> {
         match value.to_string().as_str() {
-            "holds" | "slips" if lasting => Ok(()),
-            other => Err(Fault::usage(format!("expected `holds` or `slips`, found `{other}`"))),
+            "holds" | "fails" if background => Ok(()),
+            other => Err(Fault::usage(format!("expected `holds` or `fails`, found `{other}`"))),
         }
     }
     fn apply(
         &self,
         value: &Value,
         background: &dyn Fn() -> Result<Vec<u32>, Fault>,
-    ) -> Result<Box<dyn Holding>, Fault> {
+    ) -> Result<Box<dyn AppliedCondition>, Fault> {
         assert_eq!(background(), Ok(vec![std::process::id()]), "the neighbour's agent");
-        tell(&self.told, "on", &self.present);
-        let (present, told) = (Arc::clone(&self.present), Arc::clone(&self.told));
-        Ok(Box::new(On { present, told, slips: *value == "slips".into() }))
+        add(&self.log, "applied", &self.present);
+        let (present, log) = (Arc::clone(&self.present), Arc::clone(&self.log));
+        Ok(Box::new(AppliedLogged { present, log, fails: *value == "fails".into() }))
     }
 }
 
-impl Holding for On {
+impl AppliedCondition for AppliedLogged {
     fn begin(&mut self) -> Result<(), Fault> {
-        tell(&self.told, "begun", &self.present);
+        add(&self.log, "begun", &self.present);
         Ok(())
     }
     fn end(&mut self) -> Result<(), Fault> {
-        tell(&self.told, "ended", &self.present);
-        if self.slips { Err(Fault::attempt("the condition has slipped")) } else { Ok(()) }
+        add(&self.log, "ended", &self.present);
+        if self.fails { Err(Fault::attempt("the condition did not hold")) } else { Ok(()) }
     }
 }
 
-impl Drop for On {
+impl Drop for AppliedLogged {
     fn drop(&mut self) {
-        tell(&self.told, "off", &self.present);
+        add(&self.log, "undone", &self.present);
     }
 }
 
-/// An observer that reports one number where it watches.
-pub struct Onlooker {
+/// An observer that reports the number one on each of its nodes.
+pub struct Constant {
     pub name: &'static str,
     pub scope: Scope,
 }
 
-impl Observer for Onlooker {
+impl Observer for Constant {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -294,20 +294,20 @@ impl Observer for Onlooker {
     fn metrics(&self) -> Vec<Metric> {
         vec![Metric::new(self.name, "times", Better::Neither)]
     }
-    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
-        Ok(Box::new(Looking(self.name)))
+    fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
+        Ok(Box::new(AttachedConstant(self.name)))
     }
 }
 
-struct Looking(&'static str);
+struct AttachedConstant(&'static str);
 
-impl Watch for Looking {
+impl AttachedObserver for AttachedConstant {
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault> {
         out.take(Reading::value(self.0, 1.0, Origin::Measured), 1)
     }
 }
 
-/// Until cancelled, but never for ever.
+/// Waits until cancelled, at most 10 s.
 fn wait(cancelled: &AtomicBool) {
     for _ in 0..2000 {
         if cancelled.load(Ordering::SeqCst) {
@@ -317,7 +317,7 @@ fn wait(cancelled: &AtomicBool) {
     }
 }
 
-/// Every look advances it by a second.
+/// A clock that every reading advances by a second.
 pub struct Ticking(Cell<f64>);
 
 impl Clock for Ticking {
@@ -327,33 +327,33 @@ impl Clock for Ticking {
     }
 }
 
-/// A study of actors with their run's directory.
-pub struct Stage {
+/// A study of mocks, with its run's directory.
+pub struct TestRun {
     pub root: tempfile::TempDir,
     pub study: Study,
     pub plan: Plan,
     pub begun: Count,
-    pub told: Told,
+    pub log: Log,
     pub events: Mutex<Vec<Event>>,
-    /// How many nodes share a host; all where not set.
-    pub share: usize,
+    /// How many nodes share a host [default: all].
+    pub nodes_a_host: usize,
 }
 
-impl Stage {
+impl TestRun {
     pub fn new(toml: &str) -> Self {
         let study = crosstalk_study::parse(toml, "test.toml").expect("the study parses");
-        let registry = registry(&Count::default(), &Told::default(), 0, &Arc::default());
+        let registry = registry(&Count::default(), &Log::default(), 0, &Arc::default());
         let study = crosstalk_study::resolve(&study, &registry, &PlanOptions::default()).expect("resolves");
         let plan = crosstalk_study::plan(&study, &Catalogues::new(), &registry, &PlanOptions::default())
             .expect("the study plans");
-        Stage {
+        TestRun {
             root: tempfile::tempdir().expect("a directory"),
             study,
             plan,
             begun: Count::default(),
-            told: Told::default(),
+            log: Log::default(),
             events: Mutex::default(),
-            share: usize::MAX,
+            nodes_a_host: usize::MAX,
         }
     }
 
@@ -361,7 +361,7 @@ impl Stage {
         self.root.path()
     }
 
-    /// Runs, or goes on with, the study; interrupts at the given attempt (0: never).
+    /// Runs or resumes the study; interrupts at the given attempt (0: never).
     pub fn run(&self, interrupt_at: usize) -> Result<Ending, Fault> {
         let mut events: Vec<Event> = Vec::new();
         let ending = self.run_watched(interrupt_at, &mut events);
@@ -369,19 +369,19 @@ impl Stage {
         ending
     }
 
-    /// The same, watched by `progress`.
+    /// The same, with its events sent to `progress`.
     pub fn run_watched(&self, interrupt_at: usize, progress: &mut dyn Progress) -> Result<Ending, Fault> {
         let interrupted = Arc::new(AtomicBool::new(false));
-        let parts = Arc::new(registry(&self.begun, &self.told, interrupt_at, &interrupted));
-        let theirs = Arc::clone(&parts);
+        let parts = Arc::new(registry(&self.begun, &self.log, interrupt_at, &interrupted));
+        let agents_parts = Arc::clone(&parts);
         let scratch = self.dir().join("scratch");
-        let testbed = Mock::new(move |_, duplex| {
-            // A stream that was cut is how a test ends a node.
+        let testbed = Mock::new(move |_, stream| {
+            // A test ends a node by closing its stream.
             let folder = || Ok(scratch.clone());
-            let node = Node { registry: &theirs, facts: &Provenance::default, folder: &folder };
-            let _ = serve(&node, duplex.reader, duplex.writer);
+            let node = NodeContext { registry: &agents_parts, facts: &Provenance::default, folder: &folder };
+            let _ = serve(&node, stream.reader, stream.writer);
         })
-        .on_hosts_of(self.share);
+        .on_hosts_of(self.nodes_a_host);
         let path = self.dir().join("run");
         let dir =
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
@@ -411,19 +411,19 @@ impl Stage {
     }
 }
 
-fn registry(begun: &Count, told: &Told, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
+fn registry(begun: &Count, log: &Log, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
     let present = Count::default();
-    let neighbour = Neighbour { present: Arc::clone(&present), deaf: Arc::default() };
-    let watched = Watched { present: Arc::clone(&present), told: Arc::clone(told) };
-    let actor =
-        Actor { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
+    let neighbour = Neighbour { present: Arc::clone(&present), has_ignored: Arc::default() };
+    let logged = Logged { present: Arc::clone(&present), log: Arc::clone(log) };
+    let scripted =
+        Scripted { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
     Registry {
-        workloads: vec![Box::new(actor), Box::new(neighbour)],
-        conditions: vec![Box::new(watched)],
+        workloads: vec![Box::new(scripted), Box::new(neighbour)],
+        conditions: vec![Box::new(logged)],
         observers: vec![
-            Box::new(Onlooker { name: "host", scope: Scope::Host }),
-            Box::new(Onlooker { name: "node", scope: Scope::Node }),
-            Box::new(Onlooker { name: "background", scope: Scope::Background }),
+            Box::new(Constant { name: "host", scope: Scope::Host }),
+            Box::new(Constant { name: "node", scope: Scope::Node }),
+            Box::new(Constant { name: "background", scope: Scope::Background }),
         ],
     }
 }

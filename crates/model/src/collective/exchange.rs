@@ -1,13 +1,13 @@
-//! Operations whose pieces travel as they are.
+//! Operations that move pieces without changing them.
 
 use super::{Action, Receive, Round, Send, left, right};
 
 /// The longest message, in bytes, for which [`alltoall`] sends everything at once (as MPICH does by default).
 pub const ALLTOALL_SHORT: u64 = 32 << 10;
 
-/// Nobody leaves before all have come. One empty piece, 0.
+/// No rank leaves before all have arrived. One empty piece, 0.
 ///
-/// Dissemination: in round k every rank hears from the one 2^k to its left.
+/// Dissemination: in round k, every rank receives from the one 2^k to its left.
 pub fn barrier(rank: usize, size: usize) -> Vec<Round> {
     let distances = std::iter::successors(Some(1), |d| Some(d * 2)).take_while(|d| *d < size);
     distances
@@ -15,8 +15,8 @@ pub fn barrier(rank: usize, size: usize) -> Vec<Round> {
         .collect()
 }
 
-/// `root` gets every rank's piece. Each rank holds the piece of its own
-/// number; the root ends with all.
+/// `root` gets every rank's piece. Each rank has the piece of its own number;
+/// at the end the root has all.
 pub fn gather(rank: usize, size: usize, root: usize) -> Vec<Round> {
     if size == 1 {
         return Vec::new();
@@ -29,8 +29,8 @@ pub fn gather(rank: usize, size: usize, root: usize) -> Vec<Round> {
     vec![Round { sends: Vec::new(), receives }]
 }
 
-/// Every rank gets its piece from `root`, which holds all; each ends with the
-/// piece of its own number.
+/// Every rank gets its piece from `root`, which has all. At the end each has
+/// the piece of its own number.
 pub fn scatter(rank: usize, size: usize, root: usize) -> Vec<Round> {
     if size == 1 {
         return Vec::new();
@@ -42,16 +42,16 @@ pub fn scatter(rank: usize, size: usize, root: usize) -> Vec<Round> {
     vec![Round { sends: others.map(|to| Send { to, piece: to }).collect(), receives: Vec::new() }]
 }
 
-/// Every rank gets every rank's piece. Each holds the piece of its own number,
-/// and ends with all.
+/// Every rank gets every rank's piece. Each has the piece of its own number; at
+/// the end each has all.
 ///
-/// Ring: each passes on to its right what it last got from its left.
+/// Ring: each rank sends to its right the piece that it last got from its left.
 pub fn allgather(rank: usize, size: usize) -> Vec<Round> {
     ring(rank, size, rank)
 }
 
-/// Passes pieces round the ring, of which `rank` holds `first` and its left
-/// neighbour the one before, until every rank has all.
+/// Passes pieces round the ring until every rank has all. At first `rank` has
+/// the piece `first`, and its left neighbour has the piece before it.
 pub(super) fn ring(rank: usize, size: usize, first: usize) -> Vec<Round> {
     (1..size)
         .map(|round| {
@@ -64,12 +64,12 @@ pub(super) fn ring(rank: usize, size: usize, first: usize) -> Vec<Round> {
         .collect()
 }
 
-/// Every rank sends every other a piece of its own. Pieces `0..size` go out,
-/// numbered by destination; pieces `size..2·size` come in, by source. What a
-/// rank has for itself does not travel: the caller moves it.
+/// Every rank sends a different piece to every other. Pieces `0..size` are sent,
+/// numbered by destination; pieces `size..2·size` are received, by source. The
+/// caller moves a rank's piece for itself.
 ///
-/// Linear: all at once, each rank beginning with its right neighbour, so that
-/// not all begin with the same.
+/// Linear: all in one round. Each rank begins with its right neighbour, so that
+/// they begin with different receivers.
 pub fn alltoall_linear(rank: usize, size: usize) -> Vec<Round> {
     if size == 1 {
         return Vec::new();
@@ -82,9 +82,9 @@ pub fn alltoall_linear(rank: usize, size: usize) -> Vec<Round> {
     vec![all]
 }
 
-/// As [`alltoall_linear`], by pairwise exchange: in round k with the rank k to
-/// the right and the one k to the left, so that each NIC carries one message
-/// at a time.
+/// As [`alltoall_linear`], by pairwise exchange. In round k, a rank sends to the
+/// one k to its right and receives from the one k to its left: each NIC carries
+/// one message at a time.
 pub fn alltoall_pairwise(rank: usize, size: usize) -> Vec<Round> {
     (1..size)
         .map(|k| {

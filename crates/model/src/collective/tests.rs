@@ -1,5 +1,5 @@
-//! Every operation, executed on symbols: a piece is the bag of values combined
-//! into it.
+//! Every operation, executed on symbols: a piece is the multiset of the values
+//! combined into it.
 
 use super::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,10 +14,10 @@ fn bag(names: impl IntoIterator<Item = String>) -> Bag {
     })
 }
 
-/// Runs all ranks' rounds; fails if they get stuck or leave messages over.
+/// Runs all ranks' rounds. Fails if a rank waits for ever, or a message is not received.
 fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
     let size = pieces.len();
-    let mut wires: BTreeMap<(usize, usize), VecDeque<Bag>> = BTreeMap::new();
+    let mut in_flight: BTreeMap<(usize, usize), VecDeque<Bag>> = BTreeMap::new();
     let mut at = vec![(0, false); size];
     loop {
         let mut moved = false;
@@ -26,22 +26,23 @@ fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
             if !at[rank].1 {
                 for send in &round.sends {
                     assert_ne!(send.to, rank, "nobody sends to itself");
-                    let held = pieces[rank].get(&send.piece).expect("holds what it sends").clone();
-                    wires.entry((rank, send.to)).or_default().push_back(held);
+                    let content = pieces[rank].get(&send.piece).expect("has what it sends").clone();
+                    in_flight.entry((rank, send.to)).or_default().push_back(content);
                 }
                 at[rank].1 = true;
                 moved = true;
             }
-            let there = |r: &Receive| wires.get(&(r.from, rank)).is_some_and(|wire| !wire.is_empty());
-            if round.receives.iter().all(there) {
+            let is_there =
+                |r: &Receive| in_flight.get(&(r.from, rank)).is_some_and(|queue| !queue.is_empty());
+            if round.receives.iter().all(is_there) {
                 for receive in &round.receives {
-                    let wire = wires.get_mut(&(receive.from, rank)).expect("is there");
-                    let came = wire.pop_front().expect("one message for each receive");
+                    let queue = in_flight.get_mut(&(receive.from, rank)).expect("is there");
+                    let message = queue.pop_front().expect("one message for each receive");
                     let piece = pieces[rank].entry(receive.piece).or_default();
                     match receive.action {
-                        Action::Keep => *piece = came,
+                        Action::Keep => *piece = message,
                         Action::Combine => {
-                            came.into_iter().for_each(|(k, n)| *piece.entry(k).or_default() += n)
+                            message.into_iter().for_each(|(k, n)| *piece.entry(k).or_default() += n)
                         }
                     }
                 }
@@ -56,7 +57,7 @@ fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
     for (rank, (round, _)) in at.iter().enumerate() {
         assert_eq!(*round, programs[rank].len(), "rank {rank} of {size} is stuck");
     }
-    assert!(wires.values().all(VecDeque::is_empty), "every message is received");
+    assert!(in_flight.values().all(VecDeque::is_empty), "every message is received");
     pieces
 }
 
@@ -71,21 +72,21 @@ fn programs(size: usize, one: impl Fn(usize) -> Vec<Round>) -> Vec<Vec<Round>> {
 }
 
 #[test]
-fn barrier_hears_of_every_rank() {
+fn a_barrier_waits_for_every_rank() {
     for size in SIZES {
-        let mut heard: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
+        let mut reached: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
         let all = programs(size, |rank| barrier(rank, size));
         let rounds = size.next_power_of_two().trailing_zeros() as usize;
         assert!(all.iter().all(|program| program.len() == rounds));
         (0..rounds).for_each(|round| {
-            let before = heard.clone();
-            for (rank, mine) in heard.iter_mut().enumerate() {
+            let before = reached.clone();
+            for (rank, mine) in reached.iter_mut().enumerate() {
                 let from = all[rank][round].receives[0].from;
                 assert_eq!(all[from][round].sends[0].to, rank);
                 mine.iter_mut().zip(&before[from]).for_each(|(mine, theirs)| *mine |= theirs);
             }
         });
-        assert!(heard.iter().flatten().all(|heard| *heard), "size {size}");
+        assert!(reached.iter().flatten().all(|reached| *reached), "size {size}");
     }
 }
 

@@ -4,8 +4,8 @@ use super::{Action, Round, Send, left, right};
 
 /// Every rank gets piece 0 of `root`.
 ///
-/// Numbered from the root, a rank's parent is its number without the lowest
-/// one bit; it serves its farthest child first.
+/// Ranks are numbered from the root. A rank's parent has its number without the
+/// lowest one bit. A rank sends to its farthest child first.
 pub fn bcast(rank: usize, size: usize, root: usize) -> Vec<Round> {
     let own = left(rank, root, size);
     let lowest = if own == 0 { size.next_power_of_two() } else { own & own.wrapping_neg() };
@@ -22,10 +22,11 @@ pub fn bcast(rank: usize, size: usize, root: usize) -> Vec<Round> {
     rounds
 }
 
-/// `root` gets all ranks' pieces 0, combined; the others' are spent.
+/// `root` gets all ranks' pieces 0, combined. The pieces of other ranks are
+/// undefined afterwards.
 ///
-/// The tree of [`bcast`] upwards, nearest child first, one a round, so that
-/// the order of combining is always the same.
+/// The tree of [`bcast`], from the leaves to the root. A rank receives from its
+/// nearest child first, one per round: the order of combining is always the same.
 pub fn reduce(rank: usize, size: usize, root: usize) -> Vec<Round> {
     let own = left(rank, root, size);
     let mut rounds = Vec::new();

@@ -1,4 +1,4 @@
-//! The rules, one by one, and what must hold whatever the messages.
+//! The rules, one by one, and properties that hold for all messages.
 
 use super::*;
 use crosstalk_core::units::Seconds;
@@ -20,7 +20,7 @@ fn arrival(head: u64, busy: u64) -> Arrival {
 }
 
 #[test]
-fn the_first_byte_is_free_and_so_is_nothing() {
+fn an_empty_message_costs_as_much_as_one_byte() {
     let costs = Costs {
         latency: Seconds(5e-6),
         overhead: Seconds(1e-6),
@@ -33,7 +33,7 @@ fn the_first_byte_is_free_and_so_is_nothing() {
 }
 
 #[test]
-fn a_sender_goes_on_while_its_nic_is_busy() {
+fn a_sender_does_not_wait_for_its_nic() {
     let mut port = Port::default();
     let message = charge(5, 10, 1, 100, 50);
     assert_eq!(port.send(&message), VirtualTime(15));
@@ -44,11 +44,11 @@ fn a_sender_goes_on_while_its_nic_is_busy() {
 }
 
 #[test]
-fn a_message_asked_for_late_is_not_charged_for_waiting() {
+fn a_message_received_late_is_not_charged_for_waiting() {
     let mut port = Port::default();
     port.receive(&arrival(1000, 100));
     assert_eq!(port.clock(), VirtualTime(1000));
-    // Came at 500, when the NIC was free: it has long been taken in.
+    // It arrived at 500, when the NIC was free.
     port.receive(&arrival(500, 100));
     assert_eq!((port.clock(), port.late_hand_overs()), (VirtualTime(1000), 0));
 }
@@ -57,15 +57,15 @@ fn a_message_asked_for_late_is_not_charged_for_waiting() {
 fn a_collision_in_the_wrong_order_is_counted() {
     let mut port = Port::default();
     port.receive(&arrival(1000, 100));
-    // In order, this one would have kept the NIC until 1050, and the other waiting.
+    // In order of arrival, this one would have occupied the NIC until 1050, and delayed the other.
     port.receive(&arrival(950, 100));
     assert_eq!((port.late_hand_overs(), port.late_time()), (1, VirtualTime(50)));
-    // The other one was in the way: it goes behind.
+    // The NIC is busy with the other one: this one is placed after it.
     assert_eq!(port.clock(), VirtualTime(1100));
 }
 
 #[test]
-fn what_is_asked_for_together_is_received_in_order_of_arrival() {
+fn messages_received_together_are_placed_in_order_of_arrival() {
     let mut port = Port::default();
     port.receive_all(&[(2, arrival(1000, 100)), (1, arrival(950, 100)), (0, arrival(1000, 100))]);
     assert_eq!((port.clock(), port.late_hand_overs()), (VirtualTime(1150), 0));
@@ -80,17 +80,17 @@ fn charges() -> impl Strategy<Value = Charge> {
 
 proptest! {
     #[test]
-    fn a_message_alone_takes_what_loggops_says(message in charges(), begin in 0u64..1_000_000) {
+        fn a_single_message_takes_the_time_that_loggops_predicts(message in charges(), begin in 0u64..1_000_000) {
         let (mut from, mut to) = (Port::default(), Port::default());
         from.compute(VirtualTime(begin));
         let head = from.send(&message);
         to.receive(&Arrival { head, charge: message });
-        let way = 2 * message.overhead.0 + message.latency.0 + message.handling.0.max(message.stream.0);
-        prop_assert_eq!(to.clock(), VirtualTime(begin + way));
+                let time = 2 * message.overhead.0 + message.latency.0 + message.handling.0.max(message.stream.0);
+                prop_assert_eq!(to.clock(), VirtualTime(begin + time));
     }
 
     #[test]
-    fn in_order_of_arrival_the_nic_is_a_plain_queue(
+        fn in_order_of_arrival_the_nic_is_a_fifo_queue(
         mut messages in proptest::collection::vec((0u64..10_000, 1u64..500), 1..60),
     ) {
         messages.sort_unstable();
@@ -105,24 +105,24 @@ proptest! {
     }
 
     #[test]
-    fn a_burst_ends_at_the_same_time_in_whatever_order_it_is_asked_for(
-        heads in proptest::collection::vec(0u64..100, 1..40), turn in 0usize..40,
-    ) {
-        let mut sorted = heads.clone();
-        sorted.sort_unstable();
-        let mut turned = heads.clone();
-        turned.rotate_left(turn % heads.len());
+        fn the_end_of_a_burst_does_not_depend_on_the_order_of_receiving(
+            heads in proptest::collection::vec(0u64..100, 1..40), rotation in 0usize..40,
+        ) {
+            let mut sorted = heads.clone();
+            sorted.sort_unstable();
+            let mut rotated = heads.clone();
+            rotated.rotate_left(rotation % heads.len());
         let end = |heads: &[u64]| {
             let mut port = Port::default();
             heads.iter().for_each(|head| port.receive(&arrival(*head, 100)));
             port.clock().0
         };
-        // It begins with the first one asked for, which came within one message's time.
-        prop_assert!(end(&turned).abs_diff(end(&sorted)) < 100);
+                // All arrive within the time of one message, so that the first one received begins then.
+                prop_assert!(end(&rotated).abs_diff(end(&sorted)) < 100);
     }
 
     #[test]
-    fn the_parts_add_up_and_time_never_goes_back(
+        fn the_parts_add_up_and_the_clock_never_decreases(
         steps in proptest::collection::vec((0u8..5, charges(), 0u64..1_000_000), 1..60),
     ) {
         let mut port = Port::default();

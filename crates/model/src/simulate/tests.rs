@@ -1,13 +1,13 @@
-//! Patterns and collectives take exactly as long as their closed forms say.
-//! `c`, `n`, `t`: the CPU's part, the NIC's part, one message end to end.
+//! Patterns and collectives take exactly the time of their closed forms.
+//! `c`, `n`, `t`: the CPU's time, the NIC's time, one message end to end.
 
 use super::*;
 use crate::collective::{self, Receive, Send};
 use crosstalk_core::fabric::Costs;
 use crosstalk_core::units::{BitRate, Seconds};
 
-/// A fabric on which a rank keeps up with its NIC (2c ≤ n) and a message's way
-/// is longer than its handling.
+/// A fabric with a CPU faster than the NIC (2c ≤ n), and a latency longer than
+/// the handling of a message.
 fn fabric() -> Fabric {
     Fabric {
         name: "test".into(),
@@ -30,10 +30,11 @@ const fn nanos(ns: u64) -> VirtualTime {
     VirtualTime(ns * 1000)
 }
 
-/// In picoseconds, for `s` bytes on [`fabric`].
+/// The NIC's time for `s` bytes on [`fabric`], in picoseconds.
 fn n(s: u64) -> u64 {
     3_000_000 + (s - 1) * 1000
 }
+/// The time of a message of `s` bytes end to end on [`fabric`], in picoseconds.
 fn t(s: u64) -> u64 {
     7_000_000 + (s - 1) * 1000
 }
@@ -48,12 +49,12 @@ fn all(size: usize, sizes: &[u64], one: impl Fn(usize) -> Vec<Round>) -> u64 {
     latest((0..size).map(|rank| Program::of(one(rank), sizes.to_vec())).collect())
 }
 
-fn send(to: usize) -> Act {
-    Act::Exchange(Round { sends: vec![Send { to, piece: 0 }], receives: Vec::new() })
+fn send(to: usize) -> Operation {
+    Operation::Exchange(Round { sends: vec![Send { to, piece: 0 }], receives: Vec::new() })
 }
 
-fn receive(from: usize) -> Act {
-    Act::Exchange(Round {
+fn receive(from: usize) -> Operation {
+    Operation::Exchange(Round {
         sends: Vec::new(),
         receives: vec![Receive { from, piece: 0, action: Action::Keep }],
     })
@@ -61,8 +62,8 @@ fn receive(from: usize) -> Act {
 
 const S: u64 = 1001;
 
-fn program(acts: Vec<Act>) -> Program {
-    Program { acts, sizes: vec![S] }
+fn program(operations: Vec<Operation>) -> Program {
+    Program { operations, sizes: vec![S] }
 }
 
 #[test]
@@ -80,13 +81,13 @@ fn a_stream_is_bound_by_the_nic() {
 }
 
 #[test]
-fn both_directions_at_once_do_not_hinder_each_other() {
+fn two_directions_do_not_delay_each_other() {
     let both = |other| program(vec![send(other), receive(other)]);
     assert_eq!(latest(vec![both(1), both(0)]), t(S));
 }
 
 #[test]
-fn an_incast_passes_through_one_nic_in_whatever_order_it_is_asked_for() {
+fn an_incast_is_bound_by_one_nic_in_every_order_of_receiving() {
     for order in [[1, 2, 3], [3, 2, 1], [2, 3, 1]] {
         let mut programs = vec![program(order.map(receive).to_vec())];
         programs.extend(vec![program(vec![send(0)]); 3]);
@@ -94,11 +95,11 @@ fn an_incast_passes_through_one_nic_in_whatever_order_it_is_asked_for() {
     }
 }
 
-/// LogGOPSim with L = 2500, o = 1500, g = 1000, G = 1, O = 0 ns has 65,499 ns
-/// for 60,000 B, and 495,992 ns for an incast of eight: there the CPU is busy
-/// while bytes stream in, so that o counts where g is less. Here g counts.
+/// LogGOPSim with L = 2500, o = 1500, g = 1000, G = 1, O = 0 ns gives 65,499 ns
+/// for 60,000 B, and 495,992 ns for an incast of eight. It keeps the CPU busy
+/// while bytes arrive, so that o is charged if it is more than g. Here g is charged.
 #[test]
-fn sixty_kilobytes_beside_the_reference_tool() {
+fn sixty_kilobytes_take_the_time_of_the_reference_tool() {
     let nano = |ns: f64| Seconds(ns * 1e-9);
     let costs = Costs {
         latency: nano(2500.0),
@@ -110,7 +111,7 @@ fn sixty_kilobytes_beside_the_reference_tool() {
     let fabric = Fabric { costs, ..fabric() };
     let incast = |senders: usize| {
         let mut programs = vec![program((1..=senders).map(receive).collect())];
-        programs.extend((0..senders).map(|_| Program { acts: vec![send(0)], sizes: vec![60_000] }));
+        programs.extend((0..senders).map(|_| Program { operations: vec![send(0)], sizes: vec![60_000] }));
         simulate(programs, |_, _| &fabric).expect("runs to its end")[0].clock()
     };
     assert_eq!(incast(1), nanos(65_499));
@@ -118,9 +119,9 @@ fn sixty_kilobytes_beside_the_reference_tool() {
 }
 
 #[test]
-fn a_message_that_came_while_computing_costs_its_handling() {
+fn a_message_that_arrives_during_computing_costs_its_handling() {
     let late = nanos(1_000_000);
-    let programs = vec![program(vec![send(1)]), program(vec![Act::Compute(late), receive(0)])];
+    let programs = vec![program(vec![send(1)]), program(vec![Operation::Compute(late), receive(0)])];
     assert_eq!(latest(programs), late.0 + 1_000_000 + 100 * 1000);
 }
 
@@ -162,7 +163,7 @@ fn linear_ones_are_bound_by_one_nic() {
 }
 
 #[test]
-fn a_rank_that_waits_in_vain_is_named() {
+fn a_rank_that_waits_for_ever_is_named() {
     let fabric = fabric();
     let fault =
         simulate(vec![program(vec![]), program(vec![receive(0)])], |_, _| &fabric).expect_err("stuck");

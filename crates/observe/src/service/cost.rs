@@ -1,4 +1,4 @@
-//! What the programs themselves cost.
+//! What the BPF programs cost.
 
 use aya::Ebpf;
 use aya::programs::BtfTracePoint;
@@ -9,27 +9,29 @@ use std::time::Duration;
 
 use crate::object::failed;
 
-/// Runs of all programs, and the time they took, while that was counted.
+/// The calls of all programs while [`RunTimeCounting`] is on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Runs {
-    /// How many.
+pub struct ProgramRuns {
+    /// How many calls.
     pub count: u64,
-    /// How long, in all.
+    /// How long they took together.
     pub time: Duration,
 }
 
-/// The kernel counts runs as long as this lives, which costs a little itself: two readings
-/// of a clock a run.
-pub struct Counting {
+/// The kernel counts and times the calls of BPF programs until this is dropped. That costs two
+/// clock readings per call.
+pub struct RunTimeCounting {
     _counts: OwnedFd,
 }
 
-impl Counting {
+impl RunTimeCounting {
+    /// Switches counting on.
+    ///
     /// # Errors
     /// An environment fault: the kernel refuses (it needs Linux 5.8 and CAP_SYS_ADMIN).
-    pub fn begin() -> Result<Counting, Fault> {
-        let counts = enable_stats(Stats::RunTime).map_err(|e| failed("let the kernel count its time", &e))?;
-        Ok(Counting { _counts: counts })
+    pub fn begin() -> Result<RunTimeCounting, Fault> {
+        let counts = enable_stats(Stats::RunTime).map_err(|e| failed("count the programs' time", &e))?;
+        Ok(RunTimeCounting { _counts: counts })
     }
 }
 
@@ -38,22 +40,22 @@ fn each(programs: &Ebpf) -> impl Iterator<Item = &BtfTracePoint> {
     programs.programs().filter_map(|(_, program)| program.try_into().ok())
 }
 
-/// What was counted so far.
-pub(super) fn runs(programs: &Ebpf) -> Runs {
+/// The calls so far.
+pub(super) fn runs(programs: &Ebpf) -> ProgramRuns {
     let infos = each(programs).filter_map(|program| program.info().ok());
-    infos.fold(Runs::default(), |sum, info| Runs {
+    infos.fold(ProgramRuns::default(), |sum, info| ProgramRuns {
         count: sum.count + info.run_count(),
         time: sum.time + info.run_time(),
     })
 }
 
-/// Runs that the kernel left out, since the same program was interrupted on that CPU.
+/// Calls that the kernel skipped, because the same program was running on that CPU already.
 pub(super) fn missed(programs: &Ebpf) -> u64 {
-    let told = each(programs).filter_map(|program| {
+    let infos = each(programs).filter_map(|program| {
         let descriptor = program.fd().ok()?.as_fd().as_raw_fd();
         std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()
     });
-    told.filter_map(|info| parse_missed(&info)).sum()
+    infos.filter_map(|info| parse_missed(&info)).sum()
 }
 
 /// `recursion_misses` of a program's file descriptor (`bpf_prog_show_fdinfo`).
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missed_runs_are_read_where_they_are_told() {
+    fn missed_runs_are_read_if_the_kernel_reports_them() {
         assert_eq!(parse_missed("prog_type:\t26\nrecursion_misses:\t12\nverified_insns:\t3\n"), Some(12));
         assert_eq!(parse_missed("prog_type:\t26\n"), None);
         assert_eq!(parse_missed("recursion_misses:\tmany"), None);

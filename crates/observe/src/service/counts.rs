@@ -1,14 +1,14 @@
-//! What became of the exchanges that were seen to begin.
+//! How the exchanges that began have ended.
 
-/// Counted by the programs; as `enum count` of `bpf/service.bpf.c`.
+/// What the programs count; as `enum count` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Count {
-    /// They began.
+    /// Exchanges that began.
     Begun,
-    /// They were followed to their end.
+    /// Exchanges that were traced to their end.
     Recorded,
-    /// They were, but were taken out of the kernel too slowly.
+    /// Exchanges that were lost because the ring buffer was full.
     Full,
     /// The client sent again before it had read the answer.
     Overlapped,
@@ -16,13 +16,14 @@ pub enum Count {
     Unanswered,
     /// The connection ended before the client had read the answer.
     Unread,
-    /// A process read them that was not asked about.
+    /// A process other than those of [`Target`](super::Target) read the request.
     Foreign,
-    /// Requests on connections that there was no room for; they are not among [`Count::Begun`].
+    /// Requests on connections beyond the table's 65,536. They, and all below, are not among
+    /// [`Count::Begun`].
     NoRoom,
-    /// What the server sent without having been asked; not among them either.
+    /// Messages that the server sent without a request.
     Unasked,
-    /// Packets of requests that had been there before; nor are these.
+    /// Packets of requests that were received again.
     Again,
 }
 
@@ -42,12 +43,12 @@ impl Count {
     ];
 }
 
-/// How often each.
+/// One number per [`Count`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts(pub(super) [u64; Count::ALL.len()]);
 
 impl Counts {
-    /// How often.
+    /// The number of this one.
     pub fn of(&self, count: Count) -> u64 {
         self.0[count as usize]
     }

@@ -1,60 +1,60 @@
-//! What a client sent until it was answered, and since when it was where.
+//! An exchange: a request and its answer, with their times at the kernel's tracepoints.
 
 use aya::Pod;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// Where an exchange is from a time on; as `enum stamp` of `bpf/service.bpf.c`. From
-/// [`Stamp::Answer`] on, what happens to the request happens to the answer.
+/// A step of an exchange; as `enum stamp` of `bpf/service/state.h`. The steps of the request
+/// come first, then, from [`Stamp::Answer`] on, the same ones of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Stamp {
-    /// The client begins to send.
+    /// The client begins to send the request.
     Send,
-    /// Its packet is given to the queueing discipline.
+    /// The request's first packet enters the queueing discipline.
     Queue,
-    /// And to the driver.
+    /// The packet is given to the driver.
     Xmit,
-    /// The server's stack takes it in.
+    /// The server's network stack gets the packet.
     Receive,
-    /// It lies in the socket's queue.
+    /// The request is in the server's socket's queue.
     Ready,
-    /// The server's thread is about to be woken.
+    /// The kernel starts to wake the server's thread.
     Waking,
-    /// It is runnable.
+    /// The server's thread is runnable.
     Wakeup,
-    /// It runs.
+    /// The server's thread runs.
     Run,
-    /// It has read for the first time.
+    /// The server has read for the first time.
     Read,
-    /// And for the last time before it answers.
+    /// The server has read for the last time before it answers.
     LastRead,
-    /// It begins to send the answer.
+    /// The server begins to send the answer.
     Answer,
-    /// The answer's first packet is given to the queueing discipline.
+    /// The answer's first packet enters the queueing discipline.
     AnswerQueue,
-    /// And to the driver.
+    /// The packet is given to the driver.
     AnswerXmit,
-    /// The client's stack takes it in.
+    /// The client's network stack gets the packet.
     AnswerReceive,
-    /// It lies in the client's socket's queue.
+    /// The answer is in the client's socket's queue.
     AnswerReady,
-    /// The client's thread is about to be woken.
+    /// The kernel starts to wake the client's thread.
     AnswerWaking,
-    /// It is runnable.
+    /// The client's thread is runnable.
     AnswerWakeup,
-    /// It runs.
+    /// The client's thread runs.
     AnswerRun,
-    /// It has read for the first time.
+    /// The client has read for the first time.
     AnswerRead,
-    /// And for the last time before it sends again.
+    /// The client has read for the last time before it sends again.
     AnswerLastRead,
 }
 
-/// How many there are.
+/// How many stamps an exchange has.
 pub const STAMPS: usize = 20;
 
 impl Stamp {
-    /// All of them, in the order of an exchange.
+    /// All, in the order of an exchange.
     pub const ALL: [Stamp; STAMPS] = [
         Stamp::Send,
         Stamp::Queue,
@@ -79,7 +79,7 @@ impl Stamp {
     ];
 }
 
-/// As `struct key`.
+/// A connection's addresses; as `struct key` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Key {
@@ -89,7 +89,7 @@ pub(super) struct Key {
     server_port: u16,
 }
 
-/// As `struct exchange`.
+/// As `struct exchange` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Raw {
@@ -105,7 +105,7 @@ pub(super) struct Raw {
     unused: [u16; 3],
 }
 
-/// As `struct connection`.
+/// As `struct connection` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Connection {
@@ -131,40 +131,40 @@ pub struct Exchange {
     pub client: SocketAddr,
     /// The server's port.
     pub port: u16,
-    /// Zero where not seen.
+    /// The times in the order of [`Stamp::ALL`]; zero: not seen.
     pub at: [u64; STAMPS],
-    /// Nanoseconds that the server's thread was on no CPU between its last read and the answer;
-    /// not known where another thread answered.
+    /// Nanoseconds for which the server's thread was on no CPU between its last read and the
+    /// answer; `None`: another thread answered.
     pub off: Option<u64>,
-    /// The server's thread, by number.
+    /// The thread id of the server's thread.
     pub reader: u32,
-    /// The client's, where it was seen.
+    /// The thread id of the client's thread; `None`: not seen.
     pub asker: Option<u32>,
-    /// Packets of the request that came while it was not answered.
+    /// Packets of the request that were received before the answer.
     pub packets: u32,
-    /// The CPU that took the request in.
+    /// The CPU that received the request.
     pub cpu: u16,
-    /// The device's queue that it came in by, where the device tells.
+    /// The device's receive queue; `None`: the device does not report it.
     pub queue: Option<u16>,
-    /// The CPU on which it was read.
+    /// The CPU on which the request was read.
     pub read_cpu: u16,
 }
 
 impl Exchange {
-    /// When it came there, if that was seen.
+    /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
     pub fn at(&self, stamp: Stamp) -> Option<u64> {
         let at = self.at[stamp as usize];
         (at > 0).then_some(at)
     }
 
-    /// Whether its client was seen, too: it is on this machine.
+    /// Whether its client was seen, too: whether it is on this machine.
     pub fn has_client(&self) -> bool {
         self.at(Stamp::Send).is_some()
     }
 }
 
 impl Raw {
-    /// From a record of the ring buffer; `None` where it is not of this kind.
+    /// Reads a record of the ring buffer; `None`: it has another size.
     pub(super) fn read(bytes: &[u8]) -> Option<Raw> {
         if bytes.len() != size_of::<Raw>() {
             return None;
@@ -194,26 +194,26 @@ impl From<Raw> for Exchange {
     }
 }
 
-/// How far an exchange has come that a connection still holds.
-pub(super) enum Held {
-    /// There is none.
-    None,
+/// A connection's exchange when tracing ends.
+pub(super) enum Progress {
+    /// The connection has none.
+    Idle,
     /// It is not over.
     UnderWay,
-    /// All that can be seen of it has been.
+    /// Every step that can be seen has been.
     Whole(Box<Exchange>),
 }
 
 impl Connection {
-    /// As `finish` of `bpf/service.bpf.c` would decide.
-    pub(super) fn held(self) -> Held {
+    /// Decides as `finish` of `bpf/service/exchanges.h`.
+    pub(super) fn progress(self) -> Progress {
         let exchange = Exchange::from(self.now);
         let whole = exchange.at(Stamp::AnswerXmit).is_some()
             && (!exchange.has_client() || exchange.at(Stamp::AnswerRead).is_some());
         match self.phase {
-            0 => Held::None,
-            _ if whole => Held::Whole(Box::new(exchange)),
-            _ => Held::UnderWay,
+            0 => Progress::Idle,
+            _ if whole => Progress::Whole(Box::new(exchange)),
+            _ => Progress::UnderWay,
         }
     }
 }
@@ -248,26 +248,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_there() {
+    fn what_was_not_seen_is_none() {
         let exchange = Exchange::from(raw());
         assert_eq!(exchange.client, "10.1.2.3:40000".parse().expect("an address"));
         assert_eq!((exchange.off, exchange.queue, exchange.asker), (None, None, None));
-        let told = Exchange::from(Raw { off: 1, queue: 1, asker: 9, ..raw() });
-        assert_eq!((told.off, told.queue, told.asker), (Some(0), Some(0), Some(9)));
+        let seen = Exchange::from(Raw { off: 1, queue: 1, asker: 9, ..raw() });
+        assert_eq!((seen.off, seen.queue, seen.asker), (Some(0), Some(0), Some(9)));
     }
 
     #[test]
     fn an_exchange_is_whole_when_the_answer_is_on_its_way_and_a_client_here_has_read_it() {
-        let held = |phase, stamps: &[Stamp]| {
+        let progress = |phase, stamps: &[Stamp]| {
             let mut now = raw();
             stamps.iter().for_each(|stamp| now.at[*stamp as usize] = 5);
-            Connection { now, off_before: 0, phase, seen: 0, based: 0, unused: 0 }.held()
+            Connection { now, off_before: 0, phase, seen: 0, based: 0, unused: 0 }.progress()
         };
-        assert!(matches!(held(0, &[Stamp::AnswerXmit]), Held::None));
-        assert!(matches!(held(1, &[Stamp::Receive]), Held::UnderWay));
-        assert!(matches!(held(2, &[Stamp::AnswerXmit]), Held::Whole(_)));
-        assert!(matches!(held(2, &[Stamp::Send, Stamp::AnswerXmit]), Held::UnderWay));
+        assert!(matches!(progress(0, &[Stamp::AnswerXmit]), Progress::Idle));
+        assert!(matches!(progress(1, &[Stamp::Receive]), Progress::UnderWay));
+        assert!(matches!(progress(2, &[Stamp::AnswerXmit]), Progress::Whole(_)));
+        assert!(matches!(progress(2, &[Stamp::Send, Stamp::AnswerXmit]), Progress::UnderWay));
         let all = [Stamp::Send, Stamp::AnswerXmit, Stamp::AnswerRead];
-        assert!(matches!(held(2, &all), Held::Whole(_)));
+        assert!(matches!(progress(2, &all), Progress::Whole(_)));
     }
 }

@@ -1,14 +1,14 @@
-//! Where requests to a live service are, and since when: exchanges on its TCP connections
-//! at the kernel's tracepoints. The service is not touched, and need not know.
+//! Traces a live service: times of the exchanges on its TCP connections, at the kernel's
+//! tracepoints. An exchange is a request and its answer. The service itself is not changed.
 //!
-//! Where the client is on this machine, in the same network namespace, its part is seen
-//! too; of other clients the server's part alone.
+//! The client's steps are seen if it is on this machine, in the same network namespace.
+//! Otherwise only the server's are.
 
 mod cost;
 mod counts;
 mod exchange;
 
-pub use cost::{Counting, Runs};
+pub use cost::{ProgramRuns, RunTimeCounting};
 pub use counts::{Count, Counts};
 pub use exchange::{Exchange, STAMPS, Stamp};
 
@@ -18,22 +18,22 @@ use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 
 use crate::object::{SERVICE, attach, failed, has_tracepoint, load, map, map_mut};
-use exchange::{Connection, Held, Key, Raw};
+use exchange::{Connection, Key, Progress, Raw};
 
 pub use crate::object::need;
 
-/// Which exchanges are looked for.
+/// Which exchanges are traced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The service's TCP ports.
     pub ports: Vec<u16>,
-    /// The inode of its network namespace (`/proc/PID/ns/net`).
+    /// The inode number of its network namespace (`/proc/PID/ns/net`).
     pub namespace: u32,
-    /// Processes that may read the requests, and their children; empty: any.
+    /// The service's processes; their children belong to it, too. Empty: every process.
     pub processes: Vec<u32>,
 }
 
-/// As `struct config` of `bpf/service.bpf.c`.
+/// As `struct config` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Config {
@@ -47,10 +47,10 @@ struct Config {
 // SAFETY: integers only, without padding between them: every pattern of bits is valid.
 unsafe impl Pod for Config {}
 
-/// The tracepoint at which a program begins to send: since Linux 6.16.
+/// The tracepoint at which a process begins to send: since Linux 6.16.
 const SENDS: &str = "tcp_sendmsg_locked";
 
-/// The others.
+/// The tracepoints that every supported kernel has.
 const TRACEPOINTS: [&str; 9] = [
     "sched_waking",
     "sched_wakeup",
@@ -63,23 +63,23 @@ const TRACEPOINTS: [&str; 9] = [
     "netif_receive_skb",
 ];
 
-/// Attached tracepoints; detached with the drop, and with the process.
+/// Attached tracepoints, until this is dropped or the process ends.
 pub struct Tracer {
     programs: Ebpf,
     finished: RingBuf<MapData>,
     sees_sends: bool,
 }
 
-/// What there is when tracing ends.
+/// What is left when tracing ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remainder {
-    /// Exchanges that were over, but for their client's sending again.
+    /// Exchanges whose answer has arrived, and whose client has not sent again.
     pub whole: Vec<Exchange>,
-    /// Those that were not.
+    /// How many exchanges were not over.
     pub under_way: u64,
-    /// What became of all the others.
+    /// The programs' counts.
     pub counts: Counts,
-    /// Runs of programs that the kernel left out.
+    /// Calls of programs that the kernel skipped.
     pub missed: u64,
 }
 
@@ -87,7 +87,7 @@ impl Tracer {
     /// Attaches to every tracepoint on the way of `target`'s requests.
     ///
     /// # Errors
-    /// An environment fault that says what this machine lacks.
+    /// An environment fault: [`need`] is missing, or the kernel refuses.
     pub fn attach(target: &Target) -> Result<Tracer, Fault> {
         Self::attach_to(target, true)
     }
@@ -95,7 +95,7 @@ impl Tracer {
     fn attach_to(target: &Target, sees_sends: bool) -> Result<Tracer, Fault> {
         let (mut programs, types) = load(SERVICE, [])?;
         let sees_sends = sees_sends && has_tracepoint(SENDS);
-        admit(&mut programs, &target.processes)?;
+        set_processes(&mut programs, &target.processes)?;
         let finished = programs
             .take_map("finished")
             .ok_or_else(|| Fault::environment("there is no map `finished`"))?
@@ -107,18 +107,19 @@ impl Tracer {
         for tracepoint in TRACEPOINTS {
             attach(&mut programs, &types, tracepoint)?;
         }
-        // Attaching takes milliseconds each: all of them begin at once, by what they are told.
+        // Attaching takes milliseconds per program. The configuration starts all of them at once.
         configure(&mut programs, target, sees_sends)?;
         Ok(Tracer { programs, finished, sees_sends })
     }
 
-    /// Whether it is seen when a program begins to send. Else (before Linux 6.16) that is
-    /// when its packet is queued: what the call takes until then belongs to what is before.
+    /// Whether [`Stamp::Send`] and [`Stamp::Answer`] are when the call begins. Before Linux 6.16
+    /// they are when the packet is queued: the call's time is part of the step before.
     pub fn sees_sends(&self) -> bool {
         self.sees_sends
     }
 
-    /// Gives every exchange that is over to `take`. To be called again before 70,000 more are.
+    /// Gives every exchange that is over to `take`. The ring buffer has room for about 70,000:
+    /// call this more often than that.
     pub fn drain(&mut self, mut take: impl FnMut(Exchange)) {
         while let Some(record) = self.finished.next() {
             if let Some(raw) = Raw::read(&record) {
@@ -127,10 +128,10 @@ impl Tracer {
         }
     }
 
-    /// What became of the exchanges so far.
+    /// The programs' counts so far.
     ///
     /// # Errors
-    /// An environment fault where the kernel does not tell.
+    /// An environment fault: the kernel's map cannot be read.
     pub fn counts(&self) -> Result<Counts, Fault> {
         let counts: PerCpuArray<&MapData, u64> =
             map(&self.programs, "counts")?.try_into().map_err(|e| failed("use the map `counts`", &e))?;
@@ -142,23 +143,25 @@ impl Tracer {
         Ok(found)
     }
 
-    /// What the programs have cost while that was counted.
-    pub fn runs(&self) -> Runs {
+    /// What the programs have cost while [`RunTimeCounting`] was on.
+    pub fn runs(&self) -> ProgramRuns {
         cost::runs(&self.programs)
     }
 
-    /// Detaches from every tracepoint, and gives what was not drained and what is left.
+    /// Detaches from every tracepoint. Gives the exchanges that were not drained to `take`, and
+    /// returns what is left.
     ///
     /// # Errors
-    /// An environment fault where the kernel does not give it.
+    /// An environment fault: the kernel's maps cannot be read or written.
     pub fn end(mut self, take: impl FnMut(Exchange)) -> Result<Remainder, Fault> {
-        // And end at once: what is seen in parts while they are detached would be of no use.
+        // All programs stop at once: while they are detached one by one, exchanges would lack
+        // steps.
         let nothing = Target { ports: Vec::new(), namespace: 0, processes: Vec::new() };
         configure(&mut self.programs, &nothing, self.sees_sends)?;
         let missed = cost::missed(&self.programs);
         for (_, program) in self.programs.programs_mut() {
             let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed("detach", &e))?;
-            // What was never attached cannot be unloaded.
+            // A program that was not attached cannot be unloaded: that is no error here.
             let _ = program.unload();
         }
         self.drain(take);
@@ -168,17 +171,17 @@ impl Tracer {
         let (mut whole, mut under_way) = (Vec::new(), 0);
         for entry in connections.iter() {
             let (_, connection) = entry.map_err(|e| failed("read the map `connections`", &e))?;
-            match connection.held() {
-                Held::None => {}
-                Held::UnderWay => under_way += 1,
-                Held::Whole(exchange) => whole.push(*exchange),
+            match connection.progress() {
+                Progress::Idle => {}
+                Progress::UnderWay => under_way += 1,
+                Progress::Whole(exchange) => whole.push(*exchange),
             }
         }
         Ok(Remainder { whole, under_way, counts: self.counts()?, missed })
     }
 }
 
-/// Tells the programs what to look for.
+/// Sets what the programs trace.
 fn configure(programs: &mut Ebpf, target: &Target, sees_sends: bool) -> Result<(), Fault> {
     let mut ports = [0; 1024];
     for port in &target.ports {
@@ -191,8 +194,8 @@ fn configure(programs: &mut Ebpf, target: &Target, sees_sends: bool) -> Result<(
     configs.set(0, config, 0).map_err(|e| failed("write the map `configs`", &e))
 }
 
-/// Lets these processes' reading count.
-fn admit(programs: &mut Ebpf, processes: &[u32]) -> Result<(), Fault> {
+/// Sets the processes of the service.
+fn set_processes(programs: &mut Ebpf, processes: &[u32]) -> Result<(), Fault> {
     let mut members: HashMap<_, u32, u32> =
         map_mut(programs, "members")?.try_into().map_err(|e| failed("use the map `members`", &e))?;
     for process in processes {
@@ -212,7 +215,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn a_kernel_that_does_not_tell_when_sending_begins_tells_the_rest() {
+    fn without_the_tracepoint_of_sending_the_other_steps_are_seen() {
         let need: Need = need();
         if !need.is_found() {
             eprintln!("skipped: {need:?}");

@@ -116,7 +116,7 @@ fn trace(
         address.map_err(|e| Fault::attempt(format!("a socket without an address: {e}")))
     };
     let (here, there) = (known(here)?, known(there)?);
-    Tracer::attach(&Flow { protocol, here, there, size: session.size as u32 })
+    Tracer::attach(&Flow { protocol, client: here, server: there, size: session.size as u32 })
 }
 
 /// Sends one message at a time for the duration of `spec`.

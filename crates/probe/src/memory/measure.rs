@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::units::Seconds;
-use crosstalk_host::pages::{FromNode, memory_nodes};
+use crosstalk_host::pages::{MemoryFromNode, memory_nodes};
 use crosstalk_stats::rng::Rng;
 
 use super::ring::Ring;
@@ -38,8 +38,8 @@ pub fn measure(spec: &Spec, seed: u64, until: &Until) -> Result<Readings, Fault>
 }
 
 /// Has new memory come from `node` only, if there are several.
-fn from(node: usize) -> Result<Option<FromNode>, Fault> {
-    if memory_nodes() == [node] { Ok(None) } else { FromNode::begin(node).map(Some) }
+fn from(node: usize) -> Result<Option<MemoryFromNode>, Fault> {
+    if memory_nodes() == [node] { Ok(None) } else { MemoryFromNode::begin(node).map(Some) }
 }
 
 /// The time of the loads.

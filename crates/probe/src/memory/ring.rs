@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::pages::Fresh;
+use crosstalk_host::pages::UntouchedMemory;
 use crosstalk_stats::rng::Rng;
 
 /// Bytes of a cache line on every machine this runs on.
@@ -12,7 +12,7 @@ const PLACES: usize = LINE / size_of::<u32>();
 /// A ring of lines: the first number of each is the place of the next.
 pub struct Ring {
     /// The lines.
-    pub memory: Fresh,
+    pub memory: UntouchedMemory,
     /// How many there are.
     pub lines: usize,
 }
@@ -24,7 +24,7 @@ impl Ring {
     /// Where there is not enough memory.
     pub fn new(size: Bytes, rng: &mut Rng) -> Result<Self, Fault> {
         let lines = size.0 as usize / LINE;
-        let mut memory = Fresh::new(lines * PLACES).map_err(|fault| fault.of_parameter("size"))?;
+        let mut memory = UntouchedMemory::new(lines * PLACES).map_err(|fault| fault.of_parameter("size"))?;
         let mut order: Vec<u32> = (0..lines as u32).collect();
         for last in (1..lines).rev() {
             order.swap(last, rng.below(last));

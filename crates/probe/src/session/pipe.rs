@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use crosstalk_host::nudge::Nudged;
+use crosstalk_host::wait_timeout::WaitTimeout;
 
 /// A pipe in each direction. Reading and writing sleep for `nap` at most.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Pipe {
     output: File,
     /// Pipes have no timeouts: a signal wakes the thread that uses it.
     nap: Option<Duration>,
-    nudged: Option<Nudged>,
+    nudged: Option<WaitTimeout>,
 }
 
 impl Pipe {
@@ -30,7 +30,7 @@ impl Pipe {
     #[inline]
     fn nudge(&mut self) {
         if let (None, Some(nap)) = (&self.nudged, self.nap) {
-            self.nudged = Some(Nudged::begin(nap));
+            self.nudged = Some(WaitTimeout::begin(nap));
         }
     }
 }

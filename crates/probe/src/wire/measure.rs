@@ -3,7 +3,7 @@
 use crosstalk_comm::dpdk;
 use crosstalk_core::Fault;
 use crosstalk_host::huge;
-use crosstalk_host::pages::{FromNode, memory_nodes, node_of};
+use crosstalk_host::pages::{MemoryFromNode, memory_nodes, node_of};
 
 use super::config::{EndpointConfig, Role};
 use super::link::Link;
@@ -65,7 +65,7 @@ pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
 
 /// Has processes that are started from now on use memory of another node than the processor's, if
 /// `memory` is remote.
-fn remote(memory: Memory, cpu: usize) -> Result<Option<FromNode>, Fault> {
+fn remote(memory: Memory, cpu: usize) -> Result<Option<MemoryFromNode>, Fault> {
     if memory == Memory::Local {
         return Ok(None);
     }
@@ -76,5 +76,5 @@ fn remote(memory: Memory, cpu: usize) -> Result<Option<FromNode>, Fault> {
             .of_parameter("memory")
             .remedy("take memory = \"local\"")
     })?;
-    FromNode::begin(other).map(Some)
+    MemoryFromNode::begin(other).map(Some)
 }

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crosstalk_comm::carried::Program;
 use crosstalk_comm::dpdk;
+use crosstalk_comm::embedded::LoadedProgram;
 use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
 use crosstalk_host::cpu::Pinned;
@@ -175,8 +175,8 @@ fn reason(errors: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.trim_start_matches("crosstalk: ").to_string())
 }
 
-/// The command line of the program in C (`ends/end.h` in `comm`).
-fn command_line(program: &Program, config: &EndpointConfig) -> Command {
+/// The command line of the program in C (`endpoints/endpoint.h` in `comm`).
+fn command_line(program: &LoadedProgram, config: &EndpointConfig) -> Command {
     let place = |endpoint: usize| {
         let path = config.places[endpoint].display();
         match config.transport {

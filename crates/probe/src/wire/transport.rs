@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crosstalk_comm::carried::Carried;
+use crosstalk_comm::embedded::EmbeddedProgram;
 use crosstalk_comm::{dpdk, rdma};
 use crosstalk_core::need::Need;
-use crosstalk_host::namespace;
+use crosstalk_host::user;
 use crosstalk_observe::redirect;
 
 /// What carries the messages.
@@ -69,7 +69,7 @@ impl Transport {
     }
 
     /// The program in C that runs the endpoints, if this program does not.
-    pub fn program(self) -> Option<&'static Carried> {
+    pub fn program(self) -> Option<&'static EmbeddedProgram> {
         match self {
             Transport::Rdma => Some(&rdma::PROGRAM),
             _ => self.driver().map(|_| &dpdk::PROGRAM),
@@ -90,7 +90,7 @@ impl Transport {
             _ => dpdk::need(),
         };
         let mut needs = vec![carrier];
-        let root = |what: &str, consequence: &str| match namespace::is_root() {
+        let root = |what: &str, consequence: &str| match user::is_root() {
             true => Need::found(what, "as root"),
             false => Need::missing(what, consequence, "run as root"),
         };

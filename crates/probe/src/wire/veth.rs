@@ -12,9 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_host::carrier;
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::netlink::Socket;
+use crosstalk_host::{carrier, user};
 
 /// The name of both devices.
 pub const DEVICE: &str = "wire";
@@ -70,7 +70,7 @@ impl VethPair {
 
 /// A new network namespace, which the calling thread enters.
 fn new_namespace() -> Result<File, Fault> {
-    if !namespace::is_root() {
+    if !user::is_root() {
         return Err(
             Fault::environment("a wire between two network namespaces needs root").remedy("run as root")
         );
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_datagram_crosses_the_wire() {
-        if !namespace::is_root() {
+        if !user::is_root() {
             eprintln!("skipped: making a wire needs root");
             return;
         }

@@ -69,7 +69,7 @@ pub fn html(findings: &Findings) -> String {
         r#"{head}<body>
 <main>
 {header}{sections}
-<footer><p>OwnGroup by Crosstalk {version} from <code>findings.json</code>. Complete in itself: it asks nothing of the network.</p></footer>
+<footer><p>Made by Crosstalk {version} from <code>findings.json</code>. Complete in itself: it asks nothing of the network.</p></footer>
 </main>
 <div id="tip" role="status" aria-live="polite" hidden="hidden"></div>
 <script>{script}</script>

@@ -13,7 +13,7 @@ mod tests {
     use super::words::{cost, grouped, headline, scope, top};
     use super::*;
     use crosstalk_core::trace::{
-        Account, Cost, Percentile, Place, Scope, Served, Side, Stage, TRACE_SCHEMA, Tally, Trace,
+        Account, Cost, Percentile, Place, Scope, ServerProcess, Side, Stage, TRACE_SCHEMA, Tally, Trace,
     };
 
     /// A trace as it might be.
@@ -43,7 +43,7 @@ mod tests {
         let place = |queue| Place { cpu: 1, queue, requests: 5, share: 0.5, p50: Some(4e-5), p99: None };
         Trace {
             schema: TRACE_SCHEMA.into(),
-            service: vec![Served { pid: 42, name: "<redis>".into() }],
+            service: vec![ServerProcess { pid: 42, name: "<redis>".into() }],
             ports: vec![6379],
             seconds: 10.0,
             ended: Some("interrupted".into()),

@@ -38,7 +38,7 @@ pub fn page(trace: &Trace) -> String {
 {ended}<p class="byline">measured · by the kernel's tracepoints; the service was not touched</p>
 </header>
 {accounts}{sections}
-<footer><p>OwnGroup by <code>crosstalk trace</code>. Complete in itself: it asks nothing of the network.</p></footer>
+<footer><p>Made by <code>crosstalk trace</code>. Complete in itself: it asks nothing of the network.</p></footer>
 </main>
 </body>
 </html>

@@ -59,7 +59,7 @@ pub fn next_block(plan: &Plan, run: &Run) -> usize {
 /// Whether to stop at this look.
 fn decision(family: &Family, stage: usize) -> Decision {
     let seen = &family.conclusions;
-    let here = || seen.of.iter().zip(&family.stages).filter(|(_, of)| **of == stage);
+    let here = || seen.by_question.iter().zip(&family.stages).filter(|(_, of)| **of == stage);
     let (asked, open) = (here().count(), here().filter(|(c, _)| c.settled_at.is_none()).count());
     let blocks = counted(seen.blocks, "block");
     let questions = counted(asked, "question");

@@ -94,9 +94,9 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let looks = planned(&data.plan.looks);
     let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
     let conclusions = conclude(&looks, blocks, &questions);
-    let alone = |ask: &Ask| conclude(&looks, blocks, &[ask as &dyn Question]).of[0];
+    let alone = |ask: &Ask| conclude(&looks, blocks, &[ask as &dyn Question]).by_question[0];
     let answered = slots.into_iter().map(|slot| match slot? {
-        Slot::Family(place, reading) => Some((conclusions.of[place], reading)),
+        Slot::Family(place, reading) => Some((conclusions.by_question[place], reading)),
         Slot::Alone(ask, reading) => Some((alone(&ask), reading)),
     });
     let claims = claims
@@ -104,7 +104,8 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .zip(answered)
         .map(|(stated, answer)| Judged { primary: in_family(&stated), stated, answer })
         .collect();
-    let concluded = places.iter().map(|place| place.map_or_else(Conclusion::default, |p| conclusions.of[p]));
+    let concluded =
+        places.iter().map(|place| place.map_or_else(Conclusion::default, |p| conclusions.by_question[p]));
     let pairs = pairs.into_iter().zip(concluded).collect();
     Family { pairs, claims, noise, looks, questions: asks.len(), stages, conclusions }
 }

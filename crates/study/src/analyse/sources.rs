@@ -30,7 +30,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
         match &cell.scene.place {
             Place::Virtual { system, links, memory, .. } => {
                 systems.insert(system.as_str());
-                imagined |= !links.as_they_are();
+                imagined |= !links.is_unchanged();
                 short |= memory.is_some();
             }
             Place::Real { fabric, scale, .. } => {

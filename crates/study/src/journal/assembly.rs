@@ -50,7 +50,16 @@ impl Assembly {
                 }
             }
             Line::Attempt {
-                attempt, experiment, levels, block, turn, status, reason, fidelity, at, ..
+                attempt,
+                experiment,
+                levels,
+                block,
+                try_number: turn,
+                status,
+                reason,
+                fidelity,
+                at,
+                ..
             } => {
                 self.clock(at);
                 self.attempt(Attempt {

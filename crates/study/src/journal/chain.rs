@@ -6,7 +6,7 @@
 //! journal had the CRC-32 of the other members alone, in `"crc"`; version 1 had nothing.
 
 use crosstalk_core::Fault;
-use crosstalk_core::expected::in_words;
+use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::quote::message;
 use crosstalk_core::record::{JOURNAL_SCHEMA, Line};
 
@@ -105,7 +105,10 @@ impl Chain {
         }
         let end: &[u8] = if carries == Carried::Nothing { b"" } else { b"}" };
         let line = serde_json::from_slice(&[members, end].concat()).map_err(|e| {
-            Fault::usage(format!("not a line of {JOURNAL_SCHEMA}: {}", message(in_words(&e.to_string()))))
+            Fault::usage(format!(
+                "not a line of {JOURNAL_SCHEMA}: {}",
+                message(in_plain_words(&e.to_string()))
+            ))
         })?;
         match &line {
             Line::Run { schema, .. } if schema == JOURNAL_SCHEMA && number.is_none() => {

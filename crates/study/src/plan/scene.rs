@@ -114,9 +114,9 @@ impl Maker<'_> {
                     .remedy("put them in experiments of their own"));
                 }
             };
-            let lasts = self.lasts(part, spec.start.as_deref(), workload.lasts())?;
+            let lasts = self.lasts(part, spec.start.as_deref(), workload.runs_until_stopped())?;
             asked.nodes = asked.nodes.max(deployment.nodes);
-            asked.effort = asked.effort.beside(&deployment.effort);
+            asked.effort = asked.effort.together_with(&deployment.effort);
             let told = if lasts { &mut beside } else { &mut asked.metrics };
             told.extend(deployment.metrics);
             let work = Work { kind: spec.kind.clone(), params, nodes: deployment.nodes, lasts };
@@ -135,7 +135,8 @@ impl Maker<'_> {
     /// Whether a part begins first and ends last, as its `start` says and its kind can.
     fn lasts(&self, part: &str, start: Option<&str>, can: bool) -> Result<bool, Fault> {
         let at = self.at(&format!("work.{part}.start"));
-        let ends = |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.lasts());
+        let ends =
+            |kind: &str| self.registry.workload(kind).is_ok_and(|workload| !workload.runs_until_stopped());
         let others = || {
             let others =
                 self.experiment.work.iter().filter(|(other, spec)| *other != part && ends(&spec.kind));

@@ -9,7 +9,7 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{
-    Condition, Deployment, Effort, Holding, Observer, Prepared, Timing, Watch, Workload,
+    AppliedCondition, AttachedObserver, Condition, Deployment, Effort, Observer, Prepared, Timing, Workload,
 };
 use crosstalk_core::value::{Params, Value};
 use crosstalk_study::Catalogues;
@@ -76,7 +76,7 @@ impl Workload for Mock {
         };
         counted(one) == counted(other)
     }
-    fn lasts(&self) -> bool {
+    fn runs_until_stopped(&self) -> bool {
         ["boinc", ABSENT].contains(&self.name)
     }
     fn prepare(&self, _: &Part) -> Result<Box<dyn Prepared>, Fault> {
@@ -96,7 +96,11 @@ impl Condition for Named {
     fn check(&self, _: &Value, _: bool) -> Result<(), Fault> {
         Ok(())
     }
-    fn apply(&self, _: &Value, _: &dyn Fn() -> Result<Vec<u32>, Fault>) -> Result<Box<dyn Holding>, Fault> {
+    fn apply(
+        &self,
+        _: &Value,
+        _: &dyn Fn() -> Result<Vec<u32>, Fault>,
+    ) -> Result<Box<dyn AppliedCondition>, Fault> {
         Err(Fault::attempt("a mock does not apply"))
     }
 }
@@ -111,7 +115,7 @@ impl Observer for Named {
     fn metrics(&self) -> Vec<Metric> {
         self.1.iter().map(|(name, unit, better)| Metric::new(name, unit, *better)).collect()
     }
-    fn attach(&self) -> Result<Box<dyn Watch>, Fault> {
+    fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault> {
         Err(Fault::attempt("a mock does not watch"))
     }
 }

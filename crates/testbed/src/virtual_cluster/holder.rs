@@ -1,5 +1,5 @@
-//! The process that holds a virtual cluster: a fresh program with one thread,
-//! because namespace work must not happen in a copy of a busy one.
+//! The holder: the process that keeps a virtual cluster. It is a fresh process with one
+//! thread, as namespaces must not be set up in a forked copy of a process with many threads.
 
 use crosstalk_core::Fault;
 use crosstalk_host::namespace::{self, Kinds};
@@ -9,16 +9,16 @@ use std::process::ExitCode;
 
 use super::protocol::{Answer, ToHolder, ToNode};
 use super::switch::Switch;
-use crosstalk_host::Launcher;
+use crosstalk_host::{Launcher, user};
 
-/// The hidden verb that [`holder_main`] stands behind.
+/// The hidden verb that runs [`holder_main`].
 pub(super) const VERB: &str = "hold";
 
-/// What the hidden verb `hold` does: makes and holds one virtual cluster as
-/// told over its standard input, until that ends.
+/// Runs a holder, for the hidden verb `hold`. It creates and keeps one virtual cluster, by
+/// the orders on its standard input, until that ends.
 pub fn holder_main(_: &[String]) -> ExitCode {
     process::rename("crosstalk-hold");
-    // Ctrl-C is the owner's business, who closes its journal first.
+    // Ctrl-C reaches the owner only, which closes its journal first.
     process::leave_session();
     match Packets::from_stdin().and_then(hold) {
         Ok(()) => ExitCode::SUCCESS,
@@ -27,9 +27,9 @@ pub fn holder_main(_: &[String]) -> ExitCode {
 }
 
 fn hold(control: Packets) -> Result<(), Fault> {
-    // Before this order nothing lasting is done, so an owner that ends while
-    // its ledger is being written leaves nothing behind.
-    let Some((ToHolder::Raise { nodes, program, args }, _)) = control.receive(None)? else { return Ok(()) };
+    // Nothing is changed before this order. So an owner that ends while it writes its ledger
+    // leaves nothing behind.
+    let Some((ToHolder::Create { nodes, program, args }, _)) = control.receive(None)? else { return Ok(()) };
     let launcher = Launcher { program: program.into(), args: args.into_iter().map(Into::into).collect() };
     if let Err(fault) = enter() {
         return control.send(&Answer::from(fault), None);
@@ -45,26 +45,26 @@ fn hold(control: Packets) -> Result<(), Fault> {
             process::die_with_parent();
             process::rename("crosstalk-switch");
             let served = serve(&control, nodes, launcher);
-            // The end of the first process of a PID namespace is the end of all.
+            // The kernel ends all processes of a PID namespace with its first one.
             std::process::exit(if served.is_ok() { 0 } else { 4 })
         }
         Err(fault) => control.send(&Answer::from(fault), None),
     }
 }
 
-/// Into namespaces for the whole cluster: as root plainly, else (or where
-/// root's rights were cut down, as in containers) within a user namespace.
+/// Enters namespaces for the whole cluster. Without root, or if root's privileges are
+/// restricted as in containers, it uses a user namespace.
 fn enter() -> Result<(), Fault> {
     let kinds = Kinds::NET.and(Kinds::PID).and(Kinds::MOUNT).and(Kinds::UTS).and(Kinds::IPC);
-    if namespace::is_root() && namespace::enter(kinds).is_ok() {
+    if user::is_root() && namespace::enter(kinds).is_ok() {
         return Ok(());
     }
     namespace::enter_as_user(kinds)
 }
 
 fn serve(control: &Packets, nodes: usize, launcher: Launcher) -> Result<(), Fault> {
-    let (mut switch, notes) = match Switch::raise(nodes, launcher, control) {
-        Ok(raised) => raised,
+    let (mut switch, notes) = match Switch::create(nodes, launcher, control) {
+        Ok(created) => created,
         Err(fault) => return control.send(&Answer::from(fault), None),
     };
     control.send(&Answer::Done { notes }, None)?;
@@ -78,9 +78,9 @@ fn serve(control: &Packets, nodes: usize, launcher: Launcher) -> Result<(), Faul
         if ready[0] {
             let Some((order, file)) = control.receive(None)? else { return Ok(()) };
             let answer = match (order, file) {
-                (ToHolder::Attach { node, place, folder }, Some(file)) => {
-                    let order = ToNode::Attach { place, folder };
-                    switch.attach(node, &order, &file, control).map(|()| Vec::new())
+                (ToHolder::StartAgent { node, slot, folder }, Some(file)) => {
+                    let order = ToNode::StartAgent { slot, folder };
+                    switch.start_agent(node, &order, &file, control).map(|()| Vec::new())
                 }
                 (ToHolder::Shape { rate }, _) => switch.shape(rate),
                 (order, _) => Err(Fault::environment(format!("unexpected order {order:?}"))),

@@ -1,9 +1,9 @@
-//! One machine becomes N nodes: each a set of namespaces (network, processes,
-//! mounts, host name, message queues; a user namespace around all when not
-//! root), joined by a switch that stands in a network namespace of its own, so
-//! that the host's firewall and bridges never touch it.
+//! A virtual cluster: N nodes on one machine. Each node is a set of namespaces (network,
+//! processes, mounts, host name, message queues); without root, a user namespace is around
+//! all. A switch connects the nodes. It has a network namespace of its own, so that the host's
+//! firewall and bridges do not affect it.
 //!
-//! Processes, and nothing else, hold the cluster:
+//! The cluster lives by its processes alone:
 //!
 //! ```text
 //! owner ── control ──▶ holder ─▶ switch (PID 1 of the cluster's PID namespace)
@@ -11,18 +11,19 @@
 //!                                  └─▶ node 1 …
 //! ```
 //!
-//! When the control socket closes, the switch process ends, and the kernel
-//! kills every process of its PID namespace, nested ones included; with them go
-//! their namespaces and devices. Should it be stuck, the undo ledger's reaper
-//! kills whatever carries the cluster's mark.
+//! When the control socket closes, the switch process ends. The kernel then kills all
+//! processes of its PID namespace, including nested ones, and removes their namespaces and
+//! devices. If the switch process hangs, the undo ledger's reaper kills all processes that
+//! carry the cluster's mark.
 
+mod addresses;
 mod holder;
-mod meter;
 mod neighbours;
 mod node;
+mod node_settings;
 mod owner;
-mod pinned;
 mod protocol;
+mod rate_meter;
 mod shaping;
 mod switch;
 

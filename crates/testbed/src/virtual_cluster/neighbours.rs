@@ -1,50 +1,41 @@
-//! Which nodes know each other's hardware addresses from the start.
+//! Static neighbour entries: nodes that know each other's hardware addresses from the start.
 //!
-//! All namespaces of a host share one neighbour table, by default of 1,024
-//! entries: 33 nodes that all talk to each other need more, and are then told
-//! "No route to host". Entries set by hand do not count there, so nodes are
-//! told of each other; that also keeps address resolution out of what is measured.
+//! All namespaces of a host share one neighbour table, by default of 1,024 entries. 33 nodes
+//! that all communicate need more, and get "No route to host". Static entries do not count, so
+//! each node gets them for its peers. They also keep address resolution out of measurements.
 
 use crosstalk_core::Fault;
 use crosstalk_host::sysctl;
-use std::net::Ipv4Addr;
 
-/// In clusters of at most this many nodes each knows all others: 65,280 entries
-/// of half a KiB of kernel memory. Kernels before 6.13 walk through all of them
-/// for each node that ends, so there cannot be many more.
-const MOST_IN_FULL: usize = 256;
+/// In clusters of at most this many nodes each knows all others: 65,280 entries of half a
+/// KiB of kernel memory. Kernels before 6.13 visit all of them for each node that ends, so
+/// there cannot be many more.
+const MAX_FULL_MESH: usize = 256;
 
-/// The host's limit on what is found by address resolution, in all its namespaces.
+/// The host's limit of entries by address resolution, in all its namespaces.
 const LIMIT: &str = "net.ipv4.neigh.default.gc_thresh3";
 
-/// A locally administered address (IEEE 802, second bit of the first byte) that
-/// a node made anew has again, so that its peers still know it.
-pub(super) fn hardware(address: Ipv4Addr) -> [u8; 6] {
-    let [a, b, c, d] = address.octets();
-    [0x02, 0, a, b, c, d]
-}
-
-/// The peers that `node` is told of: all others, or in a large cluster only
-/// node 0, and node 0 all others: this is what a program's start and end need.
+/// The peers for which `node` gets entries: all others. In a large cluster only node 0 gets all
+/// others, and all others get node 0, which programs need to start and to end.
 pub(super) fn known(node: usize, count: usize) -> impl Iterator<Item = usize> {
-    let told = if node == 0 || count <= MOST_IN_FULL { 0..count } else { 0..1 };
-    told.filter(move |peer| *peer != node)
+    let known = if node == 0 || count <= MAX_FULL_MESH { 0..count } else { 0..1 };
+    known.filter(move |peer| *peer != node)
 }
 
-/// What a reader of a large cluster's results must know.
+/// A note for the results of a large cluster.
 pub(super) fn note(count: usize) -> Option<String> {
     let limit = sysctl::read(LIMIT).map(|limit| format!(" ({limit} here)")).unwrap_or_default();
-    (count > MOST_IN_FULL).then(|| {
+    (count > MAX_FULL_MESH).then(|| {
         format!(
-            "beyond node 0, nodes find each other by ARP, and all nodes together keep at most {LIMIT} \
-             pairs{limit}: more, and a program is told \"No route to host\""
+            "except for node 0, nodes find each other by ARP, and all nodes together have at most {LIMIT} \
+             pairs{limit}: with more, a program gets \"No route to host\""
         )
     })
 }
 
-/// What a refusal most likely means.
+/// Adds the most likely remedy to a refusal.
 pub(super) fn explain(fault: Fault) -> Fault {
-    // Linux before 5.0 counts what was set by hand too.
+    // Linux before 5.0 counts static entries too.
     fault.remedy(format!("make the host's neighbour table larger: sudo sysctl -w {LIMIT}=70000"))
 }
 

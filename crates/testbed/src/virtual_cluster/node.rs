@@ -1,5 +1,5 @@
-//! The first process of a node: makes the node's namespaces and its link, then
-//! starts agents as it is told, and counts ended processes out.
+//! The first process of a node: it creates the node's namespaces and its link, starts agents by
+//! order, and waits for processes that have ended.
 
 use crosstalk_core::Fault;
 use crosstalk_host::namespace::{self, Kinds};
@@ -11,59 +11,59 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::{Answer, ToNode};
-use super::{meter, neighbours, pinned, shaping, switch};
+use super::{addresses, neighbours, node_settings, rate_meter, shaping};
 use crate::agent;
 
-/// The node's end of its link.
+/// The name of the node's device of its link.
 const DEVICE: &str = "eth0";
 
-/// The cluster's network, of 16 bits.
+/// The length of the cluster's network prefix in bits.
 const PREFIX: u8 = 16;
 
-/// How long killed processes may take to go.
-const GOODBYE: Duration = Duration::from_secs(5);
+/// How long killed processes may take to end.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a node is made from.
-pub(super) struct Birth<'a> {
+/// The properties of a node.
+pub(super) struct NodeSpec<'a> {
     pub(super) number: usize,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(super) count: usize,
-    /// What the switch's end of the link is called.
+    /// The name of the switch's device of the link.
     pub(super) port: String,
-    /// The switch's network namespace.
+    /// The network namespace of the switch.
     pub(super) switch: BorrowedFd<'a>,
 }
 
-/// The life of a node: ends with its process, and all others of the node with it.
-pub(super) fn live(birth: &Birth<'_>, launcher: &Launcher, orders: &Packets) -> ! {
-    process::rename(&format!("crosstalk-{}", birth.number));
-    let lived = match make(birth) {
+/// Runs a node until its process ends. All other processes of the node end with it.
+pub(super) fn run(spec: &NodeSpec<'_>, launcher: &Launcher, orders: &Packets) -> ! {
+    process::rename(&format!("crosstalk-{}", spec.number));
+    let outcome = match set_up(spec) {
         Ok((netlink, notes)) => {
             orders.send(&Answer::Done { notes }, None).and_then(|()| serve(netlink, launcher, orders))
         }
         Err(fault) => orders.send(&Answer::from(fault), None),
     };
-    std::process::exit(if lived.is_ok() { 0 } else { 4 })
+    std::process::exit(if outcome.is_ok() { 0 } else { 4 })
 }
 
-fn make(birth: &Birth<'_>) -> Result<(Socket, Vec<String>), Fault> {
+fn set_up(spec: &NodeSpec<'_>) -> Result<(Socket, Vec<String>), Fault> {
     namespace::enter(Kinds::NET.and(Kinds::MOUNT).and(Kinds::UTS).and(Kinds::IPC))?;
     namespace::keep_mounts_private()?;
     let mut notes = Vec::new();
     if let Err(fault) = namespace::mount_proc() {
         notes.push(format!("nodes see the host's process table: {}", fault.message));
     }
-    namespace::name_host(&format!("node{}", birth.number))?;
-    notes.extend(pinned::pin());
+    namespace::name_host(&format!("node{}", spec.number))?;
+    notes.extend(node_settings::apply());
     let mut netlink = Socket::open()?;
     netlink.up("lo")?;
-    let address = switch::address(birth.number);
-    netlink.veth(DEVICE, neighbours::hardware(address), &birth.port, birth.switch)?;
+    let address = addresses::address(spec.number);
+    netlink.veth(DEVICE, addresses::hardware(address), &spec.port, spec.switch)?;
     netlink.address(DEVICE, address, PREFIX)?;
     netlink.up(DEVICE)?;
-    for peer in neighbours::known(birth.number, birth.count) {
-        let address = switch::address(peer);
-        netlink.neighbour(DEVICE, address, neighbours::hardware(address)).map_err(neighbours::explain)?;
+    for peer in neighbours::known(spec.number, spec.count) {
+        let address = addresses::address(peer);
+        netlink.neighbour(DEVICE, address, addresses::hardware(address)).map_err(neighbours::explain)?;
     }
     Ok((netlink, notes))
 }
@@ -82,32 +82,37 @@ fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(
         }
         let Some((order, file)) = orders.receive(None)? else { return Ok(()) };
         let answer = match (order, file) {
-            (ToNode::Attach { place, folder }, Some(stream)) => {
-                attach(launcher, stream, place, &folder).into()
+            (ToNode::StartAgent { slot, folder }, Some(stream)) => {
+                start_agent(launcher, stream, slot, &folder).into()
             }
-            (ToNode::Attach { .. }, None) => Fault::environment("no stream came along").into(),
+            (ToNode::StartAgent { .. }, None) => Fault::environment("no stream came along").into(),
             (ToNode::Shape { rate: wanted }, _) => {
                 let done = shaping::apply(&mut netlink, DEVICE, rate, wanted);
                 rate = wanted;
                 done.map(|()| Vec::new()).into()
             }
-            (ToNode::Drain, _) => meter::drain(|port| orders.send(&Answer::Listening { port }, None))
+            (ToNode::Drain, _) => rate_meter::drain(|port| orders.send(&Answer::Listening { port }, None))
                 .map_or_else(Answer::from, |(bytes, seconds)| Answer::Counted { bytes, seconds }),
             (ToNode::Stream { address, port, milliseconds }, _) => {
-                meter::stream(address, port, milliseconds).map(|()| Vec::new()).into()
+                rate_meter::stream(address, port, milliseconds).map(|()| Vec::new()).into()
             }
         };
         orders.send(&answer, None)?;
     }
 }
 
-/// Starts a fresh agent: the first one after ending whatever runs on this node, others beside it.
-fn attach(launcher: &Launcher, stream: OwnedFd, place: usize, folder: &Path) -> Result<Vec<String>, Fault> {
-    if place == 0 {
-        process::kill_all_others(GOODBYE)?;
+/// Starts a fresh agent. For slot 0 it first ends all other processes of this node.
+fn start_agent(
+    launcher: &Launcher,
+    stream: OwnedFd,
+    slot: usize,
+    folder: &Path,
+) -> Result<Vec<String>, Fault> {
+    if slot == 0 {
+        process::kill_all_others(END_TIMEOUT)?;
     }
     let mut command = agent::command(launcher, stream, folder)?;
-    // Its end is counted out with all others'.
+    // `serve` waits for its end, as for that of all processes.
     command.spawn().map(drop).map_err(|e| agent::not_started(launcher, &e))?;
     Ok(Vec::new())
 }

@@ -1,14 +1,14 @@
-//! The owner's side: the testbed, and the handle on a cluster that is up.
+//! The owner's side: the testbed, and a running cluster.
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_core::testbed::{Cluster, Duplex, Link, Testbed};
+use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_core::units::human;
-use crosstalk_host::ledger::{Entry, Ledger, Scratch};
+use crosstalk_host::ledger::{Entry, Ledger, TemporaryFolder};
 use crosstalk_host::limits::Demand;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::process::wait_readable;
-use crosstalk_host::{Launcher, namespace};
+use crosstalk_host::{Launcher, user};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -17,18 +17,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::protocol::{Answer, ToHolder, raise};
-use super::{holder, neighbours, switch};
+use super::protocol::{Answer, ToHolder, create_order};
+use super::{addresses, holder, neighbours};
 use crate::agent;
 
-/// How long the holder may take over one order.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long the holder may take for one order.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often a wait for the holder looks up whether the user has interrupted.
-const GLANCE: Duration = Duration::from_millis(50);
+/// How often a wait for the holder checks whether the user has interrupted.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a cluster may take to go by itself before it is killed.
-const GOODBYE: Duration = Duration::from_secs(2);
+/// How long a cluster may take to end by itself before it is killed.
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Virtual clusters on this machine.
 #[derive(Debug, Clone)]
@@ -38,26 +38,26 @@ pub struct Virtual {
 }
 
 impl Virtual {
-    /// Nodes run the verb `agent` of `launcher`, its `hold` and `reap` keep the cluster.
+    /// A testbed that uses the verbs `agent`, `hold` and `reap` of `launcher`.
     pub fn new(launcher: Launcher) -> Self {
         Virtual { launcher, interrupted: Arc::default() }
     }
 
-    /// Waits for the cluster's answers end when `interrupted` is set: to raise
-    /// a thousand nodes takes a while.
-    pub fn until(self, interrupted: &Arc<AtomicBool>) -> Self {
+    /// The same, but waits for the cluster end when `interrupted` is set. Creating a thousand
+    /// nodes takes a while.
+    pub fn interrupted_by(self, interrupted: &Arc<AtomicBool>) -> Self {
         Virtual { interrupted: Arc::clone(interrupted), ..self }
     }
 
-    fn up(&self, nodes: usize) -> Result<VirtualCluster, Fault> {
+    fn create_cluster(&self, nodes: usize) -> Result<VirtualCluster, Fault> {
         let ledger = Ledger::open(&self.launcher)?;
-        let scratch = ledger.scratch("temporary files of the nodes")?;
+        let folder = ledger.temporary_folder("temporary files of the nodes")?;
         let entry = ledger.processes(&format!("virtual cluster of {nodes} nodes"))?;
         let (control, theirs) = Packets::pair()?;
         let mut command = self.launcher.command(holder::VERB);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         let child = entry.mark(&mut command).spawn();
-        // The command still has the holder's end: without it, its death can be seen.
+        // Closes the command's copy of the holder's side, so that the stream ends with the holder.
         drop(command);
         let child = child.map_err(|e| {
             Fault::environment(format!("cannot start {}: {e}", self.launcher.program.display()))
@@ -69,11 +69,11 @@ impl Virtual {
             entry: Some(entry),
             notes: Vec::new(),
             interrupted: Arc::clone(&self.interrupted),
-            scratch,
+            folder,
             ledger,
         };
-        cluster.notes = cluster.order(&raise(nodes, &self.launcher)?, None)?;
-        // Asked here: the limit is the host's, and is not shown in the cluster's namespaces.
+        cluster.notes = cluster.order(&create_order(nodes, &self.launcher)?, None)?;
+        // Read here: the limit is the host's, and not visible in the cluster's namespaces.
         cluster.notes.extend(neighbours::note(nodes));
         Ok(cluster)
     }
@@ -86,9 +86,9 @@ impl Testbed for Virtual {
 
     fn needs(&self) -> Vec<Need> {
         let what = "namespaces, links and a switch";
-        // Settings do not tell all that a kernel refuses: try it.
-        match self.up(1) {
-            Ok(_) if namespace::is_root() => vec![Need::found(what, "as root")],
+        // Settings do not show everything that a kernel refuses, so a cluster is created.
+        match self.create_cluster(1) {
+            Ok(_) if user::is_root() => vec![Need::found(what, "as root")],
             Ok(_) => vec![Need::found(what, "in a user namespace, without root")],
             Err(fault) => {
                 let remedy = fault.remedy.clone().unwrap_or_default();
@@ -98,19 +98,19 @@ impl Testbed for Virtual {
         }
     }
 
-    fn admits(&self, nodes: usize) -> Result<(), Fault> {
-        agent::check_count(nodes, switch::MOST)?;
+    fn check_capacity(&self, nodes: usize) -> Result<(), Fault> {
+        agent::check_count(nodes, addresses::MAX_NODES)?;
         demand(nodes).check()
     }
 
-    fn raise(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
-        self.admits(nodes)?;
-        Ok(Box::new(self.up(nodes)?))
+    fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault> {
+        self.check_capacity(nodes)?;
+        Ok(Box::new(self.create_cluster(nodes)?))
     }
 }
 
-/// What a cluster takes of its host: a set of namespaces for each node and one
-/// for the switch, and the processes in them.
+/// The resources that a cluster needs on its host: a set of namespaces for each node and
+/// one for the switch, and the processes in them.
 fn demand(nodes: usize) -> Demand {
     Demand { namespaces: nodes as u64 + 1, ..agent::demand(nodes) }
 }
@@ -123,25 +123,25 @@ struct VirtualCluster {
     entry: Option<Entry>,
     notes: Vec<String>,
     interrupted: Arc<AtomicBool>,
-    // Dropped when the nodes are gone.
-    scratch: Scratch,
-    // Dropped last: its reaper watches until all is gone.
+    // Dropped after the nodes have ended.
+    folder: TemporaryFolder,
+    // Dropped last: its reaper runs until all has been removed.
     ledger: Ledger,
 }
 
 impl VirtualCluster {
-    /// Has the holder carry out an order; returns its notes.
+    /// Sends an order to the holder. Returns its notes.
     fn order(&self, order: &ToHolder, file: Option<BorrowedFd<'_>>) -> Result<Vec<String>, Fault> {
         let gone = || Fault::environment("the process that holds the virtual cluster has ended");
         let control = self.control.as_ref().ok_or_else(gone)?;
         control.send(order, file).map_err(|_| gone())?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             if self.interrupted.load(Ordering::SeqCst) {
                 return Err(Fault::interrupted());
             }
             let left = until.saturating_duration_since(Instant::now());
-            let came = wait_readable(&[control], Some(left.min(GLANCE)))
+            let came = wait_readable(&[control], Some(left.min(POLL_INTERVAL)))
                 .map_err(|e| Fault::environment(e.to_string()))?;
             if came[0] || left.is_zero() {
                 let (answer, _) = control.receive::<Answer>(Some(Duration::ZERO))?.ok_or_else(gone)?;
@@ -157,7 +157,7 @@ impl Cluster for VirtualCluster {
     }
 
     fn address(&self, node: usize) -> IpAddr {
-        switch::address(node).into()
+        addresses::address(node).into()
     }
 
     fn host(&self, _: usize) -> usize {
@@ -165,15 +165,15 @@ impl Cluster for VirtualCluster {
     }
 
     fn shared(&self) -> Option<&Path> {
-        Some(self.scratch.path())
+        Some(self.folder.path())
     }
 
-    fn attach(&mut self, node: usize, place: usize) -> Result<Duplex, Fault> {
-        let folder = agent::folder(self.scratch.path(), node, place);
+    fn start_agent(&mut self, node: usize, slot: usize) -> Result<AgentStream, Fault> {
+        let folder = agent::folder(self.folder.path(), node, slot);
         let (ours, theirs) = agent::stream()?;
-        self.order(&ToHolder::Attach { node, place, folder }, Some(theirs.as_fd()))
+        self.order(&ToHolder::StartAgent { node, slot, folder }, Some(theirs.as_fd()))
             .map_err(|fault| fault.on(node))?;
-        agent::duplex(ours)
+        agent::connect(ours)
     }
 
     fn shape(&mut self, link: Link) -> Result<Vec<String>, Fault> {
@@ -212,16 +212,16 @@ impl Drop for VirtualCluster {
     fn drop(&mut self) {
         self.control.take();
         let began = Instant::now();
-        // The holder ends once the kernel has taken all the cluster's processes away.
-        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < GOODBYE {
+        // The holder ends once all processes of the cluster have ended.
+        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < END_TIMEOUT {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Kills what is left, if anything is. What resists stays in the ledger for the reaper.
+        // Kills processes that are left. Those that do not end stay in the ledger, for the reaper.
         let undone = self.entry.take().map(Entry::undo);
         if !matches!(undone, Some(Err(_))) {
             let _ = self.child.wait();
         }
-        // What agents had set and were killed before they undid it.
-        self.ledger.undo_left();
+        // Changes of agents that were killed before they undid them.
+        self.ledger.undo_abandoned();
     }
 }

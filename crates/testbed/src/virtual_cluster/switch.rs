@@ -1,65 +1,52 @@
-//! The switch process: first of the cluster's PID namespace, and standing in
-//! the network namespace in which the nodes' links meet.
+//! The switch process: the first process of the cluster's PID namespace. Its network namespace
+//! has the switch, to which all nodes' links are connected.
 
 use crosstalk_core::Fault;
 use crosstalk_host::netlink::Socket;
-use crosstalk_host::packet::{Packets, sever};
+use crosstalk_host::packet::{Packets, close_in_this_process};
 use crosstalk_host::process::{self, Fork};
 use crosstalk_host::{Launcher, namespace};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use super::node::{self, Birth};
+use super::addresses::{address, hardware, port};
+use super::node::{self, NodeSpec};
 use super::protocol::{Answer, ToNode};
-use super::{meter, neighbours, shaping};
+use super::{rate_meter, shaping};
 
-/// A kernel bridge has 1,023 usable ports (net/bridge/br_private.h, `BR_MAX_PORTS`).
-pub(super) const MOST: usize = 1_000;
-
-/// The bridge's name in its own namespace.
+/// The bridge's name in its namespace.
 const BRIDGE: &str = "switch";
 
-/// Streams to try before a rate is said not to be held.
+/// The most streams, of which one must reach the rate.
 const TRIES: usize = 4;
 
-/// How long a node may take over one order.
-const PATIENCE: Duration = Duration::from_secs(15);
-
-/// A node's address. The namespaces are the cluster's own, so the network
-/// cannot collide with any that the host knows.
-pub(super) fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 77, (node / 250) as u8, 1 + (node % 250) as u8)
-}
-
-/// The name of the switch's end of a node's link.
-fn port(node: usize) -> String {
-    format!("port{node}")
-}
+/// How long a node may take for one order.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The switch and its nodes.
 pub(super) struct Switch {
     launcher: Launcher,
-    /// This process's own namespaces, to come back to and to plug links into.
+    /// This process's PID namespace.
     pids: File,
+    /// This process's network namespace.
     network: File,
     netlink: Socket,
-    /// How many nodes there are once all are made.
+    /// The number of nodes once all are created.
     count: usize,
-    /// The first process of each node.
+    /// The connections to the first process of each node.
     nodes: Vec<Packets>,
-    /// What links are held to, in bit/s.
+    /// The rate that links are limited to, in bit/s.
     rate: Option<f64>,
-    /// What a stream really gets at a rate (its bits), in bit/s, where that is enough.
-    held: BTreeMap<u64, f64>,
+    /// Rate (its bits) → the rate that a stream reached, in bit/s, if that is enough.
+    reached: BTreeMap<u64, f64>,
 }
 
 impl Switch {
-    /// Makes the switch and its nodes, all at once; says what could not be
-    /// made alike. `control` is closed in the nodes.
-    pub(super) fn raise(
+    /// Creates the switch and its nodes, all nodes at the same time. Returns notes on settings that
+    /// could not be made. `control` is closed in the nodes.
+    pub(super) fn create(
         count: usize,
         launcher: Launcher,
         control: &Packets,
@@ -82,15 +69,15 @@ impl Switch {
             count,
             nodes: Vec::new(),
             rate: None,
-            held: BTreeMap::new(),
+            reached: BTreeMap::new(),
         };
         for number in 0..count {
-            let node = switch.bear(number, &[control.as_fd()])?;
+            let node = switch.start_node(number, &[control.as_fd()])?;
             switch.nodes.push(node);
         }
         let mut notes = Vec::new();
         for number in 0..count {
-            for note in switch.welcome(number)? {
+            for note in switch.connect_node(number)? {
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
@@ -99,35 +86,35 @@ impl Switch {
         Ok((switch, notes))
     }
 
-    /// Starts the first process of a node, which makes the rest by itself.
-    /// It starts as a copy of this process: `not_theirs` is closed in it.
-    fn bear(&mut self, number: usize, not_theirs: &[BorrowedFd<'_>]) -> Result<Packets, Fault> {
+    /// Starts the first process of a node, which sets up the node. It is a forked copy of this
+    /// process, in which `close_in_child` is closed.
+    fn start_node(&mut self, number: usize, close_in_child: &[BorrowedFd<'_>]) -> Result<Packets, Fault> {
         let (ours, theirs) = Packets::pair()?;
-        namespace::next_child_in_own_pids(&self.pids)?;
+        namespace::next_child_in_new_pid_namespace(&self.pids)?;
         match process::fork().map_err(|e| Fault::environment(format!("cannot fork: {e}")))? {
             Fork::Parent(_) => Ok(ours),
             Fork::Child => {
                 drop(ours);
                 self.nodes.clear();
-                not_theirs.iter().copied().for_each(sever);
-                let birth =
-                    Birth { number, count: self.count, port: port(number), switch: self.network.as_fd() };
-                node::live(&birth, &self.launcher, &theirs)
+                close_in_child.iter().copied().for_each(close_in_this_process);
+                let spec =
+                    NodeSpec { number, count: self.count, port: port(number), switch: self.network.as_fd() };
+                node::run(&spec, &self.launcher, &theirs)
             }
         }
     }
 
-    /// Waits until a node is made, and plugs its link in.
-    fn welcome(&mut self, number: usize) -> Result<Vec<String>, Fault> {
+    /// Waits until a node is set up, and connects its link.
+    fn connect_node(&mut self, number: usize) -> Result<Vec<String>, Fault> {
         let notes = answer(&self.nodes[number]).and_then(Answer::done).map_err(|fault| fault.on(number))?;
         self.netlink.plug(&port(number), BRIDGE)?;
-        // A node that never sends, and so is never seen, must not have its frames sent to all.
-        self.netlink.forward(&port(number), neighbours::hardware(address(number)))?;
+        // Without this, frames for a node that has not sent any yet would be sent to all nodes.
+        self.netlink.forward(&port(number), hardware(address(number)))?;
         Ok(notes)
     }
 
-    /// Has a node start an agent; makes the node anew if its first process was killed.
-    pub(super) fn attach(
+    /// Starts an agent on a node. If the node's first process was killed, the node is created again.
+    pub(super) fn start_agent(
         &mut self,
         number: usize,
         order: &ToNode,
@@ -144,32 +131,32 @@ impl Switch {
         answer(&self.nodes[number]).and_then(Answer::done).map(drop)
     }
 
-    fn renew(&mut self, number: usize, not_theirs: &[BorrowedFd<'_>]) -> Result<(), Fault> {
-        // The kernel takes the old link away some time after its node: its name must be free now.
+    fn renew(&mut self, number: usize, close_in_child: &[BorrowedFd<'_>]) -> Result<(), Fault> {
+        // The kernel removes a link some time after its node. Its name must be free now.
         let _ = self.netlink.delete(&port(number));
-        self.nodes[number] = self.bear(number, not_theirs)?;
-        self.welcome(number)?;
+        self.nodes[number] = self.start_node(number, close_in_child)?;
+        self.connect_node(number)?;
         if self.rate.is_some() {
             shaping::apply(&mut self.netlink, &port(number), None, self.rate)?;
-            ask(&self.nodes[number], &ToNode::Shape { rate: self.rate })?.done()?;
+            order(&self.nodes[number], &ToNode::Shape { rate: self.rate })?.done()?;
         }
         Ok(())
     }
 
-    /// Holds both ends of every link to `rate` in bit/s, or lets them go.
+    /// Limits both directions of every link to `rate` in bit/s; `None`: removes the limit.
     ///
     /// # Errors
-    /// Where a stream between two nodes does not get the rate: links that are
-    /// slower than they are said to be would make every result a false one.
+    /// If a stream between two nodes does not reach the rate: with slower links all results would
+    /// be false.
     pub(super) fn shape(&mut self, rate: Option<f64>) -> Result<Vec<String>, Fault> {
         self.set(rate)?;
         let Some(rate) = rate else { return Ok(Vec::new()) };
-        match self.held(rate)? {
-            Some(held) if held < shaping::ENOUGH * rate => {
+        match self.reached(rate)? {
+            Some(reached) if reached < shaping::MIN_SHARE * rate => {
                 self.set(None)?;
-                Err(shaping::not_held(rate, held))
+                Err(shaping::not_kept(rate, reached))
             }
-            held => Ok(vec![shaping::note(rate, held)]),
+            reached => Ok(vec![shaping::note(rate, reached)]),
         }
     }
 
@@ -177,7 +164,7 @@ impl Switch {
         if rate != self.rate {
             for number in 0..self.nodes.len() {
                 shaping::apply(&mut self.netlink, &port(number), self.rate, rate)?;
-                ask(&self.nodes[number], &ToNode::Shape { rate })
+                order(&self.nodes[number], &ToNode::Shape { rate })
                     .and_then(Answer::done)
                     .map_err(|fault| fault.on(number))?;
             }
@@ -186,21 +173,20 @@ impl Switch {
         Ok(())
     }
 
-    /// What a stream between two nodes gets of the rate that is set: the best of
-    /// a few, for others on this machine only take from it. Once a rate was
-    /// held it is not tried again.
-    fn held(&mut self, rate: f64) -> Result<Option<f64>, Fault> {
-        if self.nodes.len() < 2 || rate < shaping::ALWAYS_HELD {
+    /// The rate that a stream between two nodes reaches: the best of a few streams, as other
+    /// programs only slow it down. A rate that was reached once is not measured again.
+    fn reached(&mut self, rate: f64) -> Result<Option<f64>, Fault> {
+        if self.nodes.len() < 2 || rate < shaping::ALWAYS_KEPT {
             return Ok(None);
         }
-        if let Some(held) = self.held.get(&rate.to_bits()) {
-            return Ok(Some(*held));
+        if let Some(reached) = self.reached.get(&rate.to_bits()) {
+            return Ok(Some(*reached));
         }
         let mut best: f64 = 0.0;
         for _ in 0..TRIES {
             best = best.max(self.measure()?);
-            if best >= shaping::ENOUGH * rate {
-                self.held.insert(rate.to_bits(), best);
+            if best >= shaping::MIN_SHARE * rate {
+                self.reached.insert(rate.to_bits(), best);
                 break;
             }
         }
@@ -210,41 +196,30 @@ impl Switch {
     /// The rate of frames, in bit/s, at which node 0 streams to node 1.
     fn measure(&self) -> Result<f64, Fault> {
         let (sender, receiver) = (&self.nodes[0], &self.nodes[1]);
-        let port = match ask(receiver, &ToNode::Drain)? {
+        let port = match order(receiver, &ToNode::Drain)? {
             Answer::Listening { port } => port,
             other => return Err(other.unexpected()),
         };
-        let milliseconds = meter::DURATION.as_millis() as u64;
+        let milliseconds = rate_meter::DURATION.as_millis() as u64;
         sender.send(&ToNode::Stream { address: address(1), port, milliseconds }, None)?;
         let counted = answer(receiver)?;
         answer(sender)?.done()?;
         match counted {
-            Answer::Counted { bytes, seconds } => Ok(meter::frame_rate(bytes, seconds)),
+            Answer::Counted { bytes, seconds } => Ok(rate_meter::frame_rate(bytes, seconds)),
             other => Err(other.unexpected()),
         }
     }
 }
 
-fn ask(node: &Packets, order: &ToNode) -> Result<Answer, Fault> {
+/// Sends an order to a node, and waits for its answer.
+fn order(node: &Packets, order: &ToNode) -> Result<Answer, Fault> {
     node.send(order, None)?;
     answer(node)
 }
 
 fn answer(node: &Packets) -> Result<Answer, Fault> {
-    match node.receive(Some(PATIENCE))? {
+    match node.receive(Some(TIMEOUT))? {
         Some((answer, _)) => Ok(answer),
         None => Err(Fault::environment("its first process has ended")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_differ_and_stay_in_their_network() {
-        let all: std::collections::BTreeSet<_> = (0..MOST).map(address).collect();
-        assert_eq!(all.len(), MOST);
-        assert!(all.iter().all(|a| a.octets()[..2] == [10, 77] && !matches!(a.octets()[3], 0 | 255)));
     }
 }

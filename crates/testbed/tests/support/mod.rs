@@ -1,15 +1,15 @@
-//! What the test and example programs here share: the hidden verbs, and an
-//! agent that answers one line with one line.
+//! Shared by tests and examples: the hidden verbs, and an agent that answers each line with
+//! one line.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crosstalk_core::testbed::Duplex;
+use crosstalk_core::testbed::AgentStream;
 use crosstalk_host::process::wait_readable;
 
-/// Performs the hidden verb that this program was started with, if it was.
+/// Runs the hidden verb that this program was started with, if there is one.
 pub fn hidden_verb() -> Option<ExitCode> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (verb, rest) = args.split_first()?;
@@ -55,14 +55,14 @@ fn processes() -> usize {
     entries.flatten().filter(|e| e.file_name().to_str().is_some_and(numbers)).count()
 }
 
-/// Starts a process that outlives its agent; answers with its number.
+/// Starts a process that outlives its agent. Returns its process id.
 fn leave_a_child() -> String {
     let script = "sleep 100 >/dev/null 2>&1 & echo $!";
     let output = std::process::Command::new("sh").args(["-c", script]).output().expect("sh starts");
     String::from_utf8_lossy(&output.stdout).trim().into()
 }
 
-/// Takes in one stream in the background.
+/// Receives one stream in the background.
 #[derive(Default)]
 struct Sink {
     thread: Option<std::thread::JoinHandle<usize>>,
@@ -89,7 +89,7 @@ impl Sink {
     }
 }
 
-/// Sends so many bytes there; answers with the seconds until they were thanked for.
+/// Sends `bytes` to `address`. Returns the seconds until they were acknowledged.
 fn send(address: &str, bytes: &str) -> String {
     let to = address.parse().expect("an address");
     let block = vec![7; bytes.parse().expect("a number")];
@@ -102,7 +102,7 @@ fn send(address: &str, bytes: &str) -> String {
     began.elapsed().as_secs_f64().to_string()
 }
 
-/// Knocks at a closed port of each: who refuses was reached. Answers with the first that was not.
+/// Connects to a closed port of each address. A refusal means that it was reached. Returns the first one that was not.
 fn knock(addresses: &[&str]) -> String {
     let reached = |to: &str| {
         let to = (to.parse::<IpAddr>().expect("an address"), 9).into();
@@ -113,32 +113,32 @@ fn knock(addresses: &[&str]) -> String {
     failed.map_or_else(|| "all answer".into(), |(to, error)| format!("{to}: {error}"))
 }
 
-/// A conversation with such an agent.
-pub struct Talk {
+/// The stream to such an agent.
+pub struct AgentSession {
     reader: BufReader<Box<dyn Read + Send>>,
     writer: Box<dyn Write + Send>,
 }
 
-impl From<Duplex> for Talk {
-    fn from(stream: Duplex) -> Self {
-        Talk { reader: BufReader::new(stream.reader), writer: stream.writer }
+impl From<AgentStream> for AgentSession {
+    fn from(stream: AgentStream) -> Self {
+        AgentSession { reader: BufReader::new(stream.reader), writer: stream.writer }
     }
 }
 
-impl Talk {
-    /// Says a line without waiting for the answer.
+impl AgentSession {
+    /// Sends a line without waiting for the answer.
     pub fn say(&mut self, line: &str) {
-        self.writer.write_all(format!("{line}\n").as_bytes()).expect("the agent hears");
+        self.writer.write_all(format!("{line}\n").as_bytes()).expect("the agent reads");
     }
 
-    /// The next answer; empty when the agent has ended.
+    /// The next answer; empty if the agent has ended.
     pub fn answer(&mut self) -> String {
         let mut line = String::new();
         self.reader.read_line(&mut line).expect("the agent answers");
         line.trim().into()
     }
 
-    /// Says a line and waits for the answer.
+    /// Sends a line and waits for the answer.
     #[allow(dead_code, reason = "each of the programs that share this file uses a part of it")]
     pub fn ask(&mut self, line: &str) -> String {
         self.say(line);

@@ -1,5 +1,5 @@
-//! A list of specifications, run one after another in a program that must own
-//! its `main`: the hidden verbs come back to it.
+//! Runs a list of specifications one after another, in a program with a `main` of its own: the
+//! hidden verbs start that program again.
 
 use std::os::unix::process::CommandExt;
 use std::panic::catch_unwind;
@@ -14,19 +14,19 @@ pub const NOBODY: u32 = 65_534;
 /// Set in the run that has given up root.
 const ROOTLESS: &str = "CROSSTALK_TEST_ROOTLESS";
 
-/// How many seconds one specification may take, where `CROSSTALK_DEADLINE` does not say.
+/// The most seconds that one specification may take, unless `CROSSTALK_DEADLINE` is set.
 const DEADLINE: u64 = 60;
 
 /// A specification and its name.
 pub type Spec = (&'static str, fn());
 
-/// Runs the specifications whose names contain the first argument, as this user
-/// and, where that is root, once more as nobody.
+/// Runs the specifications whose names contain the first argument, as this user. If that is
+/// root, runs them again as nobody.
 pub fn run(specs: &[Spec]) -> ExitCode {
     let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-')).unwrap_or_default();
     let rootless = std::env::var_os(ROOTLESS).is_some();
-    let told = std::env::var("CROSSTALK_DEADLINE").ok().and_then(|seconds| seconds.parse().ok());
-    let deadline = Duration::from_secs(told.unwrap_or(DEADLINE));
+    let seconds = std::env::var("CROSSTALK_DEADLINE").ok().and_then(|seconds| seconds.parse().ok());
+    let deadline = Duration::from_secs(seconds.unwrap_or(DEADLINE));
     let mut failed = 0;
     for &(name, spec) in specs.iter().filter(|(name, _)| name.contains(&wanted)) {
         let began = Instant::now();
@@ -39,12 +39,12 @@ pub fn run(specs: &[Spec]) -> ExitCode {
         });
         let passed = catch_unwind(spec).is_ok();
         drop(done);
-        watchdog.join().expect("ends once told");
+        watchdog.join().expect("ends when the channel closes");
         failed += usize::from(!passed);
         let (user, word) = (if rootless { "nobody" } else { "self" }, if passed { "ok" } else { "FAILED" });
         println!("test {name} (as {user}) ... {word} in {:.2} s", began.elapsed().as_secs_f64());
     }
-    if crosstalk_host::namespace::is_root() && !rootless {
+    if crosstalk_host::user::is_root() && !rootless {
         let mut again = Command::new("/proc/self/exe");
         again.arg(&wanted).env(ROOTLESS, "1").env_remove("XDG_RUNTIME_DIR");
         let status = again.uid(NOBODY).gid(NOBODY).current_dir("/").status().expect("starts again");
@@ -53,9 +53,9 @@ pub fn run(specs: &[Spec]) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What of this machine, outside of namespaces of their own, could have been
-/// made by a cluster: its devices, its routes (10.77.0.0/16, as /proc writes
-/// it), its mounts of /proc, groups of its name. Others may change the rest meanwhile.
+/// Traces that a cluster might leave outside of its namespaces: devices, routes (10.77.0.0/16, in
+/// the notation of /proc), mounts of /proc, control groups. Other programs may change the rest
+/// meanwhile.
 pub fn traces_on_host() -> Vec<String> {
     let lines = |path: &str| -> Vec<String> {
         std::fs::read_to_string(path).unwrap_or_default().lines().map(String::from).collect()

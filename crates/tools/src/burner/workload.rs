@@ -62,6 +62,6 @@ mod tests {
     fn one_thread_computes_at_the_lowest_priority_by_default() {
         let spec = (BURNER.0.read)(&Params::default()).expect("is valid");
         assert_eq!((spec.threads, spec.mix, spec.lowest), (1, Mix::Cpu, true));
-        assert!(BURNER.lasts());
+        assert!(BURNER.runs_until_stopped());
     }
 }

@@ -159,5 +159,5 @@ fn client(socket: &Path) -> Result<Command, Fault> {
 
 /// MariaDB runs as root only with this option.
 fn user() -> Option<&'static str> {
-    crosstalk_host::namespace::is_root().then_some("--user=root")
+    crosstalk_host::user::is_root().then_some("--user=root")
 }

@@ -55,7 +55,7 @@ pub const OLTP: Declared<Spec> = Declared {
             Metric::new("repeated", "", Better::Lower),
         ],
         effort: Effort {
-            once: 6.0 + spec.tables.rows as f64 * spec.tables.count as f64 * 1e-5,
+            startup: 6.0 + spec.tables.rows as f64 * spec.tables.count as f64 * 1e-5,
             ..Effort::waiting(spec.duration.0)
         },
     },

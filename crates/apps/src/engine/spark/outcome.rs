@@ -40,7 +40,7 @@ pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f6
     let once = START + WARMING * seconds;
     match settings.own {
         None => {
-            let effort = Effort { waiting: 0.0, computing: seconds, once };
+            let effort = Effort { waiting: 0.0, computing: seconds, startup: once };
             Deployment { nodes: slaves + 1, timing: Timing::Real, metrics, effort }
         }
         // The driver is here, the executors on the user's workers: at another speed, and started again

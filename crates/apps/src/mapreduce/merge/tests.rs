@@ -4,7 +4,7 @@ use super::*;
 use crate::mapreduce::record::Number;
 use crate::spill::Scratch;
 use crate::spill::mock::AccessLog;
-use crosstalk_comm::Access::{Onward, Seek};
+use crosstalk_comm::Access::{Seek, Sequential};
 
 /// All of a stream, or of a merge.
 fn all(mut next: impl FnMut(&mut dyn Disk) -> Option<Result<(Number, u64), Fault>>) -> Records {
@@ -68,5 +68,5 @@ fn a_run_is_read_front_to_back_a_window_at_a_time() {
     while records(&mut disk).is_some() {}
     assert!(disk.0.iter().all(|(_, bytes)| *bytes <= 1024));
     assert_eq!(disk.moved(), (end, 1), "each byte once; the head moves to the begin");
-    assert_eq!((disk.0[0].0, disk.0[1].0), (Seek, Onward));
+    assert_eq!((disk.0[0].0, disk.0[1].0), (Seek, Sequential));
 }

@@ -1,0 +1,24 @@
+//! Settings of this process: its session, its name, its signals.
+
+/// Leaves the terminal's session, so that Ctrl-C there does not reach this process.
+pub fn leave_session() {
+    // SAFETY: setsid takes no arguments; it fails harmlessly for a session leader.
+    unsafe { libc::setsid() };
+}
+
+/// Sets this process's name in `ps` and `top`, of at most 15 bytes.
+pub fn rename(name: &str) {
+    let mut bytes = [0u8; 16];
+    let length = name.len().min(15);
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    // SAFETY: the buffer holds 16 bytes and ends in a zero, as prctl asks.
+    unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
+}
+
+/// Ignores these signals; programs that are started later inherit that.
+pub fn ignore_signals(signals: &[i32]) {
+    for &signal in signals {
+        // SAFETY: SIG_IGN is a valid disposition and no handler is installed.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
