@@ -23,9 +23,9 @@ pub enum Origin {
     Measured,
     /// Taken on a virtual cluster.
     Emulated,
-    /// OwnGroup by a simulator.
+    /// Made by a simulator.
     Simulated,
-    /// OwnGroup by a model fitted to measurements.
+    /// Made by a model fitted to measurements.
     Predicted,
     /// Follows from other numbers.
     Computed,
