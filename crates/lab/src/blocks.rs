@@ -74,7 +74,7 @@ impl History {
         let overall = self.overall(plan);
         let left = |until: usize| {
             let attempts = |experiment: &PlannedExperiment, cell: &Cell| {
-                let blocks = experiment.within(until) - experiment.within(block);
+                let blocks = experiment.blocks_within(until) - experiment.blocks_within(block);
                 blocks + usize::from(rest.contains(&cell.id))
             };
             let cells = cells(plan).filter(|(_, cell)| !self.given_up(&cell.id));
@@ -92,7 +92,7 @@ fn cells(plan: &Plan) -> impl Iterator<Item = (&PlannedExperiment, &Cell)> {
 /// The most blocks that a plan runs.
 pub fn budget(plan: &Plan) -> usize {
     let last = plan.looks.last().copied().unwrap_or(0);
-    plan.experiments.iter().map(|experiment| experiment.within(last)).max().unwrap_or(last)
+    plan.experiments.iter().map(|experiment| experiment.blocks_within(last)).max().unwrap_or(last)
 }
 
 /// The blocks that are run when it is looked next, `block` being the next one.
@@ -103,7 +103,7 @@ fn next_look(plan: &Plan, block: usize) -> usize {
 /// Attempts from `block` on until the next look.
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
     let look = next_look(plan, block);
-    let blocks = |(of, _): (&PlannedExperiment, &Cell)| of.within(look) - of.within(block);
+    let blocks = |(of, _): (&PlannedExperiment, &Cell)| of.blocks_within(look) - of.blocks_within(block);
     cells(plan).map(blocks).sum()
 }
 
@@ -112,7 +112,7 @@ pub fn tries(run: &Run, block: usize) -> BTreeMap<CellId, u32> {
     let mut tries = BTreeMap::new();
     for attempt in run.attempts.iter().filter(|attempt| attempt.block == block) {
         let most: &mut u32 = tries.entry(attempt.cell.clone()).or_default();
-        *most = attempt.turn.max(*most);
+        *most = attempt.try_number.max(*most);
     }
     tries
 }
@@ -131,7 +131,7 @@ mod tests {
     fn plan(effort: Effort) -> Plan {
         let place = Place::Outside { nodes: 1 };
         let scene = Scene { work: BTreeMap::new(), place, conditions: BTreeMap::new(), observe: Vec::new() };
-        let cell = Cell { id: id(1), scene, effort, lacks: None };
+        let cell = Cell { id: id(1), scene, effort, unmet_need: None };
         let experiment = PlannedExperiment {
             name: "graph".into(),
             cells: vec![cell],
@@ -145,11 +145,11 @@ mod tests {
             study: "my".into(),
             seed: 1,
             quick: false,
-            cut: false,
+            reduced: false,
             looks: vec![4],
             warmup: 0,
             questions: 0,
-            to_come: 0,
+            pending_questions: 0,
             experiments: vec![experiment],
             warnings: Vec::new(),
         }

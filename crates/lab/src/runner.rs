@@ -244,7 +244,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Ended, Fault> {
         let lab = self.lab;
         let CellId { experiment, levels } = &cell.id;
-        let place = lab.plan.place_of(&cell.id);
+        let place = lab.plan.index_of(&cell.id);
         let id = self.next;
         self.next += 1;
         let line = |status, reason: Option<String>, fidelity, at| Line::Attempt {

@@ -7,7 +7,7 @@ use crosstalk_study::command::EXPERIMENT as COMMAND;
 use crosstalk_study::findings::{
     CellFinding, ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
 };
-use crosstalk_study::{called, number};
+use crosstalk_study::{level_in_sentence, number};
 use std::collections::BTreeSet;
 
 use crate::{label, words};
@@ -118,12 +118,12 @@ fn floor(noise: &NoiseFloor) -> String {
     match (noise.floor, noise.cells.is_empty()) {
         (Some(floor), _) => format!(
             "equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
-            number::excess(floor),
+            number::bound(floor),
             label::behind(noise.blocks, false),
         ),
         (None, true) => format!(
             "not measured, since no equal cells were compared (A/A); a direction counts beyond {}; {HOW}",
-            number::excess(noise.margin)
+            number::bound(noise.margin)
         ),
         (None, false) => format!("too few blocks to tell (measured on: {cells})"),
     }
@@ -131,8 +131,7 @@ fn floor(noise: &NoiseFloor) -> String {
 
 /// What the comparisons of a metric could have found; the metric stands before it.
 fn detectable(noise: &NoiseFloor) -> Option<String> {
-    let (least, most) =
-        noise.detectable.map(|(least, most)| (number::excess(least), number::excess(most)))?;
+    let (least, most) = noise.detectable.map(|(least, most)| (number::bound(least), number::bound(most)))?;
     let effects = if least == most {
         format!("effects of {least} and more")
     } else {
@@ -143,7 +142,7 @@ fn detectable(noise: &NoiseFloor) -> Option<String> {
 
 /// The smallest effect that a comparison would have found: `from 12.3 %`.
 pub fn least(c: &Comparison) -> Option<String> {
-    c.detectable.map(|effect| format!("from {}", number::excess(effect)))
+    c.detectable.map(|effect| format!("from {}", number::bound(effect)))
 }
 
 /// How the run went.
@@ -172,7 +171,7 @@ pub fn compared(c: &Comparison) -> String {
 
 /// A level as sentences name it: `microblade`, `slaves 6`.
 fn named(c: &Comparison, level: &str) -> String {
-    called(&c.factor, level)
+    level_in_sentence(&c.factor, level)
 }
 
 /// What was found: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.

@@ -2,7 +2,7 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
-use crosstalk_study::{called, number};
+use crosstalk_study::{level_in_sentence, number};
 
 use crate::label;
 
@@ -17,7 +17,7 @@ pub fn across(point: &Point, axis: &Axis) -> String {
 
 /// The same as a heading of its own: as sentences name the level, `slaves 6`, `MODE fast`.
 pub fn heading(place: &str, axis: &Axis) -> String {
-    if called(&axis.label.replace(' ', "_"), place) != place {
+    if level_in_sentence(&axis.label.replace(' ', "_"), place) != place {
         format!("{} {place}", axis.label).trim_start().to_string()
     } else {
         place.to_string()
