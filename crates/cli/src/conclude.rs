@@ -18,7 +18,7 @@ use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Plan, PlanOptions};
 use crosstalk_study::row::Row;
 use crosstalk_study::samples::Run;
-use crosstalk_study::{Prepared, earlier_results};
+use crosstalk_study::{PreparedStudy, earlier_results};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -65,7 +65,7 @@ pub struct Resolved {
 
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
-        let Prepared { study, plan, whole } =
+        let PreparedStudy { study, plan, full_plan: whole } =
             crosstalk_study::prepare(&study, &catalogues, &parts::registry(), &options)?;
         Ok(Resolved { study, catalogues, plan, whole })
     }
@@ -82,7 +82,7 @@ impl Resolved {
         }
         let seal = digests_of(dir, names.iter().map(String::as_str))?;
         let kept = Kept {
-            quick: self.plan.cut,
+            quick: self.plan.reduced,
             seal,
             testbed: Some(testbed.into()),
             busy: None,

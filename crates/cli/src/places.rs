@@ -12,7 +12,7 @@ use crosstalk_core::units::Seconds;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::counted;
-use crosstalk_study::measured::{Measured, Range};
+use crosstalk_study::measurements::{Measurements, Range};
 use serde::Deserialize;
 
 use crate::args::PathArgs;
@@ -86,7 +86,7 @@ pub struct Stand {
 /// Puts what was measured into components' places: those that name their metric, and those of `--put`.
 /// Returns what stands where.
 fn put(catalogues: &mut Catalogues, args: &PathArgs) -> Result<BTreeMap<String, Stand>, Fault> {
-    let sources: Vec<Measured> = args.measured.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+    let sources: Vec<Measurements> = args.measured.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     let own = catalogues.all_components();
     let declared = own.filter_map(|(name, component)| Some((name.to_string(), component.measured.clone()?)));
     let mut wanted: BTreeMap<String, (String, bool)> =
@@ -141,12 +141,12 @@ fn replace(catalogues: &mut Catalogues, text: &str) -> Result<String, Fault> {
 }
 
 /// The one source that has the metric.
-fn find<'a>(sources: &'a [Measured], metric: &str) -> Result<Option<(&'a Measured, Range)>, Fault> {
+fn find<'a>(sources: &'a [Measurements], metric: &str) -> Result<Option<(&'a Measurements, Range)>, Fault> {
     let mut found = None;
     for source in sources {
         let Some(range) = source.range(metric).map_err(|fault| fault.at("--put"))? else { continue };
         if let Some((first, _)) = found.replace((source, range)) {
-            let first: &Measured = first;
+            let first: &Measurements = first;
             return Err(Fault::usage(format!("both {} and {} have `{metric}`", first.from, source.from))
                 .at("--measured")
                 .remedy("give one of them"));
@@ -155,20 +155,20 @@ fn find<'a>(sources: &'a [Measured], metric: &str) -> Result<Option<(&'a Measure
     Ok(found)
 }
 
-fn not_measured(sources: &[Measured], metric: &str) -> Fault {
+fn not_measured(sources: &[Measurements], metric: &str) -> Fault {
     match sources {
         [] => Fault::usage("nothing measured to put there")
             .at("--put")
             .remedy("name a run: --measured runs/latency-001"),
-        [first, ..] => first.lacks(metric),
+        [first, ..] => first.missing(metric),
     }
 }
 
 /// A run's directory, or the last line of a probe's result.
-fn read(path: &Path) -> Result<Measured, Fault> {
+fn read(path: &Path) -> Result<Measurements, Fault> {
     let place = path.display().to_string();
     if path.is_dir() {
-        return Ok(Measured::run(&place, &RunDir::open(path)?.read()?));
+        return Ok(Measurements::from_run(&place, &RunDir::open(path)?.read()?));
     }
     let text = catalogue::read(path)?;
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -184,7 +184,7 @@ fn read(path: &Path) -> Result<Measured, Fault> {
         Metric::new(&told.reading.metric, told.unit.as_deref().unwrap_or_default(), Better::Neither)
     });
     let (metrics, readings) = (metrics.collect(), result.readings.iter().map(|told| told.reading.clone()));
-    Ok(Measured::once(&place, metrics, readings.collect()))
+    Ok(Measurements::from_readings(&place, metrics, readings.collect()))
 }
 
 /// What `crosstalk probe --json` prints last.

@@ -69,7 +69,7 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
             2,
         ),
         (&["run", "kosmos", "--vary", "fabric=srio"], &["--vary", "--set"], 2),
-        (&["run", "kosmos", "--scale", "10"], &["--scale", "nothing here runs over links"], 2),
+        (&["run", "kosmos", "--scale", "10"], &["--scale", "no link of this study"], 2),
         (&["plan", "--nodes", "2", "--scale", "10", "--", "true"], &["--scale", "--vary fabric="], 2),
         (&["plan", "--scale", "0.5", "--vary", "fabric=srio", "--", "true"], &["--scale", "at least 1"], 2),
         (&["run", "--nodes", "-1", "--", "true"], &["'-1' for '--nodes"], 2),

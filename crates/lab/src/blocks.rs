@@ -75,7 +75,7 @@ impl History {
         let overall = self.overall_ratio(plan);
         let left = |until: usize| {
             let attempts = |experiment: &PlannedExperiment, cell: &Cell| {
-                let blocks = experiment.within(until) - experiment.within(block);
+                let blocks = experiment.blocks_within(until) - experiment.blocks_within(block);
                 blocks + usize::from(rest.contains(&cell.id))
             };
             let cells = cells(plan).filter(|(_, cell)| !self.given_up(&cell.id));
@@ -93,7 +93,7 @@ fn cells(plan: &Plan) -> impl Iterator<Item = (&PlannedExperiment, &Cell)> {
 /// The largest number of blocks that a plan runs.
 pub fn most_blocks(plan: &Plan) -> usize {
     let last = plan.looks.last().copied().unwrap_or(0);
-    plan.experiments.iter().map(|experiment| experiment.within(last)).max().unwrap_or(last)
+    plan.experiments.iter().map(|experiment| experiment.blocks_within(last)).max().unwrap_or(last)
 }
 
 /// The number of blocks at the next interim analysis (look); `block` is the next block.
@@ -104,7 +104,7 @@ fn next_look(plan: &Plan, block: usize) -> usize {
 /// The number of attempts from `block` on until the next interim analysis (look).
 pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
     let look = next_look(plan, block);
-    let blocks = |(of, _): (&PlannedExperiment, &Cell)| of.within(look) - of.within(block);
+    let blocks = |(of, _): (&PlannedExperiment, &Cell)| of.blocks_within(look) - of.blocks_within(block);
     cells(plan).map(blocks).sum()
 }
 
@@ -113,7 +113,7 @@ pub fn tries(run: &Run, block: usize) -> BTreeMap<CellId, u32> {
     let mut tries = BTreeMap::new();
     for attempt in run.attempts.iter().filter(|attempt| attempt.block == block) {
         let most: &mut u32 = tries.entry(attempt.cell.clone()).or_default();
-        *most = attempt.turn.max(*most);
+        *most = attempt.try_number.max(*most);
     }
     tries
 }
@@ -132,7 +132,7 @@ mod tests {
     fn plan(effort: Effort) -> Plan {
         let place = Place::Outside { nodes: 1 };
         let scene = Scene { work: BTreeMap::new(), place, conditions: BTreeMap::new(), observe: Vec::new() };
-        let cell = Cell { id: id(1), scene, effort, lacks: None };
+        let cell = Cell { id: id(1), scene, effort, unmet_need: None };
         let experiment = PlannedExperiment {
             name: "graph".into(),
             cells: vec![cell],
@@ -146,11 +146,11 @@ mod tests {
             study: "my".into(),
             seed: 1,
             quick: false,
-            cut: false,
+            reduced: false,
             looks: vec![4],
             warmup: 0,
             questions: 0,
-            to_come: 0,
+            pending_questions: 0,
             experiments: vec![experiment],
             warnings: Vec::new(),
         }

@@ -23,7 +23,7 @@ pub fn run(lab: &Lab, before: Option<Journal>, progress: &mut dyn Progress) -> R
     let resuming = before.is_some();
     let journal = before.map_or_else(|| Journal::create(&lab.dir.journal()), Ok)?;
     let next = next_attempt(journal.run(), lab)?;
-    let stage = lab.plan.now();
+    let stage = lab.plan.of_current_stage();
     let mut runner = Runner::new(lab, &stage, journal, next, progress);
     runner.open()?;
 

@@ -251,7 +251,7 @@ impl<'a> Runner<'a> {
     ) -> Result<AttemptResult, Fault> {
         let lab = self.lab;
         let CellId { experiment, levels } = &cell.id;
-        let index = lab.plan.place_of(&cell.id);
+        let index = lab.plan.index_of(&cell.id);
         let id = self.next_attempt;
         self.next_attempt += 1;
         let line = |status, reason: Option<String>, fidelity, at| Line::Attempt {

@@ -1,4 +1,4 @@
-//! The repository's data files, carried inside the program.
+//! The repository's data files that are compiled into the program.
 
 use crate::catalogue::Catalogues;
 use crosstalk_core::Fault;
@@ -49,8 +49,7 @@ const STUDIES: &[File] = &[
 ];
 
 impl Catalogues {
-    /// What comes with the program: `fabrics/`, `systems/`, `components/`, `interconnects/` and
-    /// `published/` of the repository.
+    /// The bundled catalogues: `fabrics/`, `systems/`, `components/`, `interconnects/` and `published/` of the repository.
     pub fn bundled() -> Self {
         catalogues().expect("the bundled files are read by a test")
     }

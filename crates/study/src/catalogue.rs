@@ -1,10 +1,10 @@
 //! The catalogues: fabrics, systems and published values by name.
 
+use crate::key_lines::KeyLines;
 use crate::name::{file_name, stem};
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
-use crate::written::Written;
 use crosstalk_core::fabric::Fabric;
 use crosstalk_core::interconnect::{Component, Components, Hop, Interconnect};
 use crosstalk_core::name::unknown;
@@ -13,8 +13,8 @@ use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 
-/// What studies can name beside the registered parts of scenes. A later entry
-/// replaces an earlier one of the same name.
+/// Fabrics, systems, components, interconnects and published values that studies can name. A later entry replaces an earlier
+/// one of the same name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogues {
     fabrics: BTreeMap<String, Fabric>,
@@ -30,7 +30,7 @@ impl Catalogues {
         Catalogues::default()
     }
 
-    /// Adds the fabric in `text`, read at `place`; `name` stands where the file gives none.
+    /// Adds the fabric in `text`, read at `place`; `name` is its name [default: the file's].
     ///
     /// # Errors
     /// A usage fault with file and line.
@@ -39,20 +39,20 @@ impl Catalogues {
         if fabric.name.is_empty() {
             fabric.name = stem(name).to_string();
         }
-        file_name("fabric", &fabric.name).map_err(|fault| fault.at(Written::of(text, place).at("name")))?;
-        // From 8 bit/s up the kernel can shape a link; `NaN` is not comparable.
+        file_name("fabric", &fabric.name).map_err(|fault| fault.at(KeyLines::of(text, place).at("name")))?;
+        // The kernel can shape a link from 8 bit/s on; `NaN` is not comparable.
         if fabric.rate.0.is_nan() || fabric.rate.0 < 8.0 {
             return Err(Fault::usage(format!(
                 "expected a rate of at least 8 bit/s, found {}",
                 human(fabric.rate.0, "bit/s")
             ))
-            .at(Written::of(text, place).at("rate")));
+            .at(KeyLines::of(text, place).at("rate")));
         }
         if !fabric.step.windows(2).all(|pair| pair[0].from < pair[1].from) {
             return Err(Fault::usage("expected steps in ascending order of `from`").at(place));
         }
         if fabric.name == NO_FABRIC {
-            return Err(Fault::usage("`none` stands for links as fast as the kernel goes")
+            return Err(Fault::usage("`none` is reserved: it means links that are not shaped")
                 .at(place)
                 .remedy("give the fabric another name"));
         }
@@ -60,7 +60,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Adds the system in `text`, read at `place`; `name` stands where the file gives none.
+    /// Adds the system in `text`, read at `place`; `name` is its name [default: the file's].
     ///
     /// # Errors
     /// A usage fault with file and line.
@@ -69,13 +69,13 @@ impl Catalogues {
         if system.name.is_empty() {
             system.name = stem(name).to_string();
         }
-        file_name("system", &system.name).map_err(|fault| fault.at(Written::of(text, place).at("name")))?;
+        file_name("system", &system.name).map_err(|fault| fault.at(KeyLines::of(text, place).at("name")))?;
         if system.network.is_empty() {
             return Err(Fault::usage("a system needs a network")
                 .at(place)
                 .remedy("add for example [network.ethernet] with within and across"));
         }
-        possible(&system).map_err(|fault| fault.at(Written::of(text, place).at("node")))?;
+        check_node(&system).map_err(|fault| fault.at(KeyLines::of(text, place).at("node")))?;
         self.systems.insert(system.name.clone(), system);
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Catalogues {
     pub fn components(&mut self, text: &str, place: &str) -> Result<(), Fault> {
         let file: Components = read(text, place)?;
         for (name, component) in &file.component {
-            let at = Written::of(text, place).at(&format!("component.{name}"));
+            let at = KeyLines::of(text, place).at(&format!("component.{name}"));
             if name.contains(char::is_whitespace) {
                 return Err(Fault::usage(format!(
                     "expected a component's name without blanks, found `{}`",
@@ -103,7 +103,7 @@ impl Catalogues {
         Ok(())
     }
 
-    /// Puts other times into the place of a component's own.
+    /// Replaces the times of a component.
     ///
     /// # Errors
     /// A usage fault with the nearest name.
@@ -115,8 +115,8 @@ impl Catalogues {
         Err(unknown("component", name, self.components.keys().map(String::as_str)))
     }
 
-    /// Adds the interconnect in `text`, read at `place`; `name` stands where the file gives none.
-    /// Its components are looked for when it is asked for ([`Catalogues::along`]).
+    /// Adds the interconnect in `text`, read at `place`; `name` is its name [default: the file's]. Its components are looked
+    /// up by [`Catalogues::along`].
     ///
     /// # Errors
     /// A usage fault with file and line.
@@ -125,7 +125,7 @@ impl Catalogues {
         if interconnect.name.is_empty() {
             interconnect.name = stem(name).to_string();
         }
-        let at = |key: &str| Written::of(text, place).at(key);
+        let at = |key: &str| KeyLines::of(text, place).at(key);
         file_name("interconnect", &interconnect.name).map_err(|fault| fault.at(at("name")))?;
         if interconnect.path.is_empty() {
             return Err(Fault::usage("a path leads through at least one component").at(at("path")));
@@ -191,7 +191,7 @@ impl Catalogues {
     /// The components that a path leads through, hop by hop.
     ///
     /// # Errors
-    /// A usage fault with the nearest name; or where a cable has no length, or something else has one.
+    /// A usage fault with the nearest name; also where a cable has no length, or another component has one.
     pub fn along<'a>(&'a self, path: &'a [Hop]) -> Result<Vec<(&'a Hop, &'a Component)>, Fault> {
         path.iter()
             .map(|hop| {
@@ -205,8 +205,7 @@ impl Catalogues {
             .collect()
     }
 
-    /// What is published under that id, or under it with `/low` and `/high`: at least and at most, in
-    /// base units.
+    /// The least and the most that is published under an id, or under it with `/low` and `/high`, in base units.
     pub fn published_span(&self, id: &str) -> Option<(f64, Option<f64>)> {
         let value = |id: String| Some(self.published(&id)?.in_base_unit()?.0);
         if let Some(exact) = value(id.to_string()) {
@@ -220,9 +219,8 @@ impl Catalogues {
         self.published.get(id)
     }
 
-    /// The catalogue files that a plan rests on, as path and text: what a run
-    /// keeps, so that it can be gone on with and analysed whatever has become of
-    /// the catalogues since.
+    /// The catalogue files that a plan uses, as path and text. A run keeps them, so that it can be resumed and analysed
+    /// whatever becomes of the catalogues.
     pub fn used_by(&self, plan: &Plan) -> Vec<(String, String)> {
         let mut files = BTreeMap::new();
         for cell in plan.cells() {
@@ -231,13 +229,13 @@ impl Catalogues {
                 Place::Real { fabric, .. } => vec![fabric.clone()],
                 Place::Virtual { system, .. } => {
                     let Ok((system, network)) = self.find_system(system) else { continue };
-                    files.insert(format!("systems/{}.toml", system.name), written(system));
+                    files.insert(format!("systems/{}.toml", system.name), as_toml(system));
                     vec![network.within.clone(), network.across.clone()]
                 }
             };
             for name in fabrics {
                 if let Some(fabric) = self.fabrics.get(&name) {
-                    files.insert(format!("fabrics/{name}.toml"), written(fabric));
+                    files.insert(format!("fabrics/{name}.toml"), as_toml(fabric));
                 }
             }
         }
@@ -270,11 +268,11 @@ impl Catalogues {
     }
 }
 
-/// The name that stands for links as fast as the kernel goes.
+/// The name for links that are not shaped.
 pub const NO_FABRIC: &str = "none";
 
-/// A system that can compute and hold a node.
-fn possible(system: &System) -> Result<(), Fault> {
+/// Refuses a system that cannot compute or has no node.
+fn check_node(system: &System) -> Result<(), Fault> {
     let (node, boards) = (&system.node, &system.boards);
     if !(node.speed.is_finite() && node.speed > 0.0) {
         return Err(Fault::usage(format!("expected a speed above zero, found {}", node.speed)));
@@ -289,6 +287,6 @@ fn possible(system: &System) -> Result<(), Fault> {
 }
 
 /// A catalogue entry as TOML.
-fn written(entry: &impl serde::Serialize) -> String {
+fn as_toml(entry: &impl serde::Serialize) -> String {
     toml::to_string(entry).expect("catalogue entries were read from TOML")
 }

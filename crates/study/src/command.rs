@@ -6,42 +6,41 @@ use crate::file::{
     ColumnSpec, Compare, DrawAs, Experiment, Factor, FigureSpec, Headline, Names, STUDY_SCHEMA, Study,
     TableSpec, WorkSpec,
 };
+use crate::key_lines::KeyLines;
+use crate::predicate::{AsWritten, EquivalenceMargin};
 use crate::substitute::literal;
 use crate::words;
-use crate::written::Written;
 use crosstalk_core::Fault;
 use crosstalk_core::name::nearest;
 use crosstalk_core::quote::shell_word;
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
-/// What the command is called as an experiment and as a part of its scene.
+/// The name of the command's experiment and work.
 pub const EXPERIMENT: &str = "command";
 
-/// The metric that a command is judged by.
+/// The deciding metric of a command.
 pub const RUN_TIME: &str = "run_time";
 
-/// Within which two levels of a command are equivalent, where nothing else is asked for.
+/// The default margin within which two levels of a command are equivalent.
 pub const MARGIN: &str = "2 %";
 
 /// A factor and its levels.
 pub type Vary = (String, Vec<Value>);
 
-/// What says that a factor is an environment variable of the command.
+/// The prefix of a factor that is an environment variable of the command.
 const VARIABLE: &str = "env.";
 
-/// The factor that shapes the links.
+/// The factor whose levels are the fabrics of the links.
 const FABRIC: &str = "fabric";
 
-/// How the variables begin that tell a command of its nodes.
-const OWN: &str = "CROSSTALK_";
+/// The prefix of the variables that Crosstalk sets for the command.
+const RESERVED: &str = "CROSSTALK_";
 
-/// The study that runs `argv` on `nodes` nodes once for each combination of
-/// `vary`'s levels in every block.
+/// The study that runs `argv` on `nodes` nodes, once for each combination of `vary`'s levels in every block.
 ///
-/// The factor `fabric` shapes the links. A factor `env.NAME` is the command's
-/// environment variable `NAME`, and is called `NAME` in the study. The first factor's levels are
-/// compared with its first; further factors are combined with it.
+/// The factor `fabric` shapes the links. A factor `env.NAME` is the command's environment variable `NAME`, and the factor
+/// `NAME` of the study. The first factor's levels are compared with its first level, at every combination of the others.
 ///
 /// # Errors
 /// A usage fault about `--nodes`, `--vary` or a missing command.
@@ -54,13 +53,13 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
     }
     let mut factors = BTreeMap::new();
     for (name, levels) in vary {
-        known(name, levels)?;
+        check_factor(name, levels)?;
         if factors.insert(factor(name).to_string(), Factor::Listed(levels.clone())).is_some() {
             return Err(Fault::usage("the factor is varied twice").at(format!("--vary {name}")));
         }
     }
     let experiment = Experiment {
-        title: line(argv),
+        title: command_line(argv),
         work: BTreeMap::from([(EXPERIMENT.to_string(), work(nodes, vary, argv))]),
         conditions: BTreeMap::from([("fabric".to_string(), fabric(vary))]),
         observe: Vec::new(),
@@ -68,7 +67,7 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         exclude: Vec::new(),
         compare: vary.first().and_then(|(name, levels)| {
             let base = levels.first()?.clone();
-            let margin = Some(MARGIN.to_string());
+            let margin = Some(MARGIN.parse().expect("a margin"));
             Some(Compare { factor: factor(name).into(), base, metric: Some(RUN_TIME.into()), margin })
         }),
         blocks: None,
@@ -76,8 +75,8 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
     };
     let study = Study {
         schema: STUDY_SCHEMA.into(),
-        name: called(argv).into(),
-        title: line(argv),
+        name: display_name(argv).into(),
+        title: command_line(argv),
         about: String::new(),
         cite: String::new(),
         looks: vec![12, 24, 48],
@@ -89,44 +88,44 @@ pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Stu
         experiment: BTreeMap::from([(EXPERIMENT.to_string(), experiment)]),
         claim: BTreeMap::new(),
         figure: figures(vary),
-        table: BTreeMap::from([("time".to_string(), time(vary))]),
+        table: BTreeMap::from([("time".to_string(), times(vary))]),
         remark: Vec::new(),
-        written: Written::default(),
+        key_lines: KeyLines::default(),
     };
     check(&study).map_err(|mut fault| {
-        // The places of a study that no file holds mean nothing to the reader.
+        // Keys of a study without a file mean nothing to the reader.
         fault.place = Some("--vary".into());
         fault
     })?;
     Ok(study)
 }
 
-/// The study with another margin within which levels are equivalent than [`MARGIN`].
+/// The study with another equivalence margin than [`MARGIN`].
 ///
 /// # Errors
-/// A usage fault where it is none, or nothing is compared.
-pub fn within(mut study: Study, margin: &str) -> Result<Study, Fault> {
-    crate::predicate::equivalence(margin)?;
+/// A usage fault where `margin` is none, or nothing is compared.
+pub fn with_margin(mut study: Study, margin: &str) -> Result<Study, Fault> {
+    let margin: AsWritten<EquivalenceMargin> = margin.parse()?;
     let mut compared =
         study.experiment.values_mut().filter_map(|experiment| experiment.compare.as_mut()).peekable();
     if compared.peek().is_none() {
         return Err(Fault::usage("nothing is compared").remedy("say what is varied with --vary"));
     }
-    compared.for_each(|compare| compare.margin = Some(margin.to_string()));
+    compared.for_each(|compare| compare.margin = Some(margin.clone()));
     Ok(study)
 }
 
-/// Refuses what cannot be varied. Nothing but `env.` makes an environment
-/// variable: a slip of the finger would else run for hours and compare nothing.
-fn known(name: &str, levels: &[Value]) -> Result<(), Fault> {
+/// Refuses a factor that cannot be varied. Environment variables need their prefix: else a typing mistake would run for
+/// hours and compare nothing.
+fn check_factor(name: &str, levels: &[Value]) -> Result<(), Fault> {
     let fault = |message: &str| Err(Fault::usage(message).at(format!("--vary {name}")));
     if let Some(variable) = name.strip_prefix(VARIABLE) {
         let letters = variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !letters || !variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             return fault("a variable's name has letters, digits and _, and begins with a letter or _");
         }
-        if variable.starts_with(OWN) || variable == FABRIC {
-            return fault("a name of Crosstalk's own: let the command take another");
+        if variable.starts_with(RESERVED) || variable == FABRIC {
+            return fault("this name is reserved for Crosstalk: let the command take another");
         }
         return Ok(());
     }
@@ -152,17 +151,17 @@ fn known(name: &str, levels: &[Value]) -> Result<(), Fault> {
     }
 }
 
-/// The command as a shell reads it.
-fn line(argv: &[String]) -> String {
+/// The command as a line for a shell.
+fn command_line(argv: &[String]) -> String {
     argv.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Levels as they are typed.
+/// Levels as a user types them.
 fn join(levels: &[Value]) -> String {
     levels.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// What a factor is called in the study.
+/// A factor's name in the study.
 fn factor(name: &str) -> &str {
     name.strip_prefix(VARIABLE).unwrap_or(name)
 }
@@ -183,12 +182,12 @@ fn fabric(vary: &[Vary]) -> Value {
     if vary.iter().any(|(name, _)| name == FABRIC) { "$fabric".into() } else { NO_FABRIC.into() }
 }
 
-/// The first factor's second level against its first, at the first level of every other factor, which the subject
-/// names.
+/// The headline: the first factor's second level against its first, at the first levels of the other factors. The subject
+/// names those.
 fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
     let (_, levels) = vary.first()?;
     let at = first_levels(&vary[1..]);
-    let subject = format!("{}{}", called(argv), words::at(&at));
+    let subject = format!("{}{}", display_name(argv), words::at(&at));
     let level = levels.get(1)?.clone();
     Some(Headline { experiment: EXPERIMENT.into(), level, at, base: String::new(), subject })
 }
@@ -198,7 +197,7 @@ fn first_levels(vary: &[Vary]) -> Levels {
     vary.iter().filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone()))).collect()
 }
 
-/// Run times, and where they went, by the first factor; the second, where there is one, across.
+/// The figures: run times and their parts. The first factor makes the series; the second, if any, is across.
 fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let Some((first, _)) = vary.first() else { return BTreeMap::new() };
     let across = vary.get(1).map_or(first, |(second, _)| second);
@@ -208,7 +207,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let run_time = FigureSpec {
         title: "Run time".into(),
         caption: format!(
-            "{here}Wall time of the command on node 0; when it ends there, the other nodes' are told to end."
+            "{here}Wall time of the command on node 0. When it ends there, it is ended on the other nodes."
         ),
         order: 1,
         experiment: EXPERIMENT.into(),
@@ -227,7 +226,7 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     let split = FigureSpec {
         title: "Where the run time goes".into(),
         caption: format!(
-            "{here}What is neither computing nor waiting for a processor is waiting: for the network, other nodes, disks or a timer. {AT_LEAST} What ran in parallel is beside the run time: see the table."
+            "{here}Waiting is the rest of the run time: for the network, other nodes, disks or a timer. {AT_LEAST} The table also shows what ran in parallel."
         ),
         order: 2,
         kind: DrawAs::Split,
@@ -237,12 +236,12 @@ fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
     BTreeMap::from([("run-time".to_string(), run_time), ("split".to_string(), split)])
 }
 
-/// How far the time for which a program waits for a processor is known.
-const AT_LEAST: &str = "Waiting for a processor is at least so long: threads are sampled about 50 times a second, and \
-    what one waited after its last sample, or between two in which it began and ended, counts as waiting.";
+/// How precisely the time of waiting for a processor is known.
+const AT_LEAST: &str = "Waiting for a processor is a lower bound: threads are sampled about 50 times a second. A \
+    thread's wait after its last sample, or between two samples, may count as waiting.";
 
-/// The run time, its parts and what ran in parallel, as node 0 counts them; a row for each combination of levels.
-fn time(vary: &[Vary]) -> TableSpec {
+/// The table: run time, its parts, and what ran in parallel on node 0, a row for each combination of levels.
+fn times(vary: &[Vary]) -> TableSpec {
     let column = |title: &str, metric: &str| ColumnSpec {
         title: title.into(),
         metric: Some(metric.into()),
@@ -252,7 +251,7 @@ fn time(vary: &[Vary]) -> TableSpec {
     TableSpec {
         title: "The run time and its parts".into(),
         caption: format!(
-            "At node 0; Hodges–Lehmann estimates over the runs. Computing, waiting for a processor and waiting add up to the run time of each run. {AT_LEAST} What ran in parallel is processor time beside it."
+            "At node 0: Hodges–Lehmann estimates over the runs. Computing, waiting for a processor and waiting add up to each run's time. {AT_LEAST} What ran in parallel is further processor time."
         ),
         order: 1,
         experiment: EXPERIMENT.into(),
@@ -273,15 +272,15 @@ fn time(vary: &[Vary]) -> TableSpec {
     }
 }
 
-/// Programs that run another: what they are given to run is what a reader knows the command by.
+/// Programs that run another program: a reader knows the command by the latter's name.
 const RUNNERS: [&str; 14] = [
     "sh", "bash", "dash", "zsh", "python", "perl", "ruby", "node", "java", "env", "nice", "time", "timeout",
     "taskset",
 ];
 
-/// What the command is called: the script of `python3 job.py`, the first word of `sh -c '…'`, else its program, without
+/// The command's name: the script of `python3 job.py`, the first program of `sh -c '…'`, else its program; without
 /// folders.
-fn called(argv: &[String]) -> &str {
+fn display_name(argv: &[String]) -> &str {
     let program = stem(&argv[0]);
     let runner = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if !RUNNERS.contains(&runner) {
@@ -298,16 +297,16 @@ fn called(argv: &[String]) -> &str {
     script.filter(|word| is_name(word)).map_or(program, stem)
 }
 
-/// Words of a shell's grammar: what a script does comes after them.
+/// Reserved words of the shell.
 const GRAMMAR: [&str; 12] =
     ["if", "then", "else", "elif", "fi", "for", "in", "while", "until", "do", "done", "case"];
 
-/// Neither a setting nor a word of the shell's grammar.
+/// Whether a word of a script is neither an assignment nor a reserved word.
 fn is_command(word: &str) -> bool {
     !word.contains('=') && !GRAMMAR.contains(&word.trim_end_matches(';'))
 }
 
-/// Neither an option, a setting, a number, nor a script in a word.
+/// Whether a word is neither an option, an assignment, a number, nor a script.
 fn is_name(word: &str) -> bool {
     let plain = word.chars().all(|c| c.is_alphanumeric() || "./_-+".contains(c));
     plain && word.starts_with(|c: char| c.is_alphabetic() || c == '.' || c == '/')

@@ -10,7 +10,7 @@ pub(crate) struct Record {
     pub fields: Vec<String>,
 }
 
-/// Every record of `text`, which stands at `place`; empty lines are passed over.
+/// Every record of `text`, read at `place`; empty lines are skipped.
 pub(crate) fn records(text: &str, place: &str) -> Result<Vec<Record>, Fault> {
     let mut records = Vec::new();
     let mut reader = Reader { rest: text, line: 1 };

@@ -1,4 +1,4 @@
-//! A place made concrete: nodes put on boards, fabrics looked up.
+//! The emulation of a place: nodes on boards, with their fabrics.
 
 use crate::catalogue::Catalogues;
 use crate::plan::Place;
@@ -6,11 +6,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
 use crosstalk_core::system::NodeKind;
 
-/// What virtual time stands for at `place`; `None` in real time.
+/// What is emulated at `place`; `None` in real time.
 ///
 /// # Errors
-/// A usage fault where the system or a fabric of it is unknown, or does not
-/// have the boards or nodes that the placement asks for.
+/// A usage fault where the system or one of its fabrics is unknown, or has too few boards or nodes for the placement.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
     let Place::Virtual { system: name, links, memory, placement, nodes } = place else { return Ok(None) };
     let (system, network) = catalogues.find_system(name)?;
@@ -67,19 +66,19 @@ mod tests {
     }
 
     #[test]
-    fn other_links_stand_in_for_the_systems_own() {
+    fn other_links_replace_the_systems_own() {
         let links = Links { rate: Some(BitRate(1e11)), latency: Some(Seconds(1e-6)) };
         let mut place = on(Placement::Many, 2);
         if let Place::Virtual { links: own, .. } = &mut place {
             *own = links;
         }
-        let made = emulation(&Catalogues::bundled(), &place).expect("fits").expect("virtual");
-        assert_eq!((made.across.rate, made.within.rate), (BitRate(1e11), BitRate(1e11)));
-        assert_eq!(made.across.costs.latency, Seconds(1e-6));
+        let emulated = emulation(&Catalogues::bundled(), &place).expect("fits").expect("virtual");
+        assert_eq!((emulated.across.rate, emulated.within.rate), (BitRate(1e11), BitRate(1e11)));
+        assert_eq!(emulated.across.costs.latency, Seconds(1e-6));
     }
 
     #[test]
-    fn another_memory_stands_in_for_the_systems_own() {
+    fn another_memory_replaces_the_systems_own() {
         let node = |memory: Option<Bytes>| {
             let mut place = on(Placement::Many, 2);
             if let Place::Virtual { memory: own, .. } = &mut place {
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn real_time_stands_for_nothing_but_itself() {
+    fn nothing_is_emulated_in_real_time() {
         let place = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 2 };
         assert_eq!(emulation(&Catalogues::new(), &place), Ok(None));
     }

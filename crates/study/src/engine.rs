@@ -1,12 +1,12 @@
-//! A study as an engine runs it: its workloads ask for the engine, and what the
-//! study has for that engine stands in the place of what `--quick` would run.
+//! A study on another engine: its workloads get the engine as a parameter, and the engine's section of the study replaces
+//! the quick one.
 
 use crate::file::{Experiment, OnEngine, Quick, Study};
 use crosstalk_core::Fault;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
 
-/// The parameter by which a workload takes an engine.
+/// The parameter of workloads that sets their engine.
 const PARAMETER: &str = "engine";
 
 /// Makes `study` run on the engine `name`.
@@ -14,20 +14,20 @@ const PARAMETER: &str = "engine";
 /// # Errors
 /// A usage fault where nothing in the study takes an engine.
 pub(crate) fn apply(study: &mut Study, registry: &Registry, name: &str, quick: bool) -> Result<(), Fault> {
-    let able = |experiment: &Experiment| {
+    let capable = |experiment: &Experiment| {
         experiment.work.values().all(|spec| {
             registry.workload(&spec.kind).is_ok_and(|workload| workload.parameters().contains(PARAMETER))
         })
     };
-    let able: Vec<String> =
-        study.experiment.iter().filter(|(_, e)| able(e)).map(|(name, _)| name.clone()).collect();
-    if able.is_empty() {
+    let capable: Vec<String> =
+        study.experiment.iter().filter(|(_, e)| capable(e)).map(|(name, _)| name.clone()).collect();
+    if capable.is_empty() {
         return Err(Fault::usage("no experiment of this study can run on another engine")
             .at("--engine")
-            .remedy("leave it out; crosstalk show WORKLOAD tells which take the parameter `engine`"));
+            .remedy("leave it out; crosstalk show WORKLOAD says which take the parameter `engine`"));
     }
     let section = std::mem::take(&mut study.engine).remove(name);
-    for (experiment, spec) in study.experiment.iter_mut().filter(|(name, _)| able.contains(name)) {
+    for (experiment, spec) in study.experiment.iter_mut().filter(|(name, _)| capable.contains(name)) {
         for work in spec.work.values_mut() {
             work.params.0.entry(PARAMETER.into()).or_insert_with(|| Value::Text(name.into()));
         }
@@ -38,15 +38,15 @@ pub(crate) fn apply(study: &mut Study, registry: &Registry, name: &str, quick: b
         }
     }
     study.quick = Some(match (section, study.quick.take()) {
-        (Some(section), _) => say(study, section, quick),
-        (None, Some(own)) if quick => only(own, &able),
-        (None, _) => everything(&able),
+        (Some(section), _) => apply_section(study, section, quick),
+        (None, Some(own)) if quick => restricted(own, &capable),
+        (None, _) => all_of(&capable),
     });
     Ok(())
 }
 
-/// Writes what the study has for the engine into it; returns what is run.
-fn say(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
+/// Applies an engine's section to the study, and returns the part that is run.
+fn apply_section(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
     for claim in study.claim.values_mut().filter(|_| section.directions_only) {
         claim.margin = None;
     }
@@ -62,15 +62,15 @@ fn say(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
     section.quick.filter(|_| quick).unwrap_or(section.whole)
 }
 
-/// Of the study's own quick part what the engine can run.
-fn only(mut quick: Quick, able: &[String]) -> Quick {
-    quick.experiment.retain(|name, _| able.contains(name));
-    quick.work.retain(|name, _| able.contains(name));
+/// The study's quick part, restricted to experiments that the engine can run.
+fn restricted(mut quick: Quick, capable: &[String]) -> Quick {
+    quick.experiment.retain(|name, _| capable.contains(name));
+    quick.work.retain(|name, _| capable.contains(name));
     quick
 }
 
-/// Every experiment that can, with all its levels.
-fn everything(able: &[String]) -> Quick {
-    let experiment = able.iter().map(|name| (name.clone(), Default::default())).collect();
+/// All levels of all experiments that the engine can run.
+fn all_of(capable: &[String]) -> Quick {
+    let experiment = capable.iter().map(|name| (name.clone(), Default::default())).collect();
     Quick { experiment, ..Quick::default() }
 }

@@ -1,7 +1,7 @@
-//! Values over blocks as one number with its interval, for looking at.
+//! Values over blocks as one number with its interval, for figures and tables.
 //!
-//! These intervals (95 %, one at a time) describe; verdicts come from the
-//! study's own, which share the error among everything that is asked.
+//! These 95 % intervals hold one at a time, and describe. Verdicts come from the family's intervals, which share the error
+//! among all questions.
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_stats::{Interval, paired};
@@ -12,9 +12,8 @@ const ERROR: f64 = 0.05;
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
 
-/// The Hodges–Lehmann point and signed-rank interval: on the log scale where
-/// all values are above zero, where ratios are what is symmetric. No interval
-/// from fewer blocks than it needs; `None` without values.
+/// The Hodges–Lehmann estimate with its signed-rank interval, of logarithms where all values are above zero. There is no
+/// interval from too few blocks, and `None` without values.
 pub fn of<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<Estimate> {
     let plain: Vec<f64> = values.into_iter().copied().collect();
     if plain.iter().all(|v| *v > 0.0) {
@@ -24,33 +23,31 @@ pub fn of<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<Estimate> {
     }
 }
 
-/// The same from logs, as a ratio.
+/// The same of logarithms, as a ratio.
 pub fn of_logs(logs: &[f64]) -> Option<Estimate> {
     of_plain(logs).and_then(|e| {
         let interval = e.interval.map(|(low, high)| (low.exp(), high.exp()));
-        sound(Estimate { value: e.value.exp(), interval, n: e.n })
+        finite(Estimate { value: e.value.exp(), interval, n: e.n })
     })
 }
 
-/// The same on the values' own scale.
+/// The same of the values themselves.
 pub fn of_plain(values: &[f64]) -> Option<Estimate> {
     let found = match paired::estimate(values, ERROR) {
-        Some(interval) => shown(interval),
+        Some(interval) => from_interval(interval),
         None => Estimate { value: paired::point(values)?, interval: None, n: values.len() },
     };
-    sound(found)
+    finite(found)
 }
 
-/// Nothing that could not be written down: no number that overflowed, and no
-/// interval with an open end.
-pub fn sound(e: Estimate) -> Option<Estimate> {
+/// An estimate that can be written: `None` where the value is not finite, and no interval where an end is not.
+pub fn finite(e: Estimate) -> Option<Estimate> {
     let closed = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite();
     e.value.is_finite().then_some(Estimate { interval: e.interval.filter(closed), ..e })
 }
 
-/// An estimate of what histograms counted: its interval, where it has one, holds the bucket that its value is in,
-/// since nearer than that no number of blocks tells.
-pub fn as_counted(found: Estimate, unit: &str) -> Estimate {
+/// An estimate of what histograms counted: its interval, if any, spans at least the bucket of its value.
+pub fn at_bucket_precision(found: Estimate, unit: &str) -> Estimate {
     let scale = if unit == "s" { NANOSECOND } else { 1.0 };
     let counted = found.value / scale;
     if !(0.0..u64::MAX as f64).contains(&counted) {
@@ -61,12 +58,12 @@ pub fn as_counted(found: Estimate, unit: &str) -> Estimate {
     Estimate { interval: found.interval.map(wider), ..found }
 }
 
-/// A statistician's interval as a finding.
-pub fn shown(interval: Interval) -> Estimate {
+/// An interval as an estimate.
+pub fn from_interval(interval: Interval) -> Estimate {
     Estimate { value: interval.point, interval: Some((interval.low, interval.high)), n: interval.count }
 }
 
-/// A number that somebody printed.
+/// A published number.
 pub fn published(value: f64) -> Estimate {
     Estimate { value, interval: None, n: 1 }
 }
@@ -79,11 +76,11 @@ mod tests {
     fn what_histograms_counted_is_known_to_a_bucket() {
         let same = of(&[1e-3; 8]).expect("has values");
         assert_eq!(same.interval, Some((1e-3_f64.ln().exp(), 1e-3_f64.ln().exp())), "of no width");
-        let (low, high) = as_counted(same, "s").interval.expect("has one");
+        let (low, high) = at_bucket_precision(same, "s").interval.expect("has one");
         assert!(low <= 1e-3 && high > 1e-3 && (high - low) / 1e-3 > 0.003, "{low} to {high}");
         let wide = Estimate { interval: Some((5e-4, 2e-3)), ..same };
-        assert_eq!(as_counted(wide, "s"), wide, "wider than a bucket");
+        assert_eq!(at_bucket_precision(wide, "s"), wide, "wider than a bucket");
         let lone = Estimate { interval: None, ..same };
-        assert_eq!(as_counted(lone, "s"), lone);
+        assert_eq!(at_bucket_precision(lone, "s"), lone);
     }
 }

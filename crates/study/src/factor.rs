@@ -1,5 +1,5 @@
-//! How a factor is read: a list of levels, or a table that says how they are
-//! come by. Read by hand so that a wrong key in the table is named.
+//! Reads a factor: a list of levels, or a table with their source and properties. It is read by hand so that a fault names
+//! the wrong key of the table.
 
 use crate::file::{Factor, FactorSpec};
 use crosstalk_core::value::Value;
@@ -7,8 +7,8 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// The factor that makes no difference: cells that differ in it alone are equal.
-pub const EQUAL: &str = "aa";
+/// The name of the factor that changes nothing: cells that differ in it alone are equal.
+pub const AA_FACTOR: &str = "aa";
 
 impl<'de> Deserialize<'de> for Factor {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -43,7 +43,7 @@ impl Factor {
         }
     }
 
-    /// Its details, if it has any.
+    /// Its details; `None` for a plain list.
     pub fn detail(&self) -> Option<&FactorSpec> {
         match self {
             Factor::Listed(_) => None,
@@ -61,16 +61,16 @@ impl Factor {
         self.detail().is_none_or(|spec| spec.discover.is_none() && spec.from.is_none())
     }
 
-    /// Every level that a claim may name, whether it is run or left out.
-    pub fn named(&self) -> impl Iterator<Item = &Value> {
+    /// Every level that a claim may name, run or left out.
+    pub fn nameable(&self) -> impl Iterator<Item = &Value> {
         let left_out = self.detail().map_or(&[][..], |spec| &spec.left_out);
         self.levels().iter().chain(left_out)
     }
 
-    /// A copy that runs `levels` instead; the ones it had stay known to claims.
+    /// A copy with `levels` instead. Claims may still name the former ones.
     #[must_use]
     pub fn with_levels(&self, levels: Vec<Value>) -> Factor {
-        let left_out = self.named().filter(|level| !levels.contains(level)).cloned().collect();
+        let left_out = self.nameable().filter(|level| !levels.contains(level)).cloned().collect();
         let hard = self.hard();
         let best = self.detail().is_some_and(|spec| spec.best);
         Factor::Detailed(FactorSpec { levels, left_out, hard, best, discover: None, from: None })

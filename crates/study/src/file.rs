@@ -1,8 +1,7 @@
-//! The study file: what a person writes, as it is written.
+//! The study file, as a person writes it.
 //!
-//! `study.toml` holds experiments (what happens, with which factors) and claims
-//! (statements that the data can refute), and says what to draw. The JSON
-//! Schema published in `docs/schema/study.json` is made from these types.
+//! A study file holds experiments (scenes over levels of factors), claims (statements that data can refute), figures and
+//! tables. The JSON Schema `docs/schema/study.json` and the reference pages are made from these types.
 
 mod claim;
 mod draw;
@@ -10,7 +9,8 @@ mod draw;
 pub use claim::{Claim, Correlation, Order, Peak, Published, Ratio, Sides, Threshold, Trend};
 pub use draw::{ColumnSpec, DrawAs, FigureSpec, Names, TableSpec};
 
-use crate::written::Written;
+use crate::key_lines::KeyLines;
+use crate::predicate::{AsWritten, EquivalenceMargin};
 use crosstalk_core::value::{Levels, Params, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,10 +25,10 @@ pub const STUDY_SCHEMA: &str = "crosstalk.study/1";
 pub struct Study {
     /// `crosstalk.study/1`.
     pub schema: String,
-    /// Its name; the file's name without `.toml` where not given.
+    /// Its name [default: the file's name without `.toml`].
     #[serde(default)]
     pub name: String,
-    /// For people.
+    /// Its title, for people.
     pub title: String,
     /// What it asks, in a few sentences.
     #[serde(default)]
@@ -36,22 +36,23 @@ pub struct Study {
     /// The publication it reproduces.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cite: String,
-    /// Blocks at which to look whether the data suffice, ascending; the last is the budget.
+    /// The interim analyses: numbers of blocks after which to analyse whether the data suffice, ascending. The last is the
+    /// budget.
     #[serde(default = "default_looks")]
     pub looks: Vec<usize>,
     /// Seed of the order and of generated inputs.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Attempts at each cell that are run before the first block, and do not count.
-    #[serde(default, skip_serializing_if = "none")]
+    /// Attempts at each cell before the first block, which do not count.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub warmup: usize,
-    /// Which comparison the deciding sentence is about.
+    /// The comparison that the deciding sentence is about [default: the first one].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<Headline>,
-    /// What `--quick` runs instead.
+    /// The part that `--quick` runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
-    /// What `--engine NAME` runs instead, by the engine's name.
+    /// The part that `--engine NAME` runs, by the engine's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub engine: BTreeMap<String, OnEngine>,
     /// Experiments by name.
@@ -65,19 +66,19 @@ pub struct Study {
     /// Tables by name, shown in `order`.
     #[serde(default)]
     pub table: BTreeMap<String, TableSpec>,
-    /// What a reader must be told, such as a contradiction in the publication.
+    /// Remarks for the reader of the report, such as a contradiction in the publication.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<String>,
-    /// Where its keys stand, for faults; no part of what it says.
+    /// The lines of its keys, for faults; no part of what it says.
     #[serde(skip)]
-    pub written: Written,
+    pub key_lines: KeyLines,
 }
 
-fn no(flag: &bool) -> bool {
+fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-fn none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -89,45 +90,46 @@ fn default_seed() -> u64 {
     1
 }
 
-/// What happens, with which factors.
+/// A scene over the levels of its factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// For people.
+    /// Its title, for people.
     #[serde(default)]
     pub title: String,
-    /// Workloads by the part they play: `{ kind = "pagerank", slaves = "$slaves" }`.
+    /// Workloads by a name for each: `{ kind = "pagerank", slaves = "$slaves" }`.
     pub work: BTreeMap<String, WorkSpec>,
-    /// Conditions: `system`, `boards`, `rate`, `latency`, `memory`, `fabric`, `scale`, or a registered condition, to a value or `$factor`.
+    /// Conditions: `system`, `boards`, `rate`, `latency`, `memory`, `fabric`, `scale`, or a registered condition. Each has a
+    /// value or a `$factor`.
     #[serde(default)]
     pub conditions: BTreeMap<String, Value>,
     /// Registered observers.
     #[serde(default)]
     pub observe: Vec<String>,
-    /// What is varied. Cells that differ in a factor named `aa` alone are equal: the experiment then
-    /// measures the noise floor, and asks nothing.
+    /// What is varied. Cells that differ in a factor named `aa` alone are equal: the experiment then measures the noise
+    /// floor, and compares nothing.
     pub factors: BTreeMap<String, Factor>,
-    /// Combinations that are not run: every cell that has all the levels of one entry.
+    /// Combinations that are not run: every cell with all levels of one entry.
     #[serde(default)]
     pub exclude: Vec<Levels>,
-    /// The factor whose levels are compared, pair by pair with `base`, at every combination of the others.
+    /// The factor whose levels are compared with its `base`, at every combination of the other factors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
-    /// The most blocks it runs in: for curves, which need less than what is decided on.
+    /// The most blocks that it runs in: curves need fewer than comparisons [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<usize>,
-    /// What a reader of its figures must be told.
+    /// Remarks for the reader of its figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<String>,
 }
 
-/// A workload with its parameters; a parameter `"$name"` takes the level of factor `name`.
+/// A workload with its parameters. A parameter `"$name"` takes the level of the factor `name`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkSpec {
-    /// Registered name.
+    /// The workload's registered name.
     pub kind: String,
-    /// `"steady before NAME"`, of work that lasts: it begins first, work NAME once it is steady,
-    /// and it ends when that does.
+    /// `"steady before NAME"`, for background work: it begins first, and NAME begins once it is steady. It ends when NAME
+    /// has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
     /// Its parameters.
@@ -141,36 +143,36 @@ pub struct WorkSpec {
 pub enum Factor {
     /// Its levels.
     Listed(Vec<Value>),
-    /// Its levels and how they are come by.
+    /// Its levels with their source and properties.
     Detailed(FactorSpec),
 }
 
-/// A factor whose levels are listed with properties, discovered, taken from a result, or optimised away.
+/// A factor whose levels have properties, are discovered, or come from an earlier result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactorSpec {
     /// Listed levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Value>,
-    /// Levels that claims may name but that are not run; `--set` puts the ones it replaces here.
+    /// Levels that claims may name but that are not run. `--set` puts replaced levels here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Value>,
-    /// Costly to change: randomised between blocks, analysed as a split plot.
-    #[serde(default, skip_serializing_if = "no")]
+    /// Costly to change: cells with equal levels stay together within a block (a split plot).
+    #[serde(default, skip_serializing_if = "is_false")]
     pub hard: bool,
-    /// Found on the host: `cores`, `devices` …
+    /// Discovered on the host: `cores`, `devices` and others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discover: Option<String>,
-    /// Taken from an earlier experiment of this study, which is run to its end before: the level at its metric's peak,
+    /// The level at which an earlier experiment's metric is greatest. That experiment runs to its end before:
     /// `tasks = { from = { experiment = "load", metric = "jobs_per_minute", factor = "tasks" } }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<FromResult>,
-    /// Optimised away: each cell counts at its best level, chosen on data apart from that which is compared.
-    #[serde(default, skip_serializing_if = "no")]
+    /// Optimised away: each cell counts at its best level, which is chosen on other blocks than those compared.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub best: bool,
 }
 
-/// The level of `factor` at which `metric` is greatest in `experiment`, whatever its other factors.
+/// The level of `factor` at which `metric` is greatest in `experiment`, over all levels of its other factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FromResult {
@@ -178,11 +180,11 @@ pub struct FromResult {
     pub experiment: String,
     /// A metric that it reports.
     pub metric: String,
-    /// A factor of its, whose levels this one's is one of.
+    /// The factor of that experiment whose level is taken.
     pub factor: String,
 }
 
-/// Which comparisons an experiment decides.
+/// The comparisons of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
@@ -190,68 +192,70 @@ pub struct Compare {
     pub factor: String,
     /// The level the others are compared with.
     pub base: Value,
-    /// The metric; the workload's first where not given. Of a distribution its median, or the quantile that is named: `latency p99`.
+    /// The deciding metric [default: the workload's first]. A distribution counts by its median, or by a quantile:
+    /// `latency p99`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Differences within this do not matter: `2 %`. What lies inside is *equivalent*, and ends the run [default: 1 %].
+    /// Differences within this do not matter: `2 %`. Levels within it are *equivalent*, and end the run [default: 1 %].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margin: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub margin: Option<AsWritten<EquivalenceMargin>>,
 }
 
-/// Which comparison the deciding sentence is about.
+/// The comparison that the deciding sentence is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Headline {
     /// The experiment.
     pub experiment: String,
-    /// The level of the compared factor that is set against its base.
+    /// The level of the compared factor that is compared with its base.
     pub level: Value,
-    /// What the base is called in the sentence ("without protection"); its level where not given.
+    /// The base's name in the sentence, such as "without protection" [default: its level].
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub base: String,
     /// The other factors' levels.
     #[serde(default)]
     pub at: Levels,
-    /// What the workload is called in the sentence ("PageRank on 1 master and 6 slaves").
+    /// The workload's name in the sentence, such as "PageRank on 1 master and 6 slaves".
     #[serde(default)]
     pub subject: String,
 }
 
-/// What an engine runs of a study. Without such a section `--engine` runs every
-/// experiment whose workloads the engine has.
+/// The part of a study that an engine runs. Without such a section `--engine` runs every experiment whose workloads the
+/// engine has.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnEngine {
-    /// What every link's rate is divided by, where the engine runs in real time.
+    /// The divisor of every link's rate, where the engine runs in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
-    /// What it asks on this engine, in the place of the study's own words.
+    /// What it asks on this engine; replaces the study's `about`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// What a reader must be told of this engine, in the place of the study's remarks.
+    /// Remarks for the reader of the report; replace the study's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remark: Vec<String>,
-    /// Published sizes do not apply: claims are tested for their direction alone, and say so.
-    #[serde(default, skip_serializing_if = "no")]
+    /// Published sizes do not apply: claims are tested for their direction alone.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub directions_only: bool,
-    /// Claims that it cannot speak of, and why.
+    /// Claims that are not comparable on this engine, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_comparable: BTreeMap<String, String>,
-    /// What it runs.
+    /// The part that it runs.
     pub whole: Quick,
-    /// What it runs with `--quick`.
+    /// The part that it runs with `--quick`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quick: Option<Quick>,
 }
 
-/// What `--quick` runs instead: fewer cells, fewer claims, the same rules.
+/// A part of a study: fewer cells and claims, the same rules.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
-    /// Planned looks.
+    /// Its interim analyses [default: the study's].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looks: Option<Vec<usize>>,
-    /// Experiment → factor → the levels that remain. Experiments not named are left out.
+    /// Experiment → factor → the levels that are run. Other experiments are left out.
     #[serde(default)]
     pub experiment: BTreeMap<String, BTreeMap<String, Vec<Value>>>,
     /// Experiment → part → parameter → value, for smaller inputs.

@@ -1,5 +1,5 @@
-//! What a run found: everything a reader is shown, computed. Renderers format
-//! it and do no arithmetic. Written as `findings.json`; numbers in SI base units.
+//! The findings of a run: everything that a report shows, computed. Renderers only format it. Written as `findings.json`,
+//! with numbers in SI base units.
 
 use crosstalk_core::cell::CellId;
 use crosstalk_core::fidelity::Fidelity;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The version of this schema.
 pub const FINDINGS_SCHEMA: &str = "crosstalk.findings/2";
 
-/// Everything a run found.
+/// The findings of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
     /// [`FINDINGS_SCHEMA`].
@@ -22,25 +22,26 @@ pub struct Findings {
     pub study: String,
     /// The study's title, for people.
     pub title: String,
-    /// The sentence to forward.
+    /// The deciding sentence.
     pub headline: Headline,
     /// How the run went.
     pub run: RunSummary,
-    /// Every claim with its verdict, by verdict and name.
+    /// Every claim with its verdict, ordered by verdict, then name.
     pub claims: Vec<ClaimFinding>,
-    /// Every comparison: those that were decided first, as they were planned among themselves.
+    /// Every comparison: decided ones first, each group in plan order.
     pub comparisons: Vec<Comparison>,
-    /// What to draw.
+    /// The figures.
     pub figures: Vec<Figure>,
-    /// What to tabulate.
+    /// The tables.
     pub tables: Vec<Table>,
-    /// Per cell: how many attempts counted, failed, were not faithful.
+    /// For each cell: how many attempts counted, failed, or were not faithful.
     pub cells: Vec<CellFinding>,
-    /// Things a reader must know before believing: contradictions, failed checks (what the testbed is not stands in `run.absences`). Each with its remedy where there is one.
+    /// What limits the findings: contradictions, failed checks and more, with remedies. `run.absences` says what the testbed
+    /// does not have.
     pub warnings: Vec<String>,
-    /// Where parameters come from: name → text, calibrations marked.
+    /// The sources of parameters, with calibrations marked.
     pub sources: Vec<SourceNote>,
-    /// What the machine was when the run began, by node.
+    /// Facts about each node's machine when the run began.
     pub provenance: BTreeMap<String, Provenance>,
 }
 
@@ -49,17 +50,17 @@ pub struct Findings {
 pub struct Headline {
     /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the difference is waiting for the network".
     pub text: String,
-    /// How often was run, on how many nodes, and what either side showed: for who knows no statistics. Empty where
+    /// A second sentence, without statistics: how many runs on how many nodes, and the values of both sides. Empty where
     /// nothing was compared.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
-    /// What it compares, to draw: the base first.
+    /// The two sides of its comparison, to draw: the base first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bars: Vec<HeadlineBar>,
     /// The unit of the bars.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// False where nothing could be decided: the text then says what is missing.
+    /// Whether a verdict was reached: without one the text says what is missing.
     pub decided: bool,
     /// The command that repeats the run.
     pub command: String,
@@ -70,54 +71,52 @@ pub struct Headline {
 pub struct HeadlineBar {
     /// Its level, for people.
     pub label: String,
-    /// What it showed.
+    /// Its value.
     pub value: Estimate,
 }
 
 /// How the run went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
-    /// Unix time of the first line, seconds.
+    /// When it began, in seconds of Unix time.
     pub began: f64,
-    /// How long it took in all, seconds.
+    /// How long it took, in seconds.
     pub seconds: f64,
     /// Crosstalk's version.
     pub version: String,
     /// The seed of the plan's order.
     pub seed: u64,
-    /// Whether `--quick` cut it down.
+    /// Whether it was a quick run.
     pub quick: bool,
-    /// Blocks completed.
+    /// The number of complete blocks.
     pub blocks: usize,
-    /// "stopped at look 2 of 3 (24 blocks)", "the budget ended after 17 blocks" …
+    /// How it ended: "stopped at interim analysis 2 of 3 (24 blocks)", "the budget of 48 blocks was used up".
     pub ended: String,
-    /// Attempts by status: `finished`, `failed`, `not faithful` …
+    /// The number of attempts by status: `finished`, `failed`, `not faithful` and others.
     pub attempts: BTreeMap<String, usize>,
-    /// What the run could tell, by metric: every metric that was asked about, measured or not.
+    /// The noise floor of every metric that was asked about, measured or not.
     pub noise: Vec<NoiseFloor>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,
 }
 
-/// How far equal cells differed in one metric (A/A), and what could be found beyond it:
-/// of the blocks that the verdicts rest on.
+/// How far equal cells differed in one metric (A/A), and which effects were detectable, over the blocks of the verdicts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoiseFloor {
-    /// The metric; nothing is said of another.
+    /// The metric.
     pub metric: String,
-    /// The equal cells that were run twice, in words; empty where none have this metric.
+    /// The pairs of equal cells, in words; empty where none have this metric.
     pub cells: Vec<String>,
-    /// Blocks in which they were.
+    /// The number of blocks with both cells of every pair.
     pub blocks: usize,
-    /// The 95 % upper bound on the relative difference of the noisiest pair, as a ratio − 1;
-    /// `None` where it is not known.
+    /// The 95 % upper bound on the difference of the noisiest pair, as a ratio − 1; `None` where it is not known.
     pub floor: Option<f64>,
-    /// Beyond which a direction counts, as a ratio − 1: the floor, or what was stated beforehand.
+    /// The margin beyond which a direction counts, as a ratio − 1: the floor, or the margin stated beforehand.
     pub margin: f64,
-    /// For how many comparisons it is the margin.
+    /// The number of comparisons with this margin.
     pub comparisons: usize,
-    /// The smallest effects, as a ratio − 1, that the comparison which could tell most and the one
-    /// which could tell least would have found with probability 0.8; never below `margin`.
+    /// The smallest detectable effects of the most and the least sensitive comparison, as a ratio − 1: they would have been
+    /// found with probability 0.8. Never below `margin`.
     pub detectable: Option<(f64, f64)>,
 }
 
@@ -126,9 +125,9 @@ pub struct NoiseFloor {
 pub struct Estimate {
     /// The point.
     pub value: f64,
-    /// The interval's ends, where it has one.
+    /// The interval's ends; `None` where there is no interval.
     pub interval: Option<(f64, f64)>,
-    /// How many blocks, or for published values sources, stand behind it.
+    /// The number of blocks, or of sources of a published value, behind it.
     pub n: usize,
 }
 
@@ -136,9 +135,9 @@ pub struct Estimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {
-    /// The interval lies on the good side, beyond the margin.
+    /// The interval lies on the better side, beyond the margin.
     Better,
-    /// The interval lies on the bad side.
+    /// The interval lies on the worse side, beyond the margin.
     Worse,
     /// Within the margin, by two one-sided tests.
     Equivalent,
@@ -146,14 +145,14 @@ pub enum ComparisonVerdict {
     Inconclusive,
 }
 
-/// Two cells compared over their common blocks.
+/// A comparison of two cells over their common blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The experiment.
     pub experiment: String,
-    /// The metric and its unit.
+    /// The metric, as the study writes it.
     pub metric: String,
-    /// Which way is better.
+    /// Which direction is better.
     pub better: Better,
     /// The factor that differs.
     pub factor: String,
@@ -161,91 +160,89 @@ pub struct Comparison {
     pub base: String,
     /// Its level in the other cell.
     pub other: String,
-    /// The levels both share.
+    /// The levels that both share.
     pub at: Levels,
     /// Other over base.
     pub ratio: Estimate,
-    /// The same, above 1 where the other level is better: base over other where lower is better.
+    /// The same, but above 1 where the other level is better: base over other where lower is better.
     pub gain: Estimate,
-    /// What follows.
+    /// The verdict.
     pub verdict: ComparisonVerdict,
-    /// "1.26 × faster than microblade (1.22–1.30)"; where no direction is found "no difference larger than 3.1 % (…)";
-    /// where nothing can be "too few runs (5; 6 or more decide)";
-    /// where links were scaled down and latency, which was not, could decide, "no verdict: latency is not scaled".
-    /// What is equivalent and was made by a model is of this machine's noise alone, and says so.
+    /// The difference in words: "1.26 × faster than microblade (1.22–1.30)", or "no difference larger than 3.1 % (…)" without
+    /// a direction. Without an interval it is "too few runs (5; 6 or more decide)". A withheld verdict is "no verdict:
+    /// latency is not scaled". An equivalence that a model made says that it is of this machine's noise alone.
     pub change: String,
-    /// The difference that does not matter, as a ratio − 1: *equivalent* is what lies within it. The stated one, or
-    /// what equal cells differed by where an equivalence was found within that, being more.
+    /// The margin of equivalence, as a ratio − 1: the stated one, or a larger difference of equal cells where an equivalence
+    /// was found within that.
     pub margin: f64,
-    /// The largest difference that the interval does not exclude, as a ratio − 1; `None` without an interval.
+    /// The largest difference that the interval leaves, as a ratio − 1; `None` without an interval.
     pub largest: Option<f64>,
-    /// What either side showed by itself.
+    /// The values of both sides, each by itself.
     pub values: Sides,
-    /// The smallest effect, as a ratio − 1, that it would have found with probability 0.8;
-    /// `None` where that is not known.
+    /// The smallest effect that it would have found with probability 0.8, as a ratio − 1; `None` where that is not known.
     pub detectable: Option<f64>,
-    /// Which part of the change each cause bears: `compute`, `wait`, `serialise` → share (may exceed 1 or be negative). Empty when unknown.
+    /// The share of each part of the time in the change: `compute`, `wait`, `serialise` and others. A share may exceed 1 or
+    /// be negative. Empty where they are not known.
     pub causes: BTreeMap<String, f64>,
-    /// The same in points of the time; `None` where the difference or the parts are not known.
+    /// The same in percentage points; `None` where the difference or the parts are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
-    /// Whether measured, emulated …
+    /// The origin of its numbers.
     pub origin: Origin,
 }
 
-/// What the two sides of a comparison showed, each by itself: their intervals stand alone.
+/// The values of the two sides of a comparison, each by itself, with intervals of their own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides {
-    /// At the base's level.
+    /// The base's value.
     pub base: Option<Estimate>,
-    /// At the other's.
+    /// The other's value.
     pub other: Option<Estimate>,
-    /// SI base unit.
+    /// Their SI base unit.
     pub unit: String,
 }
 
-/// Where the extra time of the slower of two goes, in points: hundredths of the
-/// faster one's time, taken at the node that has the most to do.
+/// Where the extra time of the slower of two goes, in percentage points of the faster one's time, at the busiest node.
 ///
-/// Numbers are as they are shown: whole, or with one digit where `extra` is below
-/// ten, and rounded together, so that the points add up to `extra`.
+/// Numbers are rounded as they are shown: whole, or with one digit where `extra` is below ten. They are rounded together:
+/// the percentage points add up to `extra`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
-    /// What takes longer.
+    /// The side that takes longer.
     pub slower: String,
-    /// What it takes longer than.
+    /// The other side.
     pub faster: String,
     /// How much longer, in percent.
     pub extra: f64,
-    /// `compute`, `wait`, `serialise`, `spill`, `other` (not accounted for) → points; below zero is what went the other way.
+    /// `compute`, `wait`, `serialise`, `spill`, `other` (not accounted for) → percentage points; below zero for a part that took
+    /// less.
     pub points: BTreeMap<String, f64>,
-    /// What the sentence says, percent of the difference, of the parts that are told apart: those whose own change
-    /// is not zero, with 95 % confidence.
+    /// Part → percent of the difference, of the significant parts: those whose own change is not zero with 95 % confidence.
     #[serde(default)]
     pub percents: BTreeMap<String, f64>,
-    /// "92 % of the difference is waiting for the network": the largest of them; empty where none took longer.
+    /// The largest of these in words, "92 % of the difference is waiting for the network"; empty where none took longer.
     #[serde(default)]
     pub most: String,
-    /// "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing"; where parts are
-    /// not told apart, "…; the rest is not told apart".
+    /// All of them in words, "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing".
+    /// With further parts it ends in "; the rest is within noise".
     pub text: String,
 }
 
-/// The verdict on a claim, in the order they are shown.
+/// The verdict on a claim, in the order in which claims are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
-    /// Direction and size.
+    /// The direction, and the size where one was published.
     Reproduced,
-    /// On the published side; the size differs, is not decided, or was made by a model.
+    /// On the published side. The size differs, is not decided, or was made by a model.
     DirectionOnly,
-    /// On the other side, or none.
+    /// On the other side, or no difference.
     NotReproduced,
     /// The data do not decide.
     Inconclusive,
     /// A stand-in removes the published cause.
     NotComparable,
-    /// Its figure set a parameter: no evidence.
+    /// Its published figure set a parameter: no evidence.
     Calibration,
     /// Its cells were not run.
     NotRun,
@@ -258,58 +255,58 @@ pub struct ClaimFinding {
     pub name: String,
     /// The claim in words, published value included.
     pub statement: String,
-    /// What follows.
+    /// The verdict.
     pub verdict: ClaimVerdict,
-    /// Why, in a sentence.
+    /// The reason for it, in a sentence.
     pub why: String,
-    /// What was found.
+    /// The number that was found.
     pub found: Option<Estimate>,
-    /// What was published.
+    /// The number that was published.
     pub published: Option<f64>,
     /// The margin of the size test, as a ratio.
     pub margin: Option<f64>,
-    /// Whether the size agrees with what was published, within the margin: told although the direction may be open;
-    /// `None` where that is not asked or not decided.
+    /// Whether the size agrees with the published one within the margin, even where the direction is undecided; `None` where
+    /// it was not asked or not decided.
     #[serde(default)]
     pub size_agrees: Option<bool>,
     /// The unit of `found` and `published`.
     pub unit: String,
-    /// What `found` is, where neither the unit nor the statement says: "exponent", "least step".
+    /// What `found` is, such as "exponent"; empty where the unit or the statement says so.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quantity: String,
-    /// Where the extra time goes, of a ratio of two cells' times; `None` where that or the difference is not known.
+    /// Where the extra time goes, for a ratio of two cells' times; `None` where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
 }
 
-/// Attempts of one cell.
+/// The attempts at one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellFinding {
-    /// Which one: its experiment and its levels.
+    /// Its identity: experiment and levels.
     #[serde(flatten)]
     pub id: CellId,
-    /// Attempts that count.
+    /// The number of attempts that count.
     pub finished: usize,
-    /// Attempts that failed.
+    /// The number of attempts that failed.
     pub failed: usize,
-    /// Attempts beyond the fidelity monitor's bounds; `None` where it watched none.
+    /// The number of attempts beyond the fidelity monitor's bounds; `None` where it watched none.
     pub unfaithful: Option<usize>,
-    /// Distinct reasons of failure or doubt.
+    /// Reasons of failed and unfaithful attempts, each kind once.
     pub reasons: Vec<String>,
-    /// Counters of the fidelity monitor, merged.
+    /// The fidelity monitor's counters over all attempts.
     pub fidelity: Fidelity,
-    /// Summaries of its metrics: name → estimate over blocks.
+    /// Metric → estimate over blocks.
     pub metrics: BTreeMap<String, Estimate>,
 }
 
-/// Where a parameter comes from.
+/// The source of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceNote {
-    /// `fabric srio: G`.
+    /// The parameter: `fabric srio: G`.
     pub what: String,
-    /// Paper, standard or derivation.
+    /// Its source: paper, standard or derivation.
     pub text: String,
-    /// Fitted to a published result.
+    /// Whether it was fitted to a published result.
     pub calibration: bool,
 }
 
@@ -328,7 +325,7 @@ pub enum Scale {
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
-    /// For people.
+    /// Its name, for people.
     pub label: String,
     /// SI base unit, `ratio`, or empty.
     pub unit: String,
@@ -340,95 +337,96 @@ pub struct Axis {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureKind {
-    /// A line a series.
+    /// A line for each series.
     Lines,
-    /// Groups of bars: x categories, a bar a series.
+    /// Groups of bars: a group for each category, a bar for each series.
     Bars,
-    /// Bars of parts: x categories, in each a bar a `group`, stacked by `part`.
+    /// Stacked bars: for each category a bar for each `group`, with the parts stacked.
     Stacked,
-    /// Of each series a bar a point, from where the one before ended; the last is all of them, from zero:
-    /// means over the middle half of the blocks by that sum, so that they add up.
+    /// For each series a bar for each point, from the end of the one before, and a last one for their sum, from zero. The
+    /// numbers are means over the middle half of the blocks by that sum, so that they add up.
     Waterfall,
-    /// A field for each place across and each series.
+    /// A field for each category across and each series.
     Heat,
-    /// One metric against another: points with a label each. Those of the first series, in x order, no other beats in both; they are joined.
+    /// One metric against another: points with labels. No other point dominates those of the first series, which are in x
+    /// order and joined.
     Frontier,
 }
 
-/// What to draw.
+/// A figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The figure's name in the study file.
     pub name: String,
-    /// For people.
+    /// Its title, for people.
     pub title: String,
-    /// What to see in it, and how it was made.
+    /// What it shows, and how it was made.
     pub caption: String,
     /// How it is drawn.
     pub kind: FigureKind,
-    /// Across.
+    /// The axis across.
     pub x: Axis,
-    /// Up.
+    /// The axis upward.
     pub y: Axis,
-    /// What tells the series apart, for people (`to`), of a frontier the points; empty where their names say it.
+    /// The factor that makes the series, or a frontier's points, for people; empty where their names say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
-    /// The data.
+    /// The series.
     pub series: Vec<Series>,
-    /// Places across that have a name, ascending; none on an axis of categories.
+    /// Named positions across, ascending; none on an axis of categories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
 }
 
-/// A place across with a name.
+/// A named position on the axis across.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
-    /// For people.
+    /// Its name, for people.
     pub name: String,
-    /// Where, in the axis' unit.
+    /// The position, in the axis' unit.
     pub x: f64,
 }
 
-/// One line, one kind of bar, or one part of stacked bars.
+/// The data of one line, one kind of bar, or one part of stacked bars.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// For the legend; published series carry the same name as the series they stand beside.
+    /// Its name in the legend; published values have the name of the series that they belong to.
     pub name: String,
-    /// In a stacked figure, which bar this part belongs to (`kosmos-srio`); the `name` is then the part (`wait`). Empty otherwise.
+    /// In a stacked figure the name of the bar (`kosmos-srio`), and `name` is the part (`waiting`). Else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Published series are drawn apart from emulated and measured ones.
+    /// The origin of its numbers: published ones are drawn differently.
     pub origin: Origin,
     /// In x order.
     pub points: Vec<Point>,
 }
 
-/// One datum.
+/// One point of a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
-    /// Where across: the number on linear and log axes.
+    /// Its position across; `None` on an axis of categories.
     pub x: Option<f64>,
-    /// The 95 % interval across, where that was found and has one.
+    /// The 95 % interval of the position across, of a frontier; `None` where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x_interval: Option<(f64, f64)>,
-    /// Where across, for people: the category, or the level as written; of a frontier what the point is called.
+    /// Its position across, for people: the category, or the level as written; of a frontier the point's name.
     pub label: String,
-    /// How high.
+    /// Its value.
     pub y: Estimate,
 }
 
-/// What to tabulate: ready cells, row by row.
+/// A table, row by row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// The table's name in the study file.
     pub name: String,
-    /// For people.
+    /// Its title, for people.
     pub title: String,
-    /// What stands in it.
+    /// What it shows.
     pub caption: String,
-    /// Head row.
+    /// The heads of its columns.
     pub columns: Vec<String>,
-    /// Body.
+    /// Its rows.
     pub rows: Vec<Vec<TableCell>>,
 }
 
@@ -440,11 +438,11 @@ pub enum TableCell {
     Number {
         /// The number.
         estimate: Estimate,
-        /// SI base unit, `ratio`, `%` (a ratio shown in percent).
+        /// SI base unit, `ratio`, or `%` (a ratio shown in percent).
         unit: String,
-        /// Where it comes from.
+        /// Its origin.
         origin: Origin,
     },
-    /// Words.
+    /// Text.
     Text(String),
 }

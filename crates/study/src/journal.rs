@@ -1,9 +1,8 @@
-//! From the journal's lines to a [`Run`]: what happened, attempt by attempt.
+//! From the journal's lines to a [`Run`].
 //!
-//! A journal is written by a program that may be killed at any moment, to a disk that may err, and a
-//! line that cannot be read must not take the others with it: it is left out and reported, and so is
-//! the attempt that it may have been part of. Each line carries what [`chain`] checks, so that a line that
-//! was changed, moved or doubled, or is another run's, is not believed because it happens to read.
+//! The program that writes a journal may be killed at any moment, and the disk may fail. A line that cannot be read is left
+//! out and reported, and so is the attempt that it may be part of; the others stay. [`chain`] checks each line: one that
+//! was changed, moved or doubled, or belongs to another run, does not count.
 
 use assembly::Assembly;
 use crosstalk_core::record::Line;
@@ -18,15 +17,14 @@ use crate::samples::Run;
 mod assembly;
 mod chain;
 
-/// The lines of a journal as text. A fault of kind `Usage` stands for a line
-/// that cannot be read, is not what was written, or is not at its place, and for lines that are missing before
-/// one that can; one of kind `Environment` for a stream that cannot be read.
+/// The lines of a journal. A fault of kind `Usage` stands for a line that cannot be read, was changed, or is out of place,
+/// and for lines that are missing. One of kind `Environment` stands for a stream that cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> {
-    checked(reader, Chain::default())
+    checked_lines(reader, Chain::default())
 }
 
-/// The same, checked against a chain that whoever gives it may go on with.
-fn checked(
+/// The same, checked against a chain that can be continued afterwards.
+fn checked_lines(
     reader: impl BufRead,
     mut chain: impl BorrowMut<Chain>,
 ) -> impl Iterator<Item = Result<Line, Fault>> {
@@ -39,7 +37,7 @@ fn checked(
             Ok(bytes) => {
                 let (line, missing) = chain.borrow_mut().read(bytes);
                 let at = |fault: Fault| fault.at(format!("journal.ndjson:{number}"));
-                let before = (missing > 0).then(|| Err(at(Fault::usage(lacking(missing)))));
+                let before = (missing > 0).then(|| Err(at(Fault::usage(missing_before(missing)))));
                 before.into_iter().chain([line.map_err(at)])
             }
             Err(e) => {
@@ -48,7 +46,7 @@ fn checked(
         })
 }
 
-fn lacking(missing: u32) -> String {
+fn missing_before(missing: u32) -> String {
     format!(
         "{} missing before it",
         if missing == 1 { "a line is".into() } else { format!("{missing} lines are") }
@@ -57,11 +55,10 @@ fn lacking(missing: u32) -> String {
 
 /// Reads a journal.
 ///
-/// Provenance and absences are not in the journal; the caller adds them.
+/// Provenance and absences are not in the journal: the caller adds them.
 ///
 /// # Errors
-/// When the stream cannot be read, holds no run, holds two different runs, or
-/// is of a schema that this version does not know.
+/// A fault where the stream cannot be read, where it holds no run or two different runs, and for an unknown schema.
 pub fn read_journal(lines: impl Iterator<Item = Result<Line, Fault>>) -> Result<Run, Fault> {
     assembled(lines)?.finish()
 }
@@ -78,7 +75,7 @@ fn assembled(lines: impl Iterator<Item = Result<Line, Fault>>) -> Result<Assembl
     Ok(assembly)
 }
 
-/// A journal that is read once and then written on: its run is kept as it goes.
+/// A journal that is read once and then appended to. It keeps the run so far.
 #[derive(Default)]
 pub struct Recording {
     chain: Chain,
@@ -86,14 +83,14 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// What a journal holds already; nothing where it is empty.
+    /// The recording of an existing journal, which may be empty.
     ///
     /// # Errors
-    /// As [`read_journal`], but for a journal without lines.
+    /// As [`read_journal`], but an empty journal is no fault.
     pub fn read(reader: impl BufRead) -> Result<Self, Fault> {
         let mut chain = Chain::default();
-        let mut assembly = assembled(checked(reader, &mut chain))?;
-        assembly.is_a_run()?;
+        let mut assembly = assembled(checked_lines(reader, &mut chain))?;
+        assembly.require_a_line()?;
         assembly.leave_out_damaged();
         Ok(Recording { chain, assembly })
     }
@@ -103,22 +100,22 @@ impl Recording {
         self.assembly.run()
     }
 
-    /// Which run it is, once a line has told.
+    /// The run's number, which all lines carry; `None` before the first line.
     pub fn number(&self) -> Option<u32> {
         self.chain.run()
     }
 
-    /// Takes the next line; how it is written, with its end.
+    /// Adds the next line, and returns the bytes to write, with the line's end.
     ///
     /// # Errors
-    /// An environment fault where the line has no form in JSON; a usage fault where it is another run's.
+    /// An environment fault where the line cannot be written as JSON; a usage fault where it belongs to another run.
     pub fn add(&mut self, line: Line) -> Result<Vec<u8>, Fault> {
         let written = self.chain.written(&line)?;
         self.assembly.take(line)?;
         Ok(written)
     }
 
-    /// The run, with what was odd in its journal.
+    /// The run, with warnings about its journal.
     ///
     /// # Errors
     /// A usage fault where no line could be read.

@@ -1,24 +1,23 @@
 //! Labels of readings in the place of factors.
 //!
-//! One attempt tells many readings of a metric, which its labels tell apart: the stages of a
-//! message, the rates that were offered, the cores between which a line was handed over. Where
-//! a claim, a figure or a table names a factor, `[stage]` means that label, and its values are
-//! the levels.
+//! One attempt may report several readings of a metric with different labels: the stages of a message, the offered rates,
+//! the two cores of a hand-over. Where a claim, a figure or a table names a factor, `[stage]` means the label `stage`. Its
+//! values are the levels.
 
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Levels, Value};
 
-/// The label that stands in the place of a factor: of `[stage]` it is `stage`.
+/// The label's name of a name in brackets: `stage` of `[stage]`; `None` for a factor.
 pub(crate) fn label(name: &str) -> Option<&str> {
     name.strip_prefix('[')?.strip_suffix(']').filter(|label| !label.is_empty())
 }
 
-/// As people call what stands in the place of a factor: without brackets.
-pub(crate) fn called(name: &str) -> &str {
+/// The name of a factor or label for people: without brackets.
+pub(crate) fn display_name(name: &str) -> &str {
     label(name).unwrap_or(name)
 }
 
-/// Levels of factors, and those of labels in their places, by the label's name.
+/// The levels of factors, and those of labels by the label's name.
 pub(crate) fn split(levels: &Levels) -> (Levels, Levels) {
     let (mut factors, mut labels) = (Levels::new(), Levels::new());
     for (name, level) in levels {
@@ -30,15 +29,15 @@ pub(crate) fn split(levels: &Levels) -> (Levels, Levels) {
     (factors, labels)
 }
 
-/// What a reading's label says, as a level: bytes of a `size` with their unit, numbers as numbers.
-pub(crate) fn level(label: &str, said: &str) -> Value {
-    match (label, said.parse::<u64>()) {
+/// A label's value as a level: the bytes of a `size` with their unit, numbers as numbers.
+pub(crate) fn level(label: &str, value: &str) -> Value {
+    match (label, value.parse::<u64>()) {
         ("size", Ok(bytes)) => bytes_in_words(Bytes(bytes)).into(),
-        _ => Value::from_word(said),
+        _ => Value::from_word(value),
     }
 }
 
-/// Exactly so many, in the largest unit that has a whole number of them.
+/// A size in the largest unit of which it is a whole number.
 fn bytes_in_words(Bytes(bytes): Bytes) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes % unit == 0);
@@ -52,7 +51,7 @@ mod tests {
     #[test]
     fn a_name_in_brackets_is_a_label() {
         assert_eq!((label("[stage]"), label("stage"), label("[]")), (Some("stage"), None, None));
-        assert_eq!((called("[stage]"), called("mode")), ("stage", "mode"));
+        assert_eq!((display_name("[stage]"), display_name("mode")), ("stage", "mode"));
         let at = Levels::from([("mode".into(), "polling".into()), ("[way]".into(), "there".into())]);
         let (factors, labels) = split(&at);
         assert_eq!(factors, Levels::from([("mode".into(), "polling".into())]));

@@ -8,7 +8,7 @@ pub(crate) fn stem(place: &str) -> &str {
     file.strip_suffix(".toml").unwrap_or(file)
 }
 
-/// Files and directories are called after it: it must not lead elsewhere.
+/// Refuses a name with slashes or control characters: files and directories have this name.
 pub(crate) fn file_name(what: &str, name: &str) -> Result<(), Fault> {
     if name.contains(['/', '\\']) || name.chars().any(char::is_control) {
         return Err(Fault::usage(format!(

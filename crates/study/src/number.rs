@@ -1,12 +1,11 @@
-//! Numbers as people read them: three digits, a fitting prefix, an interval,
-//! and something sensible where there is no number. Sentences and renderings
-//! alike take them from here, so that a number reads the same wherever it stands.
+//! Numbers in words: three digits, a unit prefix, an interval, `n/a` for no number. Sentences and all renderings use these,
+//! so that a number is the same everywhere.
 
 use crosstalk_core::units::human;
 
 use crate::findings::Estimate;
 
-/// Magnitudes outside are written with an exponent.
+/// Numbers of other magnitudes are written with an exponent.
 const PLAIN: std::ops::Range<f64> = 1e-15..1e15;
 
 /// A number in the base unit named by `unit`: `1.26 ×`, `12.3 µs`, `−0.47`.
@@ -27,29 +26,28 @@ pub fn number(value: f64, unit: &str) -> String {
     if value < 0.0 { format!("−{text}") } else { text }
 }
 
-/// The value of an estimate: as [`number`], but a ratio has more digits where
-/// its interval is narrower than three can tell.
+/// The value of an estimate, as [`number`]; a ratio has more digits where its interval is narrow.
 pub fn value(estimate: &Estimate, unit: &str) -> String {
-    sharp(estimate.value, unit, estimate.interval)
+    with_precision(estimate.value, unit, estimate.interval)
 }
 
-/// The interval's ends, without a unit where it is the value's own: `1.22–1.30`.
+/// The interval's ends, without a unit where it is the value's unit: `1.22–1.30`.
 pub fn interval(estimate: &Estimate, unit: &str) -> Option<String> {
     let (low, high) = estimate.interval?;
     let suffix = |text: &str| text.find(' ').map(|at| text[at..].to_string());
     let shared = suffix(&value(estimate, unit));
-    let ends = [low, high].map(|end| sharp(end, unit, estimate.interval));
+    let ends = [low, high].map(|end| with_precision(end, unit, estimate.interval));
     if !ends.iter().all(|end| suffix(end) == shared) {
         return Some(without(unit, &value(estimate, unit), &ends).join(" to "));
     }
     let bare = |end: &str| shared.as_ref().map_or(end, |s| end.trim_end_matches(s.as_str())).to_string();
-    // A dash beside a minus is hard to read.
+    // A dash next to a minus is hard to read.
     let between = if low < 0.0 || high < 0.0 { " to " } else { "–" };
     Some(format!("{}{between}{}", bare(&ends[0]), bare(&ends[1])))
 }
 
-/// Ends of different prefix without the unit that the value beside them has said: `58.4 to 1.08 k`.
-/// A prefix that is one word with its unit keeps it.
+/// Ends with different prefixes, without the unit that the value has: `58.4 to 1.08 k`. A prefix that is one word with its
+/// unit keeps it.
 fn without(unit: &str, value: &str, ends: &[String; 2]) -> [String; 2] {
     let bare = |text: &str| Some(text.strip_suffix(unit)?.strip_suffix(' ')?.to_string());
     match (bare(value), bare(&ends[0]), bare(&ends[1])) {
@@ -76,12 +74,12 @@ pub fn percent(ratio: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A difference given as a ratio − 1, as a bound, so never rounded down: `1.5 %`, from twice on `2.50 ×`.
-pub fn excess(over: f64) -> String {
+/// A difference, given as a ratio − 1, as an upper bound that is never rounded down: `1.5 %`, from twice on `2.50 ×`.
+pub fn bound(over: f64) -> String {
     if over < 1.0 { percent(((over * 1e3) - 1e-6).ceil() / 1e3) } else { number(1.0 + over, "ratio") }
 }
 
-fn sharp(value: f64, unit: &str, interval: Option<(f64, f64)>) -> String {
+fn with_precision(value: f64, unit: &str, interval: Option<(f64, f64)>) -> String {
     let width = interval.map_or(f64::NAN, |(low, high)| high - low);
     if unit == "ratio" && (1e-4..0.02).contains(&width) && value.abs() < 9.995 {
         let digits = if width < 0.002 { 4 } else { 3 };
@@ -113,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_zero_has_a_minus_and_no_dash_beside_it() {
+    fn a_number_below_zero_has_a_minus_and_no_dash_next_to_it() {
         assert_eq!(number(-0.5, ""), "−0.50");
         assert_eq!(estimate(&about(-0.47, -0.53, -0.42), ""), "−0.47 (−0.53 to −0.42)");
     }
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_said_so() {
+    fn no_number_and_infinity_have_words_of_their_own() {
         assert_eq!(number(f64::NAN, "s"), "n/a");
         assert_eq!(percent(f64::INFINITY), "∞");
         assert_eq!(estimate(&about(1.2, 0.5, f64::INFINITY), "ratio"), "1.20 × (0.50 × to ∞)");

@@ -2,22 +2,21 @@
 
 use crate::check::check;
 use crate::file::{STUDY_SCHEMA, Study};
+use crate::key_lines::KeyLines;
 use crate::name::stem;
 use crate::read::{explain, read};
-use crate::written::Written;
 use crosstalk_core::Fault;
 use toml::de::DeTable;
 
-/// Reads a study from `text`, found at `place` (a file's name), and checks all
-/// that the file alone can tell.
+/// Reads a study from `text`, found at `place` (a file's name), and checks it against itself.
 ///
 /// # Errors
-/// A usage fault with file and line: not TOML, another schema, an unknown key
-/// (with the nearest valid one), a name that nothing bears.
+/// A usage fault with file and line: not TOML, another schema, an unknown key (with the nearest valid one), an unknown
+/// name.
 pub fn parse(text: &str, place: &str) -> Result<Study, Fault> {
     schema(text, place)?;
     let mut study: Study = read(text, place)?;
-    study.written = Written::of(text, place);
+    study.key_lines = KeyLines::of(text, place);
     if study.name.is_empty() {
         study.name = stem(place).to_string();
     }
@@ -25,14 +24,14 @@ pub fn parse(text: &str, place: &str) -> Result<Study, Fault> {
     Ok(study)
 }
 
-/// Refuses other versions of the format before their unknown keys confuse.
+/// Refuses other versions of the format, before their keys are read.
 fn schema(text: &str, place: &str) -> Result<(), Fault> {
     let table = DeTable::parse(text).map_err(|error| explain(&error, text, place))?;
     let table = table.get_ref();
     match table.get("schema").and_then(|value| value.get_ref().as_str()) {
         Some(STUDY_SCHEMA) => Ok(()),
         Some(other) => Err(Fault::usage(format!("schema `{other}` is not known, expected `{STUDY_SCHEMA}`"))
-            .at(Written::of(text, place).at("schema"))
+            .at(KeyLines::of(text, place).at("schema"))
             .remedy(if other.starts_with("crosstalk.study/") {
                 "use the version of Crosstalk that this file was written for".to_string()
             } else {

@@ -1,13 +1,13 @@
-//! What the parts of a time are called, wherever people read of them.
+//! The parts of a node's time, and their names for people.
 
-/// Metrics that are parts of a node's time begin so.
+/// The prefix of metrics that are parts of a node's time.
 pub const TIME: &str = "time_";
-/// The part that is not work.
+/// The part in which a node waits.
 pub const WAIT: &str = "wait";
-/// What no part accounts for.
+/// The rest, for which no part accounts.
 pub const OTHER: &str = "other";
 
-/// A part of a node's time (`time_queue` without `time_`) in words.
+/// A part of a node's time in words, by its metric's name without [`TIME`].
 pub fn words(part: &str) -> String {
     match part {
         "compute" => "computing".into(),

@@ -2,12 +2,12 @@
 
 pub(crate) mod budget;
 pub(crate) mod cells;
+mod equal_levels;
 pub(crate) mod make;
 mod metrics;
 pub mod options;
 mod order;
 mod place;
-mod same;
 mod scene;
 
 pub use options::PlanOptions;
@@ -23,28 +23,29 @@ use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, Value};
 use std::collections::BTreeMap;
 
-/// A study made concrete.
+/// A study with all of its cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The study's name.
     pub study: String,
     /// Seed of the order of cells and of the workloads' inputs.
     pub seed: u64,
-    /// Whether it was asked for by `--quick`.
+    /// Whether it was made with `--quick`.
     pub quick: bool,
-    /// Whether the study's `quick` section cut it down.
-    pub cut: bool,
-    /// Blocks at which to look whether the data suffice, ascending; the last is the budget.
+    /// Whether it is the part of the study that `quick` or an engine's section names.
+    pub reduced: bool,
+    /// The interim analyses: the numbers of blocks after which to analyse whether the data suffice, ascending. The last is
+    /// the budget.
     pub looks: Vec<usize>,
     /// Attempts at each cell before the first block, which do not count.
     pub warmup: usize,
     /// How many questions are judged together: comparisons and primary claims.
     pub questions: usize,
-    /// How many of them are about experiments that still wait for an earlier one's result.
-    pub to_come: usize,
+    /// How many of these questions are about experiments that wait for an earlier result.
+    pub pending_questions: usize,
     /// Its experiments.
     pub experiments: Vec<PlannedExperiment>,
-    /// What this host cannot do of it, each with its remedy.
+    /// What limits it on this host, each with its remedy.
     pub warnings: Vec<String>,
 }
 
@@ -54,37 +55,37 @@ pub struct PlannedExperiment {
     /// Its name in the study file.
     pub name: String,
     /// What its workloads report, in the order of their parts' names, then its observers.
-    /// The first is decided on where the study does not say otherwise.
+    /// The first is the deciding metric [default].
     pub metrics: Vec<Metric>,
     /// Factors that are costly to change: their levels are grouped within a block.
     pub hard: Vec<String>,
-    /// The most blocks it runs in, where those are fewer than the plan's.
+    /// The most blocks that it runs in [default: all of the plan's].
     pub blocks: Option<usize>,
     /// Every combination of levels that is not excluded.
     pub cells: Vec<Cell>,
-    /// Why there are no cells yet: a factor waits for an earlier experiment's result.
+    /// Why it has no cells yet: a factor waits for an earlier experiment's result. `None` where none does.
     pub pending: Option<String>,
-    /// How many stages of experiments are run before it.
+    /// Its stage, from 0: experiments of earlier stages run first.
     pub stage: usize,
 }
 
-/// One combination of levels and the scene it stands for.
+/// One combination of levels, with its scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
-    /// Which one it is.
+    /// Its identity.
     pub id: CellId,
     /// What happens in it.
     pub scene: Scene,
-    /// About how long attempts take.
+    /// An estimate of how long attempts take.
     pub effort: Effort,
-    /// What this host lacks for it, with the remedy: it is not run.
-    pub lacks: Option<String>,
+    /// What this host does not have for it, with the remedy: the cell is not run. `None` where it can run.
+    pub unmet_need: Option<String>,
 }
 
 /// What happens in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
-    /// Work by its name in the study (`own`, `external`, `graph`), `$factor`s filled in.
+    /// Work by its name in the study (`graph`), with levels in the place of `$factor`.
     pub work: BTreeMap<String, Work>,
     /// Where it happens.
     pub place: Place,
@@ -101,9 +102,9 @@ pub struct Work {
     pub kind: String,
     /// Its parameters without `kind`.
     pub params: Params,
-    /// How many nodes take part in it: the first ones.
+    /// The number of its nodes: the first ones of the scene.
     pub nodes: usize,
-    /// Whether it begins first, and goes on until the others have ended.
+    /// Whether it is background work: it begins first, and ends when all other work has ended.
     pub lasts: bool,
 }
 
@@ -114,29 +115,29 @@ pub enum Place {
     Virtual {
         /// The system, network included.
         system: String,
-        /// What is different about its links.
+        /// What differs from the system's own links.
         links: Links,
-        /// Memory a node, where it is not the system's own.
+        /// The memory of a node [default: the system's].
         memory: Option<Bytes>,
         /// How nodes are spread over boards.
         placement: Placement,
-        /// Nodes.
+        /// The number of nodes.
         nodes: usize,
     },
-    /// Real time over links that behave so.
+    /// Real time over shaped links.
     Real {
         /// The fabric's name, or `none`.
         fabric: String,
-        /// What its links are shaped to.
+        /// How its links are shaped.
         link: Link,
-        /// The fabric's rate over the link's: above 1 where rates and data are scaled down together.
+        /// The fabric's rate over the link's: above 1 where rates are scaled down.
         scale: f64,
-        /// Nodes.
+        /// The number of nodes.
         nodes: usize,
     },
-    /// Real time on machines of the user's, which the work reaches by itself from here.
+    /// Real time on a cluster of the user's, which the work reaches by itself from this host.
     Outside {
-        /// Nodes here.
+        /// The number of nodes on this host.
         nodes: usize,
     },
 }
@@ -149,40 +150,40 @@ impl Plan {
 
     /// The cells that this host can run.
     pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
-        self.cells().filter(|cell| cell.lacks.is_none())
+        self.cells().filter(|cell| cell.unmet_need.is_none())
     }
 
-    /// The stage that is run now: the last of which there are cells.
-    pub fn stage(&self) -> usize {
+    /// The current stage: the last one that has cells.
+    pub fn current_stage(&self) -> usize {
         let there = self.experiments.iter().filter(|experiment| !experiment.cells.is_empty());
         there.map(|experiment| experiment.stage).max().unwrap_or(0)
     }
 
-    /// The same plan with the experiments of the stage that is run now alone.
+    /// The plan with the experiments of the current stage alone.
     #[must_use]
-    pub fn now(&self) -> Plan {
-        let mut now = self.clone();
-        let stage = self.stage();
-        now.experiments.retain(|experiment| experiment.stage == stage);
-        now
+    pub fn of_current_stage(&self) -> Plan {
+        let mut current = self.clone();
+        let stage = self.current_stage();
+        current.experiments.retain(|experiment| experiment.stage == stage);
+        current
     }
 
-    /// The experiment that a cell is of.
+    /// A cell's experiment.
     ///
     /// # Panics
-    /// Where it is of another plan.
+    /// Where the cell is of another plan.
     pub fn experiment(&self, cell: &CellId) -> &PlannedExperiment {
         let found = self.experiments.iter().find(|experiment| experiment.name == cell.experiment);
         found.expect("a cell of this plan")
     }
 
-    /// Behind how many cells of its experiment a cell is planned.
-    pub fn place_of(&self, cell: &CellId) -> usize {
+    /// A cell's index among the cells of its experiment; their number where it is not among them.
+    pub fn index_of(&self, cell: &CellId) -> usize {
         let all = &self.experiment(cell).cells;
         all.iter().position(|planned| planned.id == *cell).unwrap_or(all.len())
     }
 
-    /// The nodes of the largest cell that this host can run.
+    /// The number of nodes of the largest cell that this host can run.
     pub fn nodes(&self) -> usize {
         self.runnable().map(|cell| cell.scene.place.nodes()).max().unwrap_or(0)
     }
@@ -191,16 +192,16 @@ impl Plan {
 impl PlannedExperiment {
     /// The cells that this host can run.
     pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(|cell| cell.lacks.is_none())
+        self.cells.iter().filter(|cell| cell.unmet_need.is_none())
     }
 
     /// How many of the first `count` blocks it runs in.
-    pub fn within(&self, count: usize) -> usize {
+    pub fn blocks_within(&self, count: usize) -> usize {
         self.blocks.map_or(count, |most| most.min(count))
     }
 
-    /// About how long a cell's attempts take in a run. What only the first attempt takes, such
-    /// as starting a cluster that is then kept, the first of all cells with the same work takes.
+    /// An estimate of how long a cell's attempts take in a run. What only the first attempt takes, such as starting a
+    /// cluster that is kept, counts for the first of all cells with the same work.
     pub fn effort(&self, cell: &Cell) -> Effort {
         let Cell { effort, scene, .. } = cell;
         let first = || self.cells.iter().find(|earlier| earlier.scene.work == scene.work);
@@ -210,12 +211,12 @@ impl PlannedExperiment {
 
     /// Whether it runs in `block`.
     pub fn runs_in(&self, block: usize) -> bool {
-        self.within(block + 1) > block
+        self.blocks_within(block + 1) > block
     }
 }
 
 impl Place {
-    /// How many nodes it has.
+    /// The number of its nodes.
     pub fn nodes(&self) -> usize {
         match self {
             Place::Virtual { nodes, .. } | Place::Real { nodes, .. } | Place::Outside { nodes } => *nodes,

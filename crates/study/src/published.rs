@@ -24,7 +24,7 @@ pub struct PublishedValue {
     pub printed: String,
     /// The number, where it is one.
     pub value: Option<f64>,
-    /// Its unit as printed: `%`, `ratio`, `ns`, `1e3 s`, `words` …
+    /// Its unit as printed: `%`, `ratio`, `ns`, `1e3 s`, `words` and others.
     pub unit: String,
     /// What it is relative to; empty where it is absolute.
     pub relative_to: String,
@@ -33,7 +33,7 @@ pub struct PublishedValue {
 }
 
 impl PublishedValue {
-    /// A ratio: of a change in percent (+25.8 % is 1.258), or as printed.
+    /// The ratio: of a change in percent (+25.8 % is 1.258), or as printed; `None` of other units.
     pub fn ratio(&self) -> Option<f64> {
         match self.unit.as_str() {
             "%" => self.value.map(|percent| 1.0 + percent / 100.0),
@@ -42,17 +42,17 @@ impl PublishedValue {
         }
     }
 
-    /// As a sentence says it: `306 · 10⁴ s`, `3.146 ×, relative to microblade`, or the words alone.
+    /// The value in words: `306 · 10⁴ s`, `3.146 ×, relative to microblade`, or the printed words.
     pub fn in_words(&self) -> String {
         let printed = &self.printed;
-        let said = match self.unit.as_str() {
+        let text = match self.unit.as_str() {
             "words" | "" => printed.clone(),
             "ratio" => format!("{printed} ×"),
             "1e3 s" => format!("{printed} · 10³ s"),
             "1e4 s" => format!("{printed} · 10⁴ s"),
             unit => format!("{printed} {unit}"),
         };
-        if self.relative_to.is_empty() { said } else { format!("{said}, relative to {}", self.relative_to) }
+        if self.relative_to.is_empty() { text } else { format!("{text}, relative to {}", self.relative_to) }
     }
 
     /// The number in its base unit, with that unit; percentages as ratios.
@@ -113,13 +113,13 @@ pub(crate) fn placeholders(template: &str) -> Vec<&str> {
     template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
 }
 
-/// The id that `template` stands for at `levels`; `spelt` gives levels that ids
-/// write otherwise. `None` where a level is missing.
-pub fn published_id(template: &str, levels: &Levels, spelt: &BTreeMap<String, String>) -> Option<String> {
+/// The id that `template` makes at `levels`. `spellings` maps levels to other spellings in ids. `None` where a level is
+/// missing.
+pub fn published_id(template: &str, levels: &Levels, spellings: &BTreeMap<String, String>) -> Option<String> {
     let mut id = template.to_string();
     for name in placeholders(template) {
         let level = levels.get(name)?.to_string();
-        id = id.replace(&format!("{{{name}}}"), spelt.get(&level).unwrap_or(&level));
+        id = id.replace(&format!("{{{name}}}"), spellings.get(&level).unwrap_or(&level));
     }
     Some(id)
 }
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn units_are_said_as_people_read_them() {
+    fn units_read_as_people_write_them() {
         let text =
             format!("{HEAD}a,s,q,,306,1e4 s,,\nb,s,q,,ahead,words,,\nc,s,q,,3.146,ratio,microblade,\n");
-        let said: Vec<String> =
+        let text: Vec<String> =
             parse_published(&text, "p.csv").expect("reads").iter().map(PublishedValue::in_words).collect();
-        assert_eq!(said, ["306 · 10⁴ s", "ahead", "3.146 ×, relative to microblade"]);
+        assert_eq!(text, ["306 · 10⁴ s", "ahead", "3.146 ×, relative to microblade"]);
     }
 
     #[test]
@@ -166,9 +166,9 @@ mod tests {
     #[test]
     fn a_template_takes_levels_as_ids_spell_them() {
         let levels = Levels::from([("system".into(), "kosmos-srio".into()), ("slaves".into(), 6.into())]);
-        let spelt = BTreeMap::from([("kosmos-srio".to_string(), "kosmos".to_string())]);
-        assert_eq!(published_id("t/{system}/{slaves}", &levels, &spelt).as_deref(), Some("t/kosmos/6"));
-        assert_eq!(published_id("t/{size}", &levels, &spelt), None);
+        let spellings = BTreeMap::from([("kosmos-srio".to_string(), "kosmos".to_string())]);
+        assert_eq!(published_id("t/{system}/{slaves}", &levels, &spellings).as_deref(), Some("t/kosmos/6"));
+        assert_eq!(published_id("t/{size}", &levels, &spellings), None);
     }
 
     proptest! {

@@ -1,31 +1,30 @@
-//! A metric as claims, figures and tables name it: which, which quantile or share of it, and of which readings.
+//! Metric queries: a metric's name with a quantile, a share or labels, as claims, figures and tables write it.
 
 use crosstalk_core::record::Reading;
 use crosstalk_core::value::Levels;
 
 use crate::label;
 
-/// What a distribution counts by where nothing else is asked.
+/// The default quantile of a distribution.
 pub(crate) const MEDIAN: f64 = 0.5;
 
-/// A metric, and what of it: `latency`, `latency p99`, `latency p99.9`, `share time_wait`;
-/// of what has labels, that which has these: `stage_time[stage=wake-up, way=there]`.
+/// A metric query: `latency`, `latency p99`, `share time_wait`; with labels `stage_time[stage=wake-up, way=there]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricQuery<'a> {
     /// The metric's name.
     pub metric: &'a str,
-    /// Which quantile of a distribution, 0 to 1.
+    /// The quantile of a distribution, 0 to 1.
     pub quantile: f64,
-    /// Not the time itself, but which share it has in its node's.
+    /// Whether the query is of the metric's share in its node's time.
     pub share: bool,
     /// Labels that a reading must have, with their values.
     pub labels: Vec<(&'a str, &'a str)>,
-    /// The same, as levels: of labels that stand where factors do.
+    /// Labels in the place of factors that a reading must have, with their levels.
     pub levels: Option<&'a Levels>,
 }
 
 impl<'a> MetricQuery<'a> {
-    /// Reads what a study writes.
+    /// Reads a query. Any text is one: without a known form it is a metric's name.
     pub fn new(text: &'a str) -> Self {
         let whole =
             |metric| MetricQuery { metric, quantile: MEDIAN, share: false, labels: Vec::new(), levels: None };
@@ -40,7 +39,7 @@ impl<'a> MetricQuery<'a> {
         quantile.unwrap_or_else(|| whole(text)).labelled()
     }
 
-    /// Of what is asked for, what has these labels.
+    /// The query restricted to readings with these labels.
     pub fn at(mut self, levels: &'a Levels) -> Self {
         self.levels = Some(levels);
         self
@@ -59,16 +58,16 @@ impl<'a> MetricQuery<'a> {
         self
     }
 
-    /// Whether a reading is of what is asked for.
-    pub fn means(&self, reading: &Reading) -> bool {
-        let said = |name: &str| reading.labels.get(name);
-        let has = |(name, value): &(&str, &str)| said(name).is_some_and(|found| found == value);
+    /// Whether a reading has the metric and all labels.
+    pub fn matches(&self, reading: &Reading) -> bool {
+        let label = |name: &str| reading.labels.get(name);
+        let has = |(name, value): &(&str, &str)| label(name).is_some_and(|found| found == value);
         reading.metric == self.metric
             && self.labels.iter().all(has)
             && self.levels.is_none_or(|levels| {
                 levels
                     .iter()
-                    .all(|(name, level)| said(name).is_some_and(|found| label::level(name, found) == *level))
+                    .all(|(name, level)| label(name).is_some_and(|found| label::level(name, found) == *level))
             })
     }
 }
@@ -80,14 +79,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_asks_for_something(text in "[a-z_ =,.p0-9\\[\\]]{0,40}") {
+        fn any_text_is_a_query(text in "[a-z_ =,.p0-9\\[\\]]{0,40}") {
             let query = MetricQuery::new(&text);
             prop_assert!((0.0..=1.0).contains(&query.quantile), "{query:?}");
             prop_assert!(text.contains(query.metric));
         }
 
         #[test]
-        fn what_is_asked_for_by_labels_is_what_was_written(
+        fn the_labels_of_a_query_are_those_that_were_written(
             labels in prop::collection::vec(("[a-z]{1,8}", "[a-z][a-z: -]{0,10}[a-z]"), 1..4), percent in 1u32..100,
         ) {
             let written: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();

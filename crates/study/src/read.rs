@@ -1,14 +1,13 @@
-//! Reads a TOML file into its type, with faults that name file, line, and the
-//! nearest valid name.
+//! Reads a TOML file into its type. Faults name file, line, and the nearest valid name.
 
-use crate::written::LineIndex;
+use crate::key_lines::LineIndex;
 use crosstalk_core::Fault;
 use crosstalk_core::name::nearest;
 use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::quote::message as message_of;
 use serde::de::DeserializeOwned;
 
-/// Reads `text`, which stands at `place`.
+/// Reads `text`, found at `place`.
 pub(crate) fn read<T: DeserializeOwned>(text: &str, place: &str) -> Result<T, Fault> {
     toml::from_str(text).map_err(|error| explain(&error, text, place))
 }
@@ -19,11 +18,11 @@ pub(crate) fn explain(error: &toml::de::Error, text: &str, place: &str) -> Fault
         Some(span) => format!("{place}:{}", LineIndex::of(text).line(span.start)),
         None => place.to_string(),
     };
-    said(error.message()).at(place)
+    in_our_words(error.message()).at(place)
 }
 
-/// What the reader says, in our words.
-fn said(message: &str) -> Fault {
+/// The reader's message as a fault in our words.
+fn in_our_words(message: &str) -> Fault {
     // A quantity's fault comes as text with its remedy on a line of its own.
     let (message, remedy) = match message.split_once("\n  try: ") {
         Some((message, remedy)) => (message, Some(remedy.to_string())),
@@ -40,7 +39,7 @@ fn said(message: &str) -> Fault {
     }
 }
 
-/// "unknown field `X`, expected one of `a`, `b`" with the nearest of them.
+/// A fault with the nearest name, of the message "unknown field `X`, expected one of `a`, `b`"; `None` of others.
 fn unknown(message: &str) -> Option<Fault> {
     let (kind, rest) = match message.strip_prefix("unknown field ") {
         Some(rest) => ("key", rest),

@@ -1,7 +1,7 @@
-//! A study with what the command line sets written into it.
+//! Writes the settings of the command line into a study.
 //!
-//! Levels that a setting replaces stay known (`left_out`), so that a claim
-//! about them is "not run" and not an error, and the resolved study reads again.
+//! Replaced levels stay known (`left_out`): a claim about them is "not run", not an error. The resolved study can be read
+//! again.
 
 use crate::catalogue::NO_FABRIC;
 use crate::check;
@@ -18,8 +18,7 @@ use crosstalk_core::value::Value;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// Reads `--set`'s `KEY=VALUE`. A value may be a list with commas (`1,2,4`) or
-/// as TOML writes it (`["a,b", "c"]`).
+/// Reads a setting, `KEY=VALUE`. A value may be a list with commas (`1,2,4`) or in TOML (`["a,b", "c"]`).
 ///
 /// # Errors
 /// A usage fault where there is no `=`, no key or no value.
@@ -45,10 +44,10 @@ fn value(text: &str) -> Option<Value> {
     if words.len() == 1 { words.pop() } else { Some(Value::List(words)) }
 }
 
-/// `study` with settings, seed and looks written into it.
+/// `study` with all `options` written into it.
 ///
 /// # Errors
-/// A usage fault where a setting names nothing of the study, or several things.
+/// A usage fault where a setting matches nothing in the study, or several things.
 pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Result<Study, Fault> {
     let mut resolved = study.clone();
     if let Some(name) = &options.engine {
@@ -80,7 +79,7 @@ pub fn resolve(study: &Study, registry: &Registry, options: &PlanOptions) -> Res
     Ok(resolved)
 }
 
-/// Has node 0 run `line` before each attempt at a program of the user's own.
+/// Sets the shell command that node 0 runs before each attempt at a program of the user's.
 fn set_prepare(study: &mut Study, line: &str) -> Result<(), Fault> {
     let works = study.experiment.values_mut().flat_map(|experiment| experiment.work.values_mut());
     let mut found = false;
@@ -95,14 +94,14 @@ fn set_prepare(study: &mut Study, line: &str) -> Result<(), Fault> {
         .remedy("leave it out, or write the program after `--`"))
 }
 
-/// Runs all links that are held to a fabric's rate at it over `scale`.
+/// Divides the rates of all links that have a fabric by `scale`.
 fn set_scale(study: &mut Study, scale: f64) -> Result<(), Fault> {
-    scale::scale(&scale.into())?;
-    let held = |fabric: &Value| *fabric != NO_FABRIC.into();
+    scale::parse_scale(&scale.into())?;
+    let has_rate = |fabric: &Value| *fabric != NO_FABRIC.into();
     let mut found = false;
     for experiment in study.experiment.values_mut() {
         let real = experiment.conditions.contains_key("scale");
-        if !real && !experiment.conditions.get("fabric").is_some_and(held) {
+        if !real && !experiment.conditions.get("fabric").is_some_and(has_rate) {
             continue;
         }
         if matches!(experiment.conditions.get("scale"), Some(Value::Text(factor)) if factor.starts_with('$'))
@@ -117,7 +116,7 @@ fn set_scale(study: &mut Study, scale: f64) -> Result<(), Fault> {
     if found {
         return Ok(());
     }
-    Err(Fault::usage("nothing here runs over links that are held to a fabric's rate")
+    Err(Fault::usage("no link of this study has a fabric's rate")
         .remedy("leave it out, or name a fabric (--vary fabric=ethernet-1g for a program of your own)"))
 }
 
@@ -147,8 +146,8 @@ impl Target {
         name
     }
 
-    /// Whether these words are its key with some but the last left out.
-    fn is_meant_by(&self, words: &[&str]) -> bool {
+    /// Whether these words are its key, or its key with words but the last left out.
+    fn matches(&self, words: &[&str]) -> bool {
         let key = self.key();
         let mut rest = key.split('.');
         words.last() == Some(&self.name()) && words.iter().all(|word| rest.any(|part| part == *word))
@@ -162,8 +161,8 @@ fn apply(study: &mut Study, registry: &Registry, key: &str, value: &Value) -> Re
     }
 }
 
-/// What `key` means, where it means exactly one thing: `EXPERIMENT.FACTOR`,
-/// `EXPERIMENT.PART.PARAM`, or a shorter word for either that only one has.
+/// The one target that `key` matches: `EXPERIMENT.FACTOR`, `EXPERIMENT.PART.PARAM`, or a shorter form of either that
+/// nothing else matches.
 fn target(study: &Study, registry: &Registry, key: &str) -> Result<Target, Fault> {
     let words: Vec<&str> = key.split('.').collect();
     let whole = match words[..] {
@@ -174,13 +173,13 @@ fn target(study: &Study, registry: &Registry, key: &str) -> Result<Target, Fault
     if let Some(target) = whole {
         return Ok(target);
     }
-    let all = everything(study, registry);
-    let meant: Vec<&Target> = all.iter().filter(|target| target.is_meant_by(&words)).collect();
-    match meant[..] {
+    let all = all_targets(study, registry);
+    let matching: Vec<&Target> = all.iter().filter(|target| target.matches(&words)).collect();
+    match matching[..] {
         [one] => Ok(one.clone()),
-        [] => Err(nothing_is_meant(study, &all, &words)),
+        [] => Err(no_match(study, &all, &words)),
         _ => {
-            let keys: Vec<String> = meant.iter().map(|target| target.key()).collect();
+            let keys: Vec<String> = matching.iter().map(|target| target.key()).collect();
             Err(Fault::usage(format!("`{key}` is in several places"))
                 .remedy(format!("name one: {}", keys.join(", "))))
         }
@@ -201,8 +200,8 @@ fn whole_factor(study: &Study, experiment: &str, factor: &str) -> Option<Target>
     found.factors.contains_key(factor).then_some(target)
 }
 
-/// The fault of a key that fits nothing: the first of its words that is not known.
-fn nothing_is_meant(study: &Study, all: &[Target], words: &[&str]) -> Fault {
+/// The fault of a key that matches nothing: it names the first unknown word.
+fn no_match(study: &Study, all: &[Target], words: &[&str]) -> Fault {
     match words {
         [name] => unknown("name", name, names(all.iter())),
         [experiment, name, ..] => match study.experiment.get(*experiment) {
@@ -225,22 +224,21 @@ fn unknown_experiment(study: &Study, name: &str) -> Fault {
     unknown("experiment", name, study.experiment.keys().map(String::as_str))
 }
 
-/// Every factor of a study, and every parameter of its workloads that no factor
-/// feeds, written or left to its default.
-fn everything(study: &Study, registry: &Registry) -> Vec<Target> {
+/// Every factor of a study, and every parameter of its workloads that takes no factor's level, written or default.
+fn all_targets(study: &Study, registry: &Registry) -> Vec<Target> {
     let mut all = Vec::new();
     for (name, experiment) in &study.experiment {
         for factor in experiment.factors.keys() {
             all.push(Target::Factor { experiment: name.clone(), factor: factor.clone() });
         }
         for (part, spec) in &experiment.work {
-            // A workload that is not known is refused elsewhere, with its line.
             let accepted =
                 registry.workload(&spec.kind).map_or(Parameters(&[]), |workload| workload.parameters());
             let written = spec.params.0.keys().map(String::as_str);
             let known: BTreeSet<&str> = written.chain(accepted.names().map(|name: &str| name)).collect();
-            let fed = |param: &str| spec.params.get(param).is_some_and(|v| !factors_in(v).is_empty());
-            for param in known.into_iter().filter(|param| !fed(param)) {
+            let takes_factor =
+                |param: &str| spec.params.get(param).is_some_and(|v| !factors_in(v).is_empty());
+            for param in known.into_iter().filter(|param| !takes_factor(param)) {
                 all.push(Target::Param { experiment: name.clone(), part: part.clone(), param: param.into() });
             }
         }
@@ -257,7 +255,7 @@ fn set_levels(study: &mut Study, experiment: &str, factor: &str, value: &Value) 
     if let Some(found) = study.experiment.get_mut(experiment).and_then(|e| e.factors.get_mut(factor)) {
         *found = found.with_levels(levels);
     }
-    // What is set by hand also goes for a quick run.
+    // A setting holds for a quick run too.
     if let Some(remaining) = study.quick.as_mut().and_then(|quick| quick.experiment.get_mut(experiment)) {
         remaining.remove(factor);
     }

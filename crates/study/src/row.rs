@@ -1,6 +1,6 @@
-//! Rows of an export: a metric of one cell, or of one reading of an instrument, with what a table needs of it.
+//! Rows of an export: a metric of one cell, or of one reading of an instrument, with its statistics.
 //!
-//! Columns that hyperfine has bear its names (`command`, `mean`, `stddev`, `median`, `min`, `max`, `times`).
+//! Columns that hyperfine has too have its names (`command`, `mean`, `stddev`, `median`, `min`, `max`, `times`).
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Observation, Reading};
@@ -19,10 +19,10 @@ use crate::samples::Run;
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
 
-/// One metric of one thing that ran. Numbers are in SI base units.
+/// The statistics of one metric of one command. Numbers are in SI base units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// What ran.
+    /// The command that ran, or the experiment's title.
     pub command: String,
     /// Factor or label → level.
     pub parameters: BTreeMap<String, String>,
@@ -45,7 +45,7 @@ pub struct Row {
     pub min: f64,
     /// The largest value.
     pub max: f64,
-    /// How many values stand behind it.
+    /// The number of values.
     pub n: u64,
     /// Percentiles of a distribution; empty for single values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -113,7 +113,7 @@ impl Row {
         })
     }
 
-    /// A row of what an instrument read; its labels are the row's parameters.
+    /// A row of an instrument's reading; its labels are the row's parameters.
     pub fn of_reading(command: &str, reading: &Reading, unit: &str) -> Option<Self> {
         let row = match &reading.observation {
             Observation::Value(value) => Row::of_values(command, &reading.metric, unit, vec![*value]),
@@ -124,9 +124,8 @@ impl Row {
     }
 }
 
-/// A percentile in whole numbers as they were counted, with its 95 % interval (order statistics): from the lower end
-/// of the one bucket to the upper end of the other, so never narrower than what the histogram can tell. `None` from
-/// too few samples.
+/// A percentile with its 95 % interval (order statistics), in the histogram's unit. The interval's ends are the outer ends
+/// of their buckets: it is never narrower than the histogram's resolution. `None` from too few samples.
 pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
     let count = seen.count();
     let ranks = quantile::ranks(count, q, quantile::ERROR)?;
@@ -135,28 +134,27 @@ pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
     Some(Interval { point: seen.quantile(q)?, low, high, count: count as usize })
 }
 
-/// A row for every cell that has values: the metric that its experiment decides on, a value an attempt. They are the
-/// values that the report is about.
+/// A row for every cell that has values: the deciding metric of its experiment, one value an attempt, as in the report.
 pub fn rows(study: &Study, plan: &Plan, run: &Run) -> Vec<Row> {
     let data = Data::new(plan, run);
-    data.experiments.iter().flat_map(|experiment| of_experiment(study, experiment)).collect()
+    data.experiments.iter().flat_map(|experiment| rows_of(study, experiment)).collect()
 }
 
-fn of_experiment(study: &Study, data: &Experiment) -> Vec<Row> {
+fn rows_of(study: &Study, data: &Experiment) -> Vec<Row> {
     let planned = data.planned;
     let experiment = study.experiment.get(&planned.name);
     let compared = experiment.and_then(|e| e.compare.as_ref()?.metric.as_deref());
-    let Some(asked) = compared.or_else(|| planned.metrics.first().map(|metric| metric.name.as_str())) else {
+    let Some(query) = compared.or_else(|| planned.metrics.first().map(|metric| metric.name.as_str())) else {
         return Vec::new();
     };
-    let reads = MetricQuery::new(asked);
-    let Some(metric) = planned.metrics.iter().find(|metric| metric.name == reads.metric) else {
+    let parsed = MetricQuery::new(query);
+    let Some(metric) = planned.metrics.iter().find(|metric| metric.name == parsed.metric) else {
         return Vec::new();
     };
     let title = experiment.map(|e| e.title.as_str()).filter(|title| !title.is_empty());
     let row = |cell| {
-        let values = data.values(cell, asked).values().copied().collect();
-        let row = Row::of_values(title.unwrap_or(&planned.name), asked, &metric.unit, values)?;
+        let values = data.values(cell, query).values().copied().collect();
+        let row = Row::of_values(title.unwrap_or(&planned.name), query, &metric.unit, values)?;
         let levels = cell.levels().iter().map(|(factor, level)| (factor.clone(), level.to_string()));
         Some(Row { parameters: levels.collect(), ..row })
     };
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_is_not_known_better_than_the_histogram_tells() {
+    fn a_percentile_is_no_more_precise_than_the_histogram() {
         let mut seen = Histogram::default();
         (0..10_000).for_each(|_| seen.record(1_000_000));
         let found = percentile(&seen, 0.5).expect("samples enough");

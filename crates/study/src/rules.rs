@@ -1,27 +1,27 @@
-//! What every run is judged and bounded by, stated before the first of them.
+//! The error, the margins and the limits of every run, stated beforehand.
 
 use crosstalk_stats::verdict::Margin;
 
-/// The error over a whole study.
+/// The probability of any false verdict in a whole study.
 pub const ALPHA: f64 = 0.05;
 
-/// A direction is claimed beyond half a percent: what randomised, paired runs on
-/// a shared machine may be off by however many they are.
+/// A direction counts beyond this ratio − 1: randomised, paired runs on a shared machine may be off by as much, however many
+/// they are.
 pub const BEYOND: f64 = 0.005;
 
-/// Differences within one percent do not matter: paired runs of one cell spread by as much.
+/// Differences within this ratio − 1 do not matter [default]: paired runs of one cell spread by as much.
 pub const WITHIN: f64 = 0.01;
 
-/// Blocks in a row in which a cell fails before the runner gives it up.
+/// The runner gives a cell up after it failed in this many blocks in a row.
 pub const GIVE_UP_AFTER: usize = 3;
 
-/// More combinations than this, before any is excluded, no run would ever finish.
+/// The most combinations of levels of an experiment, before any is excluded: a run of more would not end.
 pub const MOST_CELLS: usize = 10_000;
 
-/// More blocks than this no run would ever finish: at one attempt a second they take more than a day.
+/// The most blocks: at one attempt a second more would take more than a day.
 pub const MOST_BLOCKS: usize = 100_000;
 
-/// More interim analyses than this leave none of them anything to spend.
+/// The most interim analyses: more would leave no error for each.
 pub const MOST_LOOKS: usize = 1_000;
 
 /// [`BEYOND`] and [`WITHIN`], for log ratios.
@@ -29,7 +29,7 @@ pub fn margins() -> Margin {
     Margin { beyond: BEYOND.ln_1p(), within: WITHIN.ln_1p() }
 }
 
-/// The same where the study says itself within which differences do not matter.
+/// The same with the study's own margin within which differences do not matter, as a ratio − 1.
 pub fn margins_within(within: f64) -> Margin {
     Margin { within: within.ln_1p(), ..margins() }
 }

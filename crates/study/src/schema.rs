@@ -1,5 +1,4 @@
-//! JSON Schemas of the files people write, and of what a run writes for programs to
-//! read, published in `docs/schema/`.
+//! JSON Schemas of the files that people write and of those that a run writes, published in `docs/schema/`.
 
 use crate::file::Study;
 use crate::findings::Findings;
@@ -44,7 +43,7 @@ pub fn findings_schema() -> Value {
 pub fn journal_schema() -> Value {
     let mut schema = schema::<Line>();
     schema["properties"] = json!({ "check": {
-        "description": "Whose line it is, its number, and the CRC-32 (IEEE 802.3) of the line's bytes before these last eight digits. It is the line's last member. In crosstalk.journal/2 there is `crc` instead, the CRC-32 of what is before it; in crosstalk.journal/1 nothing.",
+        "description": "The run, the line's number, and the CRC-32 (IEEE 802.3) of the line's bytes before these last eight digits. It is the line's last member. In crosstalk.journal/2 there is `crc` instead, the CRC-32 of the line before it; in crosstalk.journal/1 nothing.",
         "type": "string",
         "pattern": "^[0-9a-f]{8}-[0-9a-f]{8}-[0-9a-f]{8}$",
     }});

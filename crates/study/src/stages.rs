@@ -1,12 +1,11 @@
-//! Which experiments are run before which: one whose factor takes a level `from` another's result waits for it.
+//! Stages: an experiment whose factor takes a level `from` another's result runs in a later stage.
 //!
-//! All experiments of a stage are run, block by block, until their data suffice; then the levels for the next
-//! stage are known.
+//! All experiments of a stage run block by block until their data suffice. Then the levels for the next stage are known.
 
 use crate::file::{FromResult, Study};
 
-/// The factors of an experiment that wait for a result, each with what it is taken from.
-pub(crate) fn waiting<'a>(
+/// The pending factors of an experiment, each with the earlier result that gives its level.
+pub(crate) fn pending_factors<'a>(
     study: &'a Study,
     experiment: &str,
 ) -> impl Iterator<Item = (&'a str, &'a FromResult)> {
@@ -14,14 +13,13 @@ pub(crate) fn waiting<'a>(
     factors.filter_map(|(name, factor)| Some((name.as_str(), factor.detail()?.from.as_ref()?)))
 }
 
-/// How many stages are run before an experiment's: none where it waits for nothing. In a study that was checked
-/// nothing waits for itself.
+/// An experiment's stage: 0 where it has no pending factor. In a checked study no experiment waits for itself.
 pub(crate) fn stage(study: &Study, experiment: &str) -> usize {
-    let before = waiting(study, experiment).map(|(_, from)| stage(study, &from.experiment) + 1);
+    let before = pending_factors(study, experiment).map(|(_, from)| stage(study, &from.experiment) + 1);
     before.max().unwrap_or(0)
 }
 
-/// The name of a factor among all of a study: `grouped.tasks`.
-pub(crate) fn key(experiment: &str, factor: &str) -> String {
+/// A factor's name within the whole study: `grouped.tasks`.
+pub(crate) fn factor_key(experiment: &str, factor: &str) -> String {
     format!("{experiment}.{factor}")
 }

@@ -1,5 +1,4 @@
-//! `"$factor"` in parameters and conditions takes the factor's level. Text that
-//! begins with `$$` stands for itself with one `$` less.
+//! `"$factor"` in parameters and conditions is replaced by the factor's level. Text that begins with `$$` loses one `$`.
 
 use crosstalk_core::value::{Levels, Value};
 
@@ -31,7 +30,7 @@ pub(crate) fn substitute(value: &Value, levels: &Levels) -> Value {
     }
 }
 
-/// `text` such that substitution gives it back as it is.
+/// A value whose substitution gives `text`.
 pub(crate) fn literal(text: &str) -> Value {
     if text.starts_with('$') { format!("${text}").into() } else { text.into() }
 }
@@ -51,7 +50,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn literal_text_stands_for_itself(text in "[$a-z]{0,6}") {
+        fn literal_text_is_kept_by_substitution(text in "[$a-z]{0,6}") {
             prop_assert!(factors_in(&literal(&text)).is_empty() || text == "$");
             prop_assert_eq!(substitute(&literal(&text), &Levels::new()), Value::from(text));
         }

@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 
 use crate::label;
 
-/// ` at slaves 6, boards many`, or nothing.
+/// ` at slaves 6, boards many`; empty without levels.
 pub fn at(levels: &Levels) -> String {
     if levels.is_empty() { String::new() } else { format!(" at {}", describe(levels)) }
 }
 
-/// A text without its numbers: what reasons that differ in them alone share.
-pub fn shape(text: &str) -> String {
+/// A text with `#` for each number: the same for reasons that differ in numbers alone.
+pub fn without_numbers(text: &str) -> String {
     text.split(|c: char| c.is_ascii_digit() || c == '.')
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join("#")
 }
 
-/// Texts of different shape, in the order of their first.
+/// The first of each group of texts that differ in numbers alone, in their order.
 pub fn distinct<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    texts.into_iter().filter(|text| seen.insert(shape(text))).cloned().collect()
+    texts.into_iter().filter(|text| seen.insert(without_numbers(text))).cloned().collect()
 }
 
 /// `1 block`, `12 blocks`.
@@ -38,9 +38,9 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// `run_time` as people read it; of a label in the place of a factor its name.
-pub fn named(name: &str) -> String {
-    label::called(name).replace('_', " ")
+/// A name as people read it: `run time` for `run_time`, `stage` for the label `[stage]`.
+pub fn readable(name: &str) -> String {
+    label::display_name(name).replace('_', " ")
 }
 
 #[cfg(test)]
@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn reasons_that_differ_in_numbers_are_one() {
-        let told = ["steal: 1.5 %", "steal: 22 %", "late"].map(String::from);
-        assert_eq!(distinct(&told), ["steal: 1.5 %", "late"]);
+        let reasons = ["steal: 1.5 %", "steal: 22 %", "late"].map(String::from);
+        assert_eq!(distinct(&reasons), ["steal: 1.5 %", "late"]);
     }
 
     #[test]

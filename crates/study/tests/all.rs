@@ -1,6 +1,6 @@
 //! Everything that is asked of studies, as one program: linked once.
 
-mod beside;
+mod background_work;
 mod calibration;
 mod command;
 mod counts;

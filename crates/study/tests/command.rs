@@ -1,12 +1,12 @@
 //! The study behind `crosstalk run --nodes N --vary F=A,B -- CMD`.
 
 use crate::mock;
-use crate::synthetic::{OwnGroup, claim, is};
+use crate::synthetic::{PlannedStudy, claim, is};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_study::command::{Vary, within};
+use crosstalk_study::command::{Vary, with_margin};
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::samples::Run;
@@ -45,25 +45,25 @@ const FASTER: [(&str, f64); 2] = [("ethernet-1g", 1e9), ("ethernet-10g", 1e10)];
 const SHORTER: [(&str, f64); 2] = [("ethernet-1g", 1e9), ("myrinet-2000", 1e9)];
 
 /// A run of a program that sends so many messages of so many bytes from each of two nodes in turn, over links at
-/// the `scale`th part of their rates: half a frame's time on each of two links, beside 10 ms of computing.
+/// the `scale`th part of their rates: half a frame's time on each of two links, and 10 ms of computing.
 fn scaled_run(fabrics: [(&str, f64); 2], messages: [f64; 2], bytes: [f64; 2], scale: f64) -> Findings {
-    let made = scaled_study(fabrics, scale, "");
-    made.findings(&attempts(&made, fabrics, messages, bytes, scale, true))
+    let planned = scaled_study(fabrics, scale, "");
+    planned.findings(&attempts(&planned, fabrics, messages, bytes, scale, true))
 }
 
 /// The study of that program, with `more` in it.
-fn scaled_study(fabrics: [(&str, f64); 2], scale: f64, more: &str) -> OwnGroup {
+fn scaled_study(fabrics: [(&str, f64); 2], scale: f64, more: &str) -> PlannedStudy {
     let vary = [vary("fabric", &fabrics.map(|(name, _)| name))];
     let study = command_study(2, &vary, &words(&["./my-job"])).expect("is a study");
     let study = parse(&format!("{}\n{more}", to_toml(&study)), "my.toml").expect("reads");
     let options = PlanOptions { scale: Some(scale), ..PlanOptions::default() };
     let study = resolve(&study, &mock::registry(), &options).expect("links can be slowed down");
-    OwnGroup { plan: plan_of(&study).expect("plans"), study }
+    PlannedStudy { plan: plan_of(&study).expect("plans"), study }
 }
 
 /// Its attempts; what it sends is in them only where that is `counted`.
 fn attempts(
-    made: &OwnGroup,
+    planned: &PlannedStudy,
     fabrics: [(&str, f64); 2],
     messages: [f64; 2],
     bytes: [f64; 2],
@@ -73,7 +73,7 @@ fn attempts(
     let rate = |levels: &Levels| fabrics[usize::from(!is(levels, "fabric", fabrics[0].0))].1;
     let wire = messages[0] * (bytes[0] + 66.0) + messages[1] * (bytes[1] + 66.0);
     let time = |levels: &Levels| 0.01 + wire * 8.0 * scale / rate(levels);
-    let mut run = made.run(12, 0.001, 1, &|_, levels, _| time(levels));
+    let mut run = planned.run(12, 0.001, 1, &|_, levels, _| time(levels));
     for attempt in &mut run.attempts {
         attempt.readings.retain(|reading| !reading.metric.starts_with("sent_"));
         let counts = (0..2).filter(|_| counted).flat_map(|node| {
@@ -96,39 +96,39 @@ const CLAIM: &str = r#"
 "#;
 
 #[test]
-fn a_claim_about_a_ratio_at_a_scale_is_doubted_as_a_comparison_is() {
+fn the_verdict_of_a_claim_about_a_ratio_at_a_scale_is_withheld_as_a_comparison_s_is() {
     let small = scaled_study(FASTER, 50.0, CLAIM);
     let findings = small.findings(&attempts(&small, FASTER, [1e3; 2], [64.0; 2], 50.0, true));
-    let doubted = claim(&findings, "faster");
-    assert_eq!(doubted.verdict, ClaimVerdict::Inconclusive, "{doubted:?}");
-    assert!(doubted.why.starts_with("no verdict: links run at 1/50"), "{doubted:?}");
-    assert_eq!((doubted.size_agrees, doubted.attribution.is_some()), (None, false), "{doubted:?}");
+    let withheld = claim(&findings, "faster");
+    assert_eq!(withheld.verdict, ClaimVerdict::Inconclusive, "{withheld:?}");
+    assert!(withheld.why.starts_with("no verdict: links run at 1/50"), "{withheld:?}");
+    assert_eq!((withheld.size_agrees, withheld.attribution.is_some()), (None, false), "{withheld:?}");
     let large = findings_of_large(true);
     assert_eq!(claim(&large, "faster").verdict, ClaimVerdict::Reproduced);
 }
 
 #[test]
-fn where_nothing_is_counted_at_a_scale_that_is_said() {
-    let said = |findings: &Findings| {
+fn uncounted_messages_at_a_scale_give_a_warning() {
+    let warned = |findings: &Findings| {
         findings
             .warnings
             .iter()
             .any(|w| w.starts_with("command: links run at 1/50") && w.contains("not counted"))
     };
     let findings = findings_of_large(false);
-    assert!(said(&findings), "{:?}", findings.warnings);
-    assert!(!said(&findings_of_large(true)));
+    assert!(warned(&findings), "{:?}", findings.warnings);
+    assert!(!warned(&findings_of_large(true)));
 }
 
 /// Few and large messages.
 fn findings_of_large(counted: bool) -> Findings {
-    let made = scaled_study(FASTER, 50.0, CLAIM);
-    made.findings(&attempts(&made, FASTER, [4.0; 2], [64.0, 2e5], 50.0, counted))
+    let planned = scaled_study(FASTER, 50.0, CLAIM);
+    planned.findings(&attempts(&planned, FASTER, [4.0; 2], [64.0, 2e5], 50.0, counted))
 }
 
 #[test]
 fn latency_that_is_not_scaled_allows_no_verdict_where_messages_are_small() {
-    // 1,000 round trips of 64 B: 104 ms and 10.4 ms at 1/50, and 24.1 µs of latency for each of 2,000 turns is
+    // 1,000 round trips of 64 B: 104 ms and 10.4 ms at 1/50, and 24.1 µs of latency for each of 2,000 dependent messages is
     // 48 ms; at 1/50 it would be 2.4 s.
     let findings = scaled_run(FASTER, [1e3; 2], [64.0; 2], 50.0);
     let comparison = &findings.comparisons[0];
@@ -137,8 +137,8 @@ fn latency_that_is_not_scaled_allows_no_verdict_where_messages_are_small() {
     let text = &findings.headline.text;
     assert!(!findings.headline.decided && !text.contains("faster"), "{text}");
     // (10 ms + 104 ms + 2.36 s) / (10 ms + 10.4 ms + 2.36 s) = 1.04.
-    for said in ["no verdict on my-job", "1/50", "messages of 64 B", "it would be about 1.04 ×"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for expected in ["no verdict on my-job", "1/50", "messages of 64 B", "it would be about 1.04 ×"] {
+        assert!(text.contains(expected), "{expected}: {text}");
     }
     assert!(findings.warnings.iter().any(|w| w.contains("no verdict: links run at 1/50")), "{findings:?}");
     // No list of comparisons and no file has the factor as a sentence either.
@@ -147,7 +147,7 @@ fn latency_that_is_not_scaled_allows_no_verdict_where_messages_are_small() {
 
 #[test]
 fn latency_that_is_not_scaled_allows_no_equality_either() {
-    // 114 ms at both; the latency that 2,000 turns lack is 2.36 s at one, 0.49 s at the other.
+    // 114 ms at both; the latency that 2,000 dependent messages lack is 2.36 s at one, 0.49 s at the other.
     let findings = scaled_run(SHORTER, [1e3; 2], [64.0; 2], 50.0);
     let comparison = &findings.comparisons[0];
     assert!((comparison.ratio.value - 1.0).abs() < 0.01, "{comparison:?}");
@@ -161,7 +161,7 @@ fn latency_that_is_not_scaled_allows_no_equality_either() {
 
 #[test]
 fn a_few_large_messages_at_a_scale_have_a_verdict_and_say_for_whom_it_holds() {
-    // Four requests of 64 B, four answers of 200 kB: eight turns, 9.4 ms, beside 330 ms and 43 ms.
+    // Four requests of 64 B, four answers of 200 kB: eight dependent messages lack 9.4 ms; the run times are 330 ms and 43 ms.
     let findings = scaled_run(FASTER, [4.0; 2], [64.0, 2e5], 50.0);
     assert_eq!(findings.comparisons[0].verdict, ComparisonVerdict::Better);
     assert!(findings.headline.text.contains("faster"), "{}", findings.headline.text);
@@ -235,7 +235,7 @@ fn a_saved_study_reads_as_the_same() {
 }
 
 #[test]
-fn variables_are_asked_for_and_reach_the_command_as_they_are_called() {
+fn environment_variables_reach_the_command_under_their_names() {
     let vary = [vary("fabric", &["none"]), vary("env.IO_DEPTH", &["1", "32"])];
     let study = command_study(1, &vary, &words(&["./job", "$1", "$$"])).expect("is a study");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).expect("plans");
@@ -264,7 +264,7 @@ fn without_factors_it_is_one_cell_and_no_comparison() {
 }
 
 #[test]
-fn what_makes_no_study_is_refused() {
+fn wrong_arguments_are_refused() {
     let fault = |nodes, vary: &[Vary], argv: &[&str]| {
         command_study(nodes, vary, &words(argv)).expect_err("refused").to_string()
     };
@@ -274,14 +274,14 @@ fn what_makes_no_study_is_refused() {
     assert!(fault(1, &[vary("nodes", &["1", "2"])], &["true"]).contains("--nodes"));
     assert!(fault(1, &[vary("env.a b", &["1"])], &["true"]).starts_with("--vary env.a b: "));
     assert!(fault(1, &[vary("env.", &["1"])], &["true"]).starts_with("--vary env.: "));
-    assert!(fault(1, &[vary("env.CROSSTALK_NODE", &["1"])], &["true"]).contains("Crosstalk's own"));
+    assert!(fault(1, &[vary("env.CROSSTALK_NODE", &["1"])], &["true"]).contains("reserved for Crosstalk"));
     assert!(fault(1, &[vary("env.a", &["1"]), vary("env.a", &["2"])], &["true"]).contains("twice"));
     assert!(fault(1, &[vary("env.a", &["1", "1"])], &["true"]).contains("twice"));
     assert!(fault(1, &[vary("env.a", &[])], &["true"]).starts_with("--vary: "));
 }
 
 #[test]
-fn a_slip_of_the_finger_is_no_environment_variable() {
+fn a_typing_mistake_is_no_environment_variable() {
     let fault = |name: &str| {
         command_study(1, &[vary(name, &["1", "2"])], &words(&["true"])).expect_err(name).to_string()
     };
@@ -295,7 +295,7 @@ fn a_slip_of_the_finger_is_no_environment_variable() {
 }
 
 #[test]
-fn a_command_is_called_by_what_it_runs() {
+fn a_command_has_the_name_of_what_it_runs() {
     let called = |argv: &[&str]| command_study(1, &[], &words(argv)).expect("is a study").name;
     let cases: [(&[&str], &str); 13] = [
         (&["./my-job", "x"], "my-job"),
@@ -318,13 +318,13 @@ fn a_command_is_called_by_what_it_runs() {
 }
 
 #[test]
-fn of_two_factors_every_combination_is_told() {
+fn of_two_factors_every_combination_is_compared() {
     let vary = [vary("env.A", &["1", "2"]), vary("env.MODE", &["slow", "fast"])];
     let study = command_study(1, &vary, &words(&["./job"])).expect("is a study");
-    let made = OwnGroup { plan: plan_of(&study).expect("plans"), study };
+    let planned = PlannedStudy { plan: plan_of(&study).expect("plans"), study };
     let time = |levels: &Levels| if levels["A"] == 2.into() { 2.0 } else { 1.0 };
     let time = |levels: &Levels| time(levels) * if is(levels, "MODE", "fast") { 0.1 } else { 1.0 };
-    let findings = made.findings(&made.run(12, 0.01, 1, &|_, levels, _| time(levels)));
+    let findings = planned.findings(&planned.run(12, 0.01, 1, &|_, levels, _| time(levels)));
     let text = &findings.headline.text;
     assert!(text.starts_with("A 2: ") && text.contains(" on job at MODE slow"), "{text}");
     let table = &findings.tables[0];
@@ -333,31 +333,31 @@ fn of_two_factors_every_combination_is_told() {
     assert!(table.caption.contains("Hodges–Lehmann"), "{}", table.caption);
     let places: Vec<_> = findings.comparisons.iter().map(|c| c.at["MODE"].to_string()).collect();
     assert_eq!(places, ["slow", "fast"], "each is compared");
-    assert!(table.caption.contains("is at least so long"), "{}", table.caption);
+    assert!(table.caption.contains("is a lower bound"), "{}", table.caption);
 }
 
 #[test]
 fn all_bars_of_a_split_are_of_one_node() {
     let vary = [vary("env.A", &["1", "2"])];
     let study = command_study(2, &vary, &words(&["./job"])).expect("is a study");
-    let made = OwnGroup { plan: plan_of(&study).expect("plans"), study };
-    let mut run = made.run(8, 0.0, 1, &|_, _, _| 1.0);
+    let planned = PlannedStudy { plan: plan_of(&study).expect("plans"), study };
+    let mut run = planned.run(8, 0.0, 1, &|_, _, _| 1.0);
     for attempt in &mut run.attempts {
         attempt.readings.retain(|reading| !reading.metric.starts_with("time_"));
         // Node 0 has 3 s to do and then 1 s, node 1 has 2 s and then 5 s: over both bars node 1 has the most.
         let busy = if attempt.cell.levels["A"] == 1.into() { [3.0, 2.0] } else { [1.0, 5.0] };
-        let told = (0..2)
+        let reported = (0..2)
             .map(|node| Reading::value("time_compute", busy[node], Origin::Measured).label("node", node));
-        attempt.readings.extend(told);
+        attempt.readings.extend(reported);
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let split = findings.figures.iter().find(|figure| figure.name == "split").expect("is drawn");
     let computing = split.series.iter().filter(|series| series.name == "computing");
     let shown: Vec<f64> = computing.flat_map(|series| &series.points).map(|point| point.y.value).collect();
     assert_eq!(shown.iter().map(|v| v.round()).collect::<Vec<_>>(), [2.0, 5.0], "{split:#?}");
     let caption = &split.caption;
     assert!(
-        caption.starts_with("Every bar is of node 1") && caption.contains("is at least so long"),
+        caption.starts_with("Every bar is of node 1") && caption.contains("is a lower bound"),
         "{caption}"
     );
 }
@@ -365,15 +365,17 @@ fn all_bars_of_a_split_are_of_one_node() {
 #[test]
 fn a_margin_is_kept_with_the_study() {
     let study = command_study(1, &[vary("env.A", &["1", "2"])], &words(&["./job"])).expect("is a study");
-    let margin = |study: &crosstalk_study::file::Study| {
-        study.experiment["command"].compare.as_ref().and_then(|compare| compare.margin.clone())
+    let margin = |study: &crosstalk_study::file::Study| -> Option<String> {
+        let compare = study.experiment["command"].compare.as_ref()?;
+        Some(compare.margin.as_ref()?.text().to_string())
     };
     assert_eq!(margin(&study).as_deref(), Some("2 %"));
-    let asked = within(study, "0.5 %").expect("is a margin");
-    let fault = within(asked.clone(), "0.1 %").expect_err("narrower than paired runs are sharp").to_string();
+    let study = with_margin(study, "0.5 %").expect("is a margin");
+    let fault =
+        with_margin(study.clone(), "0.1 %").expect_err("narrower than paired runs are sharp").to_string();
     assert!(fault.contains("0.1 %") && fault.contains("at least 0.5 %"), "{fault}");
-    assert_eq!(margin(&parse(&to_toml(&asked), "my.toml").expect("reads")).as_deref(), Some("0.5 %"));
-    assert!(within(asked, "nix").is_err());
+    assert_eq!(margin(&parse(&to_toml(&study), "my.toml").expect("reads")).as_deref(), Some("0.5 %"));
+    assert!(with_margin(study, "nix").is_err());
     let alone = command_study(1, &[], &words(&["./job"])).expect("is a study");
-    assert!(within(alone, "5 %").expect_err("nothing to compare").to_string().contains("--vary"));
+    assert!(with_margin(alone, "5 %").expect_err("nothing to compare").to_string().contains("--vary"));
 }

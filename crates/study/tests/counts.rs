@@ -1,7 +1,7 @@
-//! Which tries count, and what is told of those that do not.
+//! Which tries count, and what is reported about the others.
 
 use crate::synthetic::graph::{GRAPH, graph};
-use crate::synthetic::{claim, is, made};
+use crate::synthetic::{claim, is, planned_study};
 use crosstalk_core::cell::CellId;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
@@ -12,31 +12,31 @@ use crosstalk_study::plan::PlannedExperiment;
 use crosstalk_study::samples::{Attempt, Run};
 
 #[test]
-fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
-    let (made, mut run) = graph(12);
+fn failed_and_unfaithful_attempts_do_not_count_and_are_reported() {
+    let (planned, mut run) = graph(12);
     for attempt in
         run.attempts.iter_mut().filter(|a| a.block < 2 && is(&a.cell.levels, "system", "microblade"))
     {
         if attempt.block == 0 {
             attempt.status = Status::Failed;
-            attempt.reason = Some("node 1 is gone".into());
+            attempt.failure = Some("node 1 is gone".into());
         } else {
             attempt.fidelity =
                 Some(Fidelity { reasons: vec!["CPU contention".into()], ..Fidelity::default() });
         }
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     assert_eq!(findings.comparisons[0].ratio.n, 10, "only complete pairs");
     assert_eq!(findings.run.blocks, 12, "the blocks were gone through all the same");
     let cell = findings.cells.iter().find(|c| is(&c.id.levels, "system", "microblade")).expect("is planned");
     assert_eq!((cell.finished, cell.failed, cell.unfaithful), (10, 1, Some(1)));
     assert_eq!(cell.reasons, ["node 1 is gone", "not faithful: CPU contention"]);
-    let told = |text: &str| findings.warnings.iter().any(|w| w.contains(text));
+    let warned = |text: &str| findings.warnings.iter().any(|w| w.contains(text));
     assert!(
-        told("A contradiction.")
-            && told("graph: Not as printed.")
-            && told("2 attempts of graph: node 1 is gone")
-            && told("CPU contention")
+        warned("A contradiction.")
+            && warned("graph: Not as printed.")
+            && warned("2 attempts of graph: node 1 is gone")
+            && warned("CPU contention")
     );
     assert_eq!(findings.run.attempts["not faithful"], 2);
     // Two cells of microblade's, each in one of its blocks.
@@ -46,11 +46,11 @@ fn what_failed_or_is_not_faithful_does_not_count_and_is_told() {
 
 #[test]
 fn a_cell_that_is_never_faithful_gives_no_verdict() {
-    let (made, mut run) = graph(12);
+    let (planned, mut run) = graph(12);
     for attempt in run.attempts.iter_mut().filter(|a| is(&a.cell.levels, "system", "kosmos-srio")) {
         attempt.fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     assert_eq!(findings.comparisons, []);
     assert!(!findings.headline.decided);
     assert!(
@@ -62,47 +62,48 @@ fn a_cell_that_is_never_faithful_gives_no_verdict() {
 
 #[test]
 fn a_resumed_block_counts_once_and_as_a_whole() {
-    let (made, mut run) = graph(12);
+    let (planned, mut run) = graph(12);
     // Block 11 was cut short after its first cell, which had said ten times as much.
     let mut early = run.attempts.iter().find(|a| a.block == 11).expect("is there").clone();
     early.readings = vec![Reading::value("completion_time", 20.0, Origin::Measured)];
     for attempt in run.attempts.iter_mut().filter(|a| a.block == 11) {
-        attempt.turn = 2;
+        attempt.try_number = 2;
     }
-    let undisturbed = made.findings(&run).comparisons;
+    let undisturbed = planned.findings(&run).comparisons;
     let place = run.attempts.len() - 4;
     run.attempts.insert(place, early);
-    assert_eq!(made.findings(&run).comparisons, undisturbed);
+    assert_eq!(planned.findings(&run).comparisons, undisturbed);
 }
 
 #[test]
-fn attempts_that_were_tried_again_are_told() {
-    let (made, mut run) = graph(12);
-    let told = |run: &Run| made.findings(run).warnings.into_iter().find(|w| w.contains("tried again"));
-    assert_eq!(told(&run), None);
+fn attempts_that_were_tried_again_are_reported() {
+    let (planned, mut run) = graph(12);
+    let warning = |run: &Run| planned.findings(run).warnings.into_iter().find(|w| w.contains("tried again"));
+    assert_eq!(warning(&run), None);
     let mut again = run.attempts[0].clone();
     run.attempts[0].fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
-    again.turn = 2;
+    again.try_number = 2;
     run.attempts.push(again);
-    let warning = told(&run).expect("is told");
-    assert!(warning.starts_with("1 attempt that failed or was not faithful was tried again"), "{warning}");
-    assert_eq!(made.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
+    let text = warning(&run).expect("is reported");
+    assert!(text.starts_with("1 attempt that failed or was not faithful was tried again"), "{text}");
+    assert_eq!(planned.findings(&run).comparisons[0].ratio.n, 12, "the second try counts");
     let last = run.attempts.last_mut().expect("the second try");
     last.fidelity = Some(Fidelity { reasons: vec!["steal".into()], ..Fidelity::default() });
-    assert_eq!(told(&run), None, "where no try counts, nothing was selected");
+    assert_eq!(warning(&run), None, "where no try counts, nothing was selected");
 }
 
 #[test]
-fn what_others_took_of_the_machine_stands_beside_the_verdict() {
-    let (made, mut run) = graph(12);
-    let said = |findings: &Findings| {
-        let told = |text: &String| text.contains("busy") && text.contains("used 60 % of its 2 processors");
-        (told(&findings.headline.context), findings.warnings.first().is_some_and(told))
+fn a_busy_machine_is_named_with_the_verdict() {
+    let (planned, mut run) = graph(12);
+    let named = |findings: &Findings| {
+        let names_load =
+            |text: &String| text.contains("busy") && text.contains("used 60 % of its 2 processors");
+        (names_load(&findings.headline.context), findings.warnings.first().is_some_and(names_load))
     };
-    assert_eq!(said(&made.findings(&run)), (false, false));
+    assert_eq!(named(&planned.findings(&run)), (false, false));
     run.busy = Some("other programs used 60 % of its 2 processors".into());
-    assert_eq!(said(&made.findings(&run)), (true, true));
-    let text = made.findings(&run).headline.text;
+    assert_eq!(named(&planned.findings(&run)), (true, true));
+    let text = planned.findings(&run).headline.text;
     assert!(text.contains(" × faster than ") && text.ends_with(" (this machine was busy)"), "{text}");
 }
 
@@ -117,56 +118,56 @@ fn numbers_of_different_origin_are_never_mixed_silently() {
     ratio = { metric = "completion_time", of = { system = "kosmos-srio" }, to = { system = "microblade" } }
     expect = "< 1"
     "#;
-    let made = made(&text);
-    let mut run = made.run(12, 0.01, 11, &|_, _, _| 1.0);
+    let planned = planned_study(&text);
+    let mut run = planned.run(12, 0.01, 11, &|_, _, _| 1.0);
     for attempt in run.attempts.iter_mut().filter(|a| is(&a.cell.levels, "system", "kosmos-srio")) {
         attempt.readings.iter_mut().for_each(|r| r.origin = Origin::Emulated);
     }
-    let warnings = made.findings(&run).warnings;
-    let told = |what: &str| {
+    let warnings = planned.findings(&run).warnings;
+    let warned = |what: &str| {
         warnings.iter().any(|w| w.starts_with(what) && w.ends_with("origin: measured and emulated"))
     };
-    assert!(told("completion_time: kosmos-srio over microblade"), "{warnings:?}");
-    assert!(told("claim faster"), "{warnings:?}");
+    assert!(warned("completion_time: kosmos-srio over microblade"), "{warnings:?}");
+    assert!(warned("claim faster"), "{warnings:?}");
 }
 
 #[test]
 fn blocks_are_complete_without_a_cell_that_was_given_up() {
-    let (made, mut run) = graph(12);
+    let (planned, mut run) = graph(12);
     let gone = run.attempts[0].cell.levels.clone();
     run.attempts.retain(|a| a.cell.levels != gone || a.block < 3);
     for attempt in run.attempts.iter_mut().filter(|a| a.cell.levels == gone) {
         attempt.status = Status::Failed;
     }
-    assert_eq!(made.findings(&run).run.blocks, 12);
-    assert_eq!(next_block(&made.plan, &run), 12);
+    assert_eq!(planned.findings(&run).run.blocks, 12);
+    assert_eq!(next_block(&planned.plan, &run), 12);
     // One that failed less often is waited for.
     run.attempts.retain(|a| a.cell.levels != gone || a.block < 2);
-    assert_eq!(next_block(&made.plan, &run), 11);
+    assert_eq!(next_block(&planned.plan, &run), 11);
 }
 
 #[test]
 fn blocks_are_complete_without_an_experiment_that_runs_in_fewer() {
-    let (mut made, mut run) = graph(12);
+    let (mut planned, mut run) = graph(12);
     let mut curve =
-        PlannedExperiment { name: "curve".into(), blocks: Some(3), ..made.plan.experiments[0].clone() };
+        PlannedExperiment { name: "curve".into(), blocks: Some(3), ..planned.plan.experiments[0].clone() };
     curve.cells.iter_mut().for_each(|cell| cell.id.experiment = "curve".into());
-    made.plan.experiments.push(curve);
+    planned.plan.experiments.push(curve);
     let early: Vec<_> = run.attempts.iter().filter(|a| a.block < 3).cloned().collect();
     run.attempts
         .extend(early.into_iter().map(|a| Attempt { cell: CellId::new("curve", a.cell.levels), ..a }));
-    assert_eq!(next_block(&made.plan, &run), 12);
-    made.plan.experiments[1].blocks = None;
-    assert_eq!(next_block(&made.plan, &run), 11, "else it is waited for");
+    assert_eq!(next_block(&planned.plan, &run), 12);
+    planned.plan.experiments[1].blocks = None;
+    assert_eq!(next_block(&planned.plan, &run), 11, "else it is waited for");
 }
 
 #[test]
 fn a_ratio_needs_numbers_above_zero() {
-    let (made, mut run) = graph(12);
+    let (planned, mut run) = graph(12);
     for attempt in run.attempts.iter_mut().filter(|a| is(&a.cell.levels, "system", "kosmos-srio")) {
         attempt.readings = vec![Reading::value("completion_time", 0.0, Origin::Measured)];
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     assert_eq!(findings.comparisons, []);
     assert!(
         findings.warnings.iter().any(|w| w.contains("of which there is no ratio")),
@@ -180,14 +181,14 @@ fn distributions_count_by_their_median_or_the_quantile_asked_for() {
     let text =
         GRAPH.replace("base = \"microblade\" }", "base = \"microblade\", metric = \"completion_time p99\" }");
     let (_, mut run) = graph(12);
-    let made = made(&text);
+    let planned = planned_study(&text);
     for attempt in &mut run.attempts {
         let tail = if is(&attempt.cell.levels, "system", "kosmos-srio") { 2_000 } else { 8_000 };
         let mut histogram = Histogram::default();
         (0..1000).for_each(|i| histogram.record(if i < 985 { 1_000 } else { tail + attempt.block as u64 }));
         attempt.readings = vec![Reading::histogram("completion_time", histogram, Origin::Measured)];
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     assert!((findings.comparisons[0].ratio.value - 0.25).abs() < 0.01, "{:?}", findings.comparisons[0].ratio);
     let medians = &findings.cells[0].metrics["completion_time"];
     assert!((medians.value - 1e-6).abs() < 1e-8, "nanoseconds are seconds: {medians:?}");
@@ -196,12 +197,12 @@ fn distributions_count_by_their_median_or_the_quantile_asked_for() {
         (0..200).for_each(|_| few.record(1_000));
         attempt.readings = vec![Reading::histogram("completion_time", few, Origin::Measured)];
     }
-    assert_eq!(made.findings(&run).comparisons, [], "no p99 from 200 samples");
+    assert_eq!(planned.findings(&run).comparisons, [], "no p99 from 200 samples");
 }
 
 #[test]
-fn what_is_counted_in_buckets_is_claimed_no_sharper_than_they_are_wide() {
-    let made = made(
+fn a_number_from_histograms_is_no_more_precise_than_their_buckets() {
+    let planned = planned_study(
         r#"
         schema = "crosstalk.study/1"
         name = "synthetic"
@@ -219,13 +220,13 @@ fn what_is_counted_in_buckets_is_claimed_no_sharper_than_they_are_wide() {
         expect = "< 1"
         "#,
     );
-    let mut run = made.run(12, 0.0, 1, &|_, _, _| 1.0);
+    let mut run = planned.run(12, 0.0, 1, &|_, _, _| 1.0);
     let mut seen = Histogram::default();
     (0..100).for_each(|_| seen.record(1_000_000));
     for attempt in &mut run.attempts {
         attempt.readings = vec![Reading::histogram("run_time", seen.clone(), Origin::Measured)];
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let found = claim(&findings, "short").found.expect("is known");
     let (low, high) = found.interval.expect("12 blocks have one");
     assert!(

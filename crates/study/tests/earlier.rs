@@ -2,7 +2,7 @@
 //! together.
 
 use crate::mock;
-use crate::synthetic::{OwnGroup, claim, is, number, with_options};
+use crate::synthetic::{PlannedStudy, claim, is, number, with_options};
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::findings::ClaimVerdict;
@@ -45,9 +45,9 @@ fn jobs(_: &str, levels: &Levels, _: &str) -> f64 {
     if levels.get("groups") == Some(&Value::Int(4)) { most * 1.3 } else { most }
 }
 
-/// So many blocks of the stage that is run now, behind what was run before.
-fn goes_on(before: &Run, made: &OwnGroup, blocks: usize) -> Run {
-    let now = OwnGroup { study: made.study.clone(), plan: made.plan.now() };
+/// So many blocks of the stage that is run now, after what was run before.
+fn continued(before: &Run, planned: &PlannedStudy, blocks: usize) -> Run {
+    let now = PlannedStudy { study: planned.study.clone(), plan: planned.plan.of_current_stage() };
     let mut run = before.clone();
     for mut attempt in now.run(blocks, 0.01, 7, &jobs).attempts {
         attempt.id = run.attempts.len() as u64;
@@ -56,37 +56,39 @@ fn goes_on(before: &Run, made: &OwnGroup, blocks: usize) -> Run {
     run
 }
 
-fn decision(made: &OwnGroup, run: &Run, look: usize) -> (bool, String) {
-    let decision = decide(&made.study, &mock::catalogues(), &made.plan, run, look);
+fn decision(planned: &PlannedStudy, run: &Run, look: usize) -> (bool, String) {
+    let decision = decide(&planned.study, &mock::catalogues(), &planned.plan, run, look);
     (decision.stop, decision.why)
 }
 
 #[test]
 fn the_later_experiment_is_run_at_the_earlier_one_s_peak_and_both_are_judged_together() {
     let first = with_options(STUDY, &PlanOptions::default());
-    let cells = |made: &OwnGroup| made.plan.now().cells().map(|cell| cell.id.to_string()).collect::<Vec<_>>();
+    let cells = |planned: &PlannedStudy| {
+        planned.plan.of_current_stage().cells().map(|cell| cell.id.to_string()).collect::<Vec<_>>()
+    };
     assert_eq!(cells(&first), ["load at tasks 64", "load at tasks 128", "load at tasks 256"]);
     assert_eq!(
-        (first.plan.questions, first.plan.to_come),
+        (first.plan.questions, first.plan.pending_questions),
         (2, 1),
-        "what is to come is asked together with it"
+        "pending questions are judged together with it"
     );
-    let loaded = goes_on(&Run::default(), &first, 8);
+    let loaded = continued(&Run::default(), &first, 8);
     let (stop, why) = decision(&first, &loaded, 0);
-    assert!(stop, "what is to come is not waited for: {why}");
+    assert!(stop, "pending questions are not waited for: {why}");
 
     let taken = earlier_results(&first.study, &first.plan, &loaded);
     assert_eq!(taken.iter().collect::<Vec<_>>(), [(&"grouped.tasks".to_string(), &Value::Int(128))]);
     let options = PlanOptions { from_results: taken, ..PlanOptions::default() };
     let second = with_options(STUDY, &options);
     assert_eq!(cells(&second), ["grouped at groups 1, tasks 128", "grouped at groups 4, tasks 128"]);
-    assert_eq!((second.plan.questions, second.plan.to_come), (2, 0));
-    assert_eq!(next_block(&second.plan.now(), &loaded), 0, "its blocks are its own");
+    assert_eq!((second.plan.questions, second.plan.pending_questions), (2, 0));
+    assert_eq!(next_block(&second.plan.of_current_stage(), &loaded), 0, "its blocks are its own");
     assert!(earlier_results(&second.study, &second.plan, &loaded).is_empty(), "nothing waits any more");
-    assert!(!decision(&second, &goes_on(&loaded, &second, 4), 0).0);
+    assert!(!decision(&second, &continued(&loaded, &second, 4), 0).0);
 
-    let whole = goes_on(&loaded, &second, 8);
-    assert_eq!(next_block(&second.plan.now(), &whole), 8);
+    let whole = continued(&loaded, &second, 8);
+    assert_eq!(next_block(&second.plan.of_current_stage(), &whole), 8);
     assert!(decision(&second, &whole, 0).0);
     let findings = second.findings(&whole);
     for name in ["peak", "more"] {
@@ -108,12 +110,12 @@ fn the_later_experiment_is_run_at_the_earlier_one_s_peak_and_both_are_judged_tog
 #[test]
 fn a_block_that_was_cut_short_counts_for_nothing_although_the_earlier_stage_has_gone_through_it() {
     let first = with_options(STUDY, &PlanOptions::default());
-    let loaded = goes_on(&Run::default(), &first, 8);
+    let loaded = continued(&Run::default(), &first, 8);
     let taken = earlier_results(&first.study, &first.plan, &loaded);
     let second = with_options(STUDY, &PlanOptions { from_results: taken, ..PlanOptions::default() });
-    let mut run = goes_on(&loaded, &second, 3);
+    let mut run = continued(&loaded, &second, 3);
     run.attempts.pop();
-    assert_eq!(next_block(&second.plan.now(), &run), 2);
+    assert_eq!(next_block(&second.plan.of_current_stage(), &run), 2);
     let cells = second.findings(&run).cells;
     let grouped = cells.iter().filter(|cell| cell.id.experiment == "grouped").map(|cell| cell.finished);
     assert_eq!(grouped.collect::<Vec<_>>(), [2, 2]);

@@ -2,7 +2,7 @@
 //! of every kind, a factor that is optimised away. `stats` proves its procedure
 //! by simulation; this holds what `analyse` makes of it to the same bound.
 
-use crate::synthetic::{is, made};
+use crate::synthetic::{is, planned_study};
 use crosstalk_core::value::Levels;
 use crosstalk_stats::proportion;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
@@ -50,9 +50,9 @@ fn errs(findings: &Findings) -> bool {
 
 #[test]
 fn at_most_one_study_in_twenty_has_a_false_verdict() {
-    let made = made(STUDY);
+    let planned = planned_study(STUDY);
     let wrong = (0..STUDIES)
-        .filter(|seed| errs(&made.findings(&made.run(24, 0.04, 1000 + seed, &|_, _, _| 1.0))))
+        .filter(|seed| errs(&planned.findings(&planned.run(24, 0.04, 1000 + seed, &|_, _, _| 1.0))))
         .count() as u64;
     let share = proportion::estimate(wrong, STUDIES, 0.05).expect("studies were run");
     eprintln!("false verdicts in {wrong} of {STUDIES} studies, at most {:.1} %", 100.0 * share.high);
@@ -61,8 +61,9 @@ fn at_most_one_study_in_twenty_has_a_false_verdict() {
 
 #[test]
 fn the_count_notices_a_difference() {
-    let made = made(STUDY);
+    let planned = planned_study(STUDY);
     let slower = |levels: &Levels| if is(levels, "system", "kosmos-srio") { 1.1 } else { 1.0 };
-    let found = (0..20).filter(|seed| errs(&made.findings(&made.run(24, 0.04, *seed, &|_, l, _| slower(l)))));
+    let found =
+        (0..20).filter(|seed| errs(&planned.findings(&planned.run(24, 0.04, *seed, &|_, l, _| slower(l)))));
     assert!(found.count() >= 18);
 }

@@ -88,7 +88,7 @@ fn text_that_is_not_toml() {
 #[test]
 fn looks_that_do_not_ascend() {
     for looks in ["[4, 2]", "[0]", "[]", "[2, 2]"] {
-        expect("[2, 4]", looks, 3, "expected looks that ascend", "looks = [12, 24, 48]");
+        expect("[2, 4]", looks, 3, "expected interim analyses (looks) that ascend", "looks = [12, 24, 48]");
     }
     expect("[2, 4]", "[-1]", 3, "expected a whole number of at least 0, found the number `-1`", "");
 }
@@ -96,8 +96,14 @@ fn looks_that_do_not_ascend() {
 #[test]
 fn what_is_decided_on_runs_as_long_as_the_study() {
     let compared = "compare = { factor = \"system\", base = \"microblade\" }";
-    expect(compared, &format!("{compared}\nblocks = 1"), 8, "say how long it runs", "leave `blocks` out");
-    expect(compared, "blocks = 1", 7, "say how long it runs", "leave `blocks` out");
+    expect(
+        compared,
+        &format!("{compared}\nblocks = 1"),
+        8,
+        "say how long an experiment runs",
+        "leave `blocks` out",
+    );
+    expect(compared, "blocks = 1", 7, "say how long an experiment runs", "leave `blocks` out");
     expect(compared, "blocks = 0", 7, "at least 1 block", "");
 }
 
@@ -194,7 +200,7 @@ fn claims_that_no_data_could_refute_or_that_do_not_read() {
 fn claims_about_several_experiments() {
     let to = "to = { system = \"microblade\" }";
     expect(to, &format!("{to}, over = \"f\""), 15, "unknown experiment `f`", "`e`");
-    expect(to, &format!("{to}, over = \"e\""), 15, "speaks of experiment `e` already", "name another one");
+    expect(to, &format!("{to}, over = \"e\""), 15, "names experiment `e` already", "name another one");
     let ratio = "ratio = { metric = \"bandwidth\", of = { system = \"kosmos-srio\" }, to = { system = \"microblade\" } }";
     let correlation =
         |x: &str, rest: &str| format!("correlation = {{ x = \"{x}\", y = \"bandwidth\"{rest} }}");
@@ -205,7 +211,7 @@ fn claims_about_several_experiments() {
     let share = STUDY.replacen(ratio, &correlation("share bandwidth", ""), 1).replacen("> 1", "> 0", 1);
     let fault = planned(&share).expect_err("refused").to_string();
     assert!(fault.starts_with("my.toml:15: ") && fault.contains("found `bandwidth`"), "{fault}");
-    assert!(fault.contains("tells none: leave `share` out"), "{fault}");
+    assert!(fault.contains("reports none: leave `share` out"), "{fault}");
 }
 
 #[test]
@@ -277,7 +283,7 @@ fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     let fault = catalogues.fabric("f", &fabric.replace("1 Gbits/s", "0 bit/s"), "f.toml").expect_err("still");
     assert_eq!(fault.to_string(), "f.toml:2: expected a rate of at least 8 bit/s, found 0 bit/s");
     let fault = catalogues.fabric("none", &fabric.replace("Gbits", "Gbit"), "none.toml").expect_err("taken");
-    assert!(fault.message.contains("as fast as the kernel goes"), "{fault}");
+    assert!(fault.message.contains("links that are not shaped"), "{fault}");
 
     let system = include_str!("../../../systems/moonshot.toml");
     let empty = system.replace("count = 45", "count = 0");
@@ -346,7 +352,7 @@ fn a_frontier_is_of_two_metrics_that_tell_good_from_bad() {
     expect(drawn, &frontier.replace("\nseries = \"system\"", ""), 19, "missing `series`", "the factor");
     let more = |line: &str| format!("{frontier}\n{line}");
     expect(drawn, &more("also = [\"bandwidth\"]"), 26, "is of two metrics", "leave `also` out");
-    expect(drawn, &more("published = \"kosmos/x\""), 26, "no place beside", "leave `published` out");
+    expect(drawn, &more("published = \"kosmos/x\""), 26, "no place in a frontier", "leave `published` out");
     let neither = STUDY
         .replacen("kind = \"stream\", size = \"$size\"", "kind = \"wire\", size = \"$size\"", 1)
         .replacen(drawn, &frontier.replace("bandwidth", "stage_time"), 1)
@@ -358,7 +364,7 @@ fn a_frontier_is_of_two_metrics_that_tell_good_from_bad() {
 #[test]
 fn what_is_compared_must_make_a_difference() {
     let (taken, fixed) = ("system = \"$system\"", "system = \"microblade\"");
-    expect(taken, fixed, 10, "nothing takes factor `system`", "\"$system\"");
+    expect(taken, fixed, 10, "nothing uses factor `system`", "\"$system\"");
 }
 
 #[test]

@@ -1,15 +1,15 @@
-//! What is drawn and tabulated, beside what was published.
+//! Figures and tables, with published values.
 
 use crate::synthetic::graph::graph;
-use crate::synthetic::{is, made, number};
+use crate::synthetic::{is, number, planned_study};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{FigureKind, Scale, TableCell};
 
 #[test]
-fn figures_stand_beside_what_was_published() {
-    let (made, run) = graph(12);
-    let findings = made.findings(&run);
+fn figures_show_published_values_as_series_of_their_own() {
+    let (planned, run) = graph(12);
+    let findings = planned.findings(&run);
     let names: Vec<&str> = findings.figures.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["split", "split-by-node", "relative", "times"], "in the order asked for");
 
@@ -42,13 +42,13 @@ fn figures_stand_beside_what_was_published() {
 }
 
 #[test]
-fn every_node_has_a_bar_of_its_own_with_all_parts() {
-    let (made, mut run) = graph(12);
+fn every_node_has_a_bar_with_all_parts() {
+    let (planned, mut run) = graph(12);
     // One node spills, in one block only.
     let spilt = run.attempts.iter_mut().find(|a| is(&a.cell.levels, "system", "microblade")).expect("is run");
     assert_eq!(number(&spilt.cell.levels, "slaves"), 1.0);
     spilt.readings.push(Reading::value("time_spill", 12.0, Origin::Measured).label("node", 1));
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let figure = &findings.figures[1];
     assert_eq!((figure.kind, figure.x.label.as_str()), (FigureKind::Stacked, "system"));
     let bars: Vec<(&str, &str)> = figure.series.iter().map(|s| (s.group.as_str(), s.name.as_str())).collect();
@@ -66,7 +66,7 @@ fn every_node_has_a_bar_of_its_own_with_all_parts() {
     assert!((at(2, 0).y.value - 1.0).abs() < 0.4, "as the slave does: {:?}", at(2, 0));
     assert!((at(4, 1).y.value - 0.2).abs() < 0.1, "{:?}", at(4, 1));
     let spilling = &figure.series[3].points;
-    assert_eq!((spilling.len(), spilling[0].y.n), (1, 12), "where none is told, none was spilt");
+    assert_eq!((spilling.len(), spilling[0].y.n), (1, 12), "where none is reported, none was spilt");
     assert!(spilling[0].y.value < 1e-9, "in eleven of twelve blocks: {spilling:?}");
 }
 
@@ -88,27 +88,27 @@ fn nodes_of_work_without_a_master_go_by_number() {
         metric = "time"
         x = "fabric"
     "#;
-    let made = made(text);
-    let mut run = made.run(1, 0.01, 5, &|_, _, _| 1.0);
+    let planned = planned_study(text);
+    let mut run = planned.run(1, 0.01, 5, &|_, _, _| 1.0);
     for attempt in &mut run.attempts {
-        let told =
+        let reported =
             [10, 9, 2].map(|node| Reading::value("time_compute", 1.0, Origin::Measured).label("node", node));
         attempt.readings.retain(|reading| !reading.metric.starts_with("time_"));
-        attempt.readings.extend(told);
+        attempt.readings.extend(reported);
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let bars: Vec<&str> = findings.figures[0].series.iter().map(|s| s.group.as_str()).collect();
     assert_eq!(bars, ["node 2", "node 9", "node 10"], "in the order of their numbers");
 }
 
 #[test]
-fn tables_say_what_was_not_run() {
-    let (mut made, run) = graph(12);
-    let cells = &mut made.plan.experiments[0].cells;
+fn tables_name_what_was_not_run() {
+    let (mut planned, run) = graph(12);
+    let cells = &mut planned.plan.experiments[0].cells;
     cells.retain(|cell| {
         !(is(&cell.id.levels, "system", "kosmos-srio") && number(&cell.id.levels, "slaves") == 2.0)
     });
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let table = &findings.tables[0];
     assert_eq!(
         table.columns,
@@ -122,7 +122,7 @@ fn tables_say_what_was_not_run() {
     );
 }
 
-/// Own work on two fabrics with one, two or four nodes.
+/// A job on two fabrics with one, two or four nodes.
 const JOBS: &str = r#"
     schema = "crosstalk.study/1"
     name = "jobs"
@@ -162,7 +162,7 @@ const JOBS: &str = r#"
 #[test]
 fn a_frontier_is_what_no_other_level_beats_in_both() {
     // One node is short but waits long, four the other way; two are worse than four in both.
-    let made = made(JOBS);
+    let planned = planned_study(JOBS);
     let truth = |_: &str, levels: &Levels, metric: &str| match (number(levels, "nodes") as i64, metric) {
         (1, "run_time") => 1.0,
         (1, _) => 3.0,
@@ -171,7 +171,7 @@ fn a_frontier_is_what_no_other_level_beats_in_both() {
         (_, "run_time") => 4.0,
         _ => 1.0,
     };
-    let findings = made.findings(&made.run(12, 0.01, 3, &truth));
+    let findings = planned.findings(&planned.run(12, 0.01, 3, &truth));
     let figure = &findings.figures[0];
     assert_eq!((figure.kind, figure.by.as_str()), (FigureKind::Frontier, "nodes"));
     assert_eq!((figure.x.label.as_str(), figure.x.unit.as_str()), ("time wait", "s"));
@@ -185,7 +185,7 @@ fn a_frontier_is_what_no_other_level_beats_in_both() {
     let four = &figure.series[0].points[0];
     assert!((four.y.value - 4.0).abs() < 0.1 && (four.x.expect("is across") - 1.0).abs() < 0.3, "{four:?}");
     let lines: Vec<&str> = findings.figures[1].series.iter().map(|s| s.name.as_str()).collect();
-    assert_eq!(lines, ["nodes 1", "nodes 2", "nodes 4"], "a bare number is told with what it counts");
+    assert_eq!(lines, ["nodes 1", "nodes 2", "nodes 4"], "a number has its factor's name");
     assert!(four.x_interval.is_some_and(|(low, high)| low < 1.0 && high > 1.0), "{four:?}");
 }
 
@@ -198,8 +198,8 @@ fn several_factors_make_the_points_of_a_frontier_and_of_nothing_else() {
             .replace("kind = \"frontier\"", &format!("kind = \"{kind}\""))
     };
     let findings = {
-        let made = made(&both("frontier"));
-        made.findings(&made.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")))
+        let planned = planned_study(&both("frontier"));
+        planned.findings(&planned.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")))
     };
     let figure = &findings.figures[0];
     assert_eq!(figure.by, "fabric, nodes");
@@ -212,8 +212,8 @@ fn several_factors_make_the_points_of_a_frontier_and_of_nothing_else() {
 
 #[test]
 fn rows_are_all_combinations_and_a_column_may_be_a_ratio() {
-    let made = made(JOBS);
-    let findings = made.findings(&made.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")));
+    let planned = planned_study(JOBS);
+    let findings = planned.findings(&planned.run(12, 0.01, 3, &|_, levels, _| number(levels, "nodes")));
     let table = &findings.tables[0];
     assert_eq!(table.columns, ["fabric", "nodes", "seconds", "over that of one"]);
     let names: Vec<_> = table.rows.iter().map(|row| (&row[0], &row[1])).collect();

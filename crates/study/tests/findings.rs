@@ -1,10 +1,9 @@
-//! What is found beside verdicts: causes, the best level, the stopping rule,
-//! sources, and what a quick run leaves out.
+//! Findings other than verdicts: causes, the best level, the stopping rule, sources, and what a quick run leaves out.
 
 use crate::mock;
 
 use crate::synthetic::graph::{GRAPH, graph, graph_and};
-use crate::synthetic::{claim, is, made, number, with_options};
+use crate::synthetic::{claim, is, number, planned_study, with_options};
 use crosstalk_core::record::Observation;
 use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
@@ -13,9 +12,9 @@ use crosstalk_study::samples::Run;
 use crosstalk_study::{Decision, bundled_study, decide};
 
 #[test]
-fn the_gain_is_shared_out_among_its_causes() {
-    let (made, run) = graph(12);
-    let findings = made.findings(&run);
+fn the_gain_is_attributed_to_its_causes() {
+    let (planned, run) = graph(12);
+    let findings = planned.findings(&run);
     let comparison = &findings.comparisons[0];
     assert_eq!(comparison.verdict, ComparisonVerdict::Better);
     let total: f64 = comparison.causes.values().sum();
@@ -56,9 +55,9 @@ const CLAIMS: &str = r#"
 "#;
 
 #[test]
-fn points_say_where_the_extra_time_goes() {
-    let (made, run) = graph_and(CLAIMS, 12);
-    let findings = made.findings(&run);
+fn percentage_points_say_where_the_extra_time_goes() {
+    let (planned, run) = graph_and(CLAIMS, 12);
+    let findings = planned.findings(&run);
     let comparison = &findings.comparisons[0];
     assert!(comparison.ratio.value < 1.0, "KOSMOS takes less, and yet MicroBlade is the one with more");
     let known = comparison.attribution.as_ref().expect("is decided and known");
@@ -80,14 +79,14 @@ fn points_say_where_the_extra_time_goes() {
 
 #[test]
 fn nothing_is_attributed_to_a_difference_that_is_none() {
-    let (made, mut run) = graph_and(CLAIMS, 12);
+    let (planned, mut run) = graph_and(CLAIMS, 12);
     let decided = |run: &Run| {
-        let findings = made.findings(run);
+        let findings = planned.findings(run);
         let claims = findings.claims.iter().filter(|claim| claim.attribution.is_some()).count();
         claims + findings.comparisons.iter().filter(|c| c.attribution.is_some()).count()
     };
     assert_eq!(decided(&run), 3);
-    let equal = made.run(12, 0.3, 3, &|_, _, _| 1.0);
+    let equal = planned.run(12, 0.3, 3, &|_, _, _| 1.0);
     for (attempt, noise) in run.attempts.iter_mut().zip(equal.attempts) {
         attempt.readings.retain(|r| r.metric != "completion_time");
         attempt.readings.extend(noise.readings.into_iter().filter(|r| r.metric == "completion_time"));
@@ -97,8 +96,8 @@ fn nothing_is_attributed_to_a_difference_that_is_none() {
 
 #[test]
 fn a_part_that_is_no_more_than_noise_has_no_share() {
-    let (made, mut run) = graph_and(CLAIMS, 12);
-    // In turn half a second more and less of waiting beside the same whole: a part as noisy as no time is.
+    let (planned, mut run) = graph_and(CLAIMS, 12);
+    // Waiting is alternately longer and shorter by 3 s, and the whole stays the same: a part that is noise alone.
     for attempt in run.attempts.iter_mut().filter(|attempt| is(&attempt.cell.levels, "system", "microblade"))
     {
         let off = if attempt.block % 2 == 0 { 3.0 } else { -3.0 };
@@ -107,7 +106,7 @@ fn a_part_that_is_no_more_than_noise_has_no_share() {
             *waited += off;
         }
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let comparison = &findings.comparisons[0];
     assert_eq!(comparison.verdict, ComparisonVerdict::Better, "the whole is as clear as it was");
     let known = comparison.attribution.as_ref().expect("is known");
@@ -116,13 +115,13 @@ fn a_part_that_is_no_more_than_noise_has_no_share() {
 }
 
 #[test]
-fn a_factor_of_pairs_beside_the_times_of_each_side_says_so() {
-    let (made, mut run) = graph(12);
+fn a_factor_of_pairs_that_differs_from_the_quotient_of_both_times_says_so() {
+    let (planned, mut run) = graph(12);
     let says =
-        |run: &Run| made.findings(run).headline.context.contains("the factor is of the runs pair by pair");
+        |run: &Run| planned.findings(run).headline.context.contains("the factor is of the runs pair by pair");
     // Blocks twice as slow as others, and the base alone slower in them by far: the pairs' median is that of neither
     // side's.
-    assert!(!says(&made.run(12, 1e-6, 11, &|_, levels, _| if is(levels, "system", "kosmos-srio") {
+    assert!(!says(&planned.run(12, 1e-6, 11, &|_, levels, _| if is(levels, "system", "kosmos-srio") {
         1.2
     } else {
         2.0
@@ -141,21 +140,21 @@ fn a_factor_of_pairs_beside_the_times_of_each_side_says_so() {
             }
         }
     }
-    assert!(says(&run), "{:?}", made.findings(&run).headline);
+    assert!(says(&run), "{:?}", planned.findings(&run).headline);
 }
 
 #[test]
 fn waiting_may_be_for_a_slower_node() {
-    let (mut made, run) = graph(12);
+    let (mut planned, run) = graph(12);
     // The same effects, made on MicroBlade's nodes by half as much memory.
-    for cell in &mut made.plan.experiments[0].cells {
+    for cell in &mut planned.plan.experiments[0].cells {
         if let Place::Virtual { memory, .. } = &mut cell.scene.place
             && is(&cell.id.levels, "system", "kosmos-srio")
         {
             *memory = Some(Bytes(1 << 32));
         }
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let known = findings.comparisons[0].attribution.as_ref().expect("is decided and known");
     assert!(known.text.contains("waiting") && !known.text.contains("for the network"), "{known:?}");
     assert!(
@@ -167,8 +166,8 @@ fn waiting_may_be_for_a_slower_node() {
 
 #[test]
 fn findings_of_before_attributions_still_open() {
-    let (made, run) = graph(12);
-    let mut written = serde_json::to_value(made.findings(&run)).expect("writes");
+    let (planned, run) = graph(12);
+    let mut written = serde_json::to_value(planned.findings(&run)).expect("writes");
     for kind in ["comparisons", "claims"] {
         for one in written[kind].as_array_mut().expect("is a list") {
             one.as_object_mut().expect("is an object").remove("attribution");
@@ -179,90 +178,93 @@ fn findings_of_before_attributions_still_open() {
 }
 
 #[test]
-fn the_subject_is_said_whatever_level_is_compared_there() {
-    let (mut made, run) = graph(12);
-    let told = made.study.headline.as_mut().expect("tells what it is about");
-    told.level = "a level that --set left out".into();
-    let text = made.findings(&run).headline.text;
+fn the_subject_is_named_whatever_level_is_compared() {
+    let (mut planned, run) = graph(12);
+    let headline = planned.study.headline.as_mut().expect("has a headline");
+    headline.level = "a level that --set left out".into();
+    let text = planned.findings(&run).headline.text;
     assert!(text.contains(") on PageRank;"), "{text}");
 }
 
-/// Own work that only very much external work slows down, and nothing in the study says which
-/// of its comparisons the sentence is about.
+/// Work that only very much background work slows down. The study names no comparison for the deciding sentence.
 const OPEN_FIRST: &str = r#"
     schema = "crosstalk.study/1"
-    name = "beside"
-    title = "Own work beside others'"
+    name = "shared"
+    title = "Work on a shared machine"
     looks = [12]
     [experiment.owner]
-    work.own = { kind = "command", argv = ["job", "$external"], nodes = 1 }
+    work.job = { kind = "command", argv = ["job", "$background"], nodes = 1 }
     conditions.fabric = "$fabric"
-    factors = { external = [0, 1, 50, 100], fabric = ["ethernet-1g", "ethernet-10g"] }
-    compare = { factor = "external", base = 0, metric = "run_time" }
+    factors = { background = [0, 1, 50, 100], fabric = ["ethernet-1g", "ethernet-10g"] }
+    compare = { factor = "background", base = 0, metric = "run_time" }
 "#;
 
 #[test]
-fn an_open_first_comparison_gives_way_to_the_largest_decided_effect() {
-    let made = made(OPEN_FIRST);
+fn an_undecided_first_comparison_yields_to_the_largest_decided_effect() {
+    let planned = planned_study(OPEN_FIRST);
     let truth = |noise: f64, effects: [f64; 2]| {
-        let run = made.run(12, noise, 5, &|_, levels, _| match number(levels, "external") as i64 {
+        let run = planned.run(12, noise, 5, &|_, levels, _| match number(levels, "background") as i64 {
             50 => effects[0],
             100 if is(levels, "fabric", "ethernet-1g") => effects[1],
             _ => 1.0,
         });
-        made.findings(&run).headline
+        planned.findings(&run).headline
     };
-    let told = truth(0.02, [0.6, 2.5]);
-    assert!(told.decided, "{}", told.text);
+    let headline = truth(0.02, [0.6, 2.5]);
+    assert!(headline.decided, "{}", headline.text);
     assert!(
-        told.text.starts_with("external 100: 2.4") || told.text.starts_with("external 100: 2.5"),
+        headline.text.starts_with("background 100: 2.4") || headline.text.starts_with("background 100: 2.5"),
         "{}",
-        told.text
+        headline.text
     );
-    assert!(told.text.contains(" × slower than external 0 (2."), "{}", told.text);
+    assert!(headline.text.contains(" × slower than background 0 (2."), "{}", headline.text);
     assert!(
-        told.text.ends_with(") at fabric ethernet-1g; the largest of 3 that are decided, of 6 comparisons"),
+        headline
+            .text
+            .ends_with(") at fabric ethernet-1g; the largest of 3 that are decided, of 6 comparisons"),
         "{}",
-        told.text
+        headline.text
     );
     let less = truth(0.02, [0.3, 2.5]);
     assert!(
-        less.text.starts_with("external 50: 3.3"),
+        less.text.starts_with("background 50: 3.3"),
         "3.3 × faster is more than 2.5 × slower: {}",
         less.text
     );
     let none = truth(0.3, [1.0, 1.0]);
-    assert!(!none.decided && none.text.starts_with("external 1 against external 0: "), "{}", none.text);
+    assert!(!none.decided && none.text.starts_with("background 1 against background 0: "), "{}", none.text);
 }
 
 #[test]
-fn what_the_study_names_is_told_though_it_is_open() {
+fn the_headline_is_about_the_named_comparison_even_where_it_is_undecided() {
     let named = r#"
     [headline]
     experiment = "owner"
     level = 1
     at = { fabric = "ethernet-1g" }
     "#;
-    let made = made(&format!("{OPEN_FIRST}{named}"));
-    let run = made.run(12, 0.02, 5, &|_, levels, _| if number(levels, "external") > 1.0 { 2.0 } else { 1.0 });
-    let told = made.findings(&run).headline;
+    let planned = planned_study(&format!("{OPEN_FIRST}{named}"));
+    let run =
+        planned.run(12, 0.02, 5, &|_, levels, _| if number(levels, "background") > 1.0 { 2.0 } else { 1.0 });
+    let headline = planned.findings(&run).headline;
     assert!(
-        !told.decided && told.text.starts_with("external 1 against external 0: undecided after 12 blocks"),
+        !headline.decided
+            && headline.text.starts_with("background 1 against background 0: undecided after 12 blocks"),
         "{}",
-        told.text
+        headline.text
     );
 }
 
 #[test]
-fn the_study_may_say_what_its_base_is_called() {
-    let (mut made, run) = graph(12);
-    made.study.headline.as_mut().expect("tells what it is about").base = "on the old machine".into();
-    let text = made.findings(&run).headline.text;
+fn the_study_may_name_its_base() {
+    let (mut planned, run) = graph(12);
+    planned.study.headline.as_mut().expect("has a headline").base = "on the old machine".into();
+    let text = planned.findings(&run).headline.text;
     assert!(text.contains(" × faster than on the old machine (1."), "{text}");
 }
 
 #[test]
-fn remarks_are_told_of_what_is_part_of_the_run() {
+fn only_remarks_on_experiments_of_the_run_are_reported() {
     let more = r#"
     [quick]
     looks = [6]
@@ -274,19 +276,20 @@ fn remarks_are_told_of_what_is_part_of_the_run() {
     conditions = { system = "microblade", boards = "many" }
     factors = { slaves = [1, 2] }
     "#;
-    let told = |quick: bool| {
-        let made = with_options(&format!("{GRAPH}{more}"), &PlanOptions { quick, ..PlanOptions::default() });
-        made.findings(&made.run(6, 0.01, 5, &|_, _, _| 1.0)).warnings
+    let warnings = |quick: bool| {
+        let planned =
+            with_options(&format!("{GRAPH}{more}"), &PlanOptions { quick, ..PlanOptions::default() });
+        planned.findings(&planned.run(6, 0.01, 5, &|_, _, _| 1.0)).warnings
     };
     let remark = "left-out: Nobody asked.".to_string();
-    assert!(told(false).contains(&remark) && !told(true).contains(&remark));
-    assert!(told(true).contains(&"graph: Not as printed.".to_string()));
+    assert!(warnings(false).contains(&remark) && !warnings(true).contains(&remark));
+    assert!(warnings(true).contains(&"graph: Not as printed.".to_string()));
 }
 
 #[test]
 fn a_program_may_wait_for_other_things_than_the_network() {
     let headline = |factor: &str, levels: &str, base: &str, argv: &str, place: &str| {
-        let made = made(&format!(
+        let planned = planned_study(&format!(
             r#"
             schema = "crosstalk.study/1"
             name = "job"
@@ -299,7 +302,7 @@ fn a_program_may_wait_for_other_things_than_the_network() {
             compare = {{ factor = "{factor}", base = "{base}", metric = "run_time" }}
             "#
         ));
-        let mut run = made.run(12, 0.01, 5, &|_, levels, metric| {
+        let mut run = planned.run(12, 0.01, 5, &|_, levels, metric| {
             let whole = if is(levels, factor, base) { 2.0 } else { 1.0 };
             if metric == "time_compute" { 0.1 } else { whole }
         });
@@ -308,13 +311,16 @@ fn a_program_may_wait_for_other_things_than_the_network() {
                 reading.labels.insert("node".into(), "0".into());
             }
         }
-        made.findings(&run).headline.text
+        planned.findings(&run).headline.text
     };
     let fabrics = r#"["ethernet-1g", "ethernet-10g"]"#;
     let network = headline("fabric", fabrics, "ethernet-1g", r#"["job"]"#, "$fabric");
     assert!(network.ends_with(" of the difference is waiting for the network"), "{network}");
-    let told = headline("fabric", fabrics, "ethernet-1g", r#"["job", "$fabric"]"#, "$fabric");
-    assert!(told.ends_with(" of the difference is waiting"), "it may do something else there: {told}");
+    let by_argument = headline("fabric", fabrics, "ethernet-1g", r#"["job", "$fabric"]"#, "$fabric");
+    assert!(
+        by_argument.ends_with(" of the difference is waiting"),
+        "it may do something else there: {by_argument}"
+    );
     let delay = headline("DELAY", r#"["long", "short"]"#, "long", r#"["job", "$DELAY"]"#, "ethernet-1g");
     assert!(delay.ends_with(" of the difference is waiting"), "{delay}");
 }
@@ -332,8 +338,8 @@ fn a_factor_that_is_optimised_away_stands_at_its_best() {
         factors = { fabric = ["ethernet-1g", "ethernet-10g"], block = { levels = [64, 128], best = true } }
         compare = { factor = "fabric", base = "ethernet-1g" }
     "#;
-    let made = made(text);
-    let run = made.run(24, 0.01, 4, &|_, levels, _| match (
+    let planned = planned_study(text);
+    let run = planned.run(24, 0.01, 4, &|_, levels, _| match (
         is(levels, "fabric", "ethernet-10g"),
         number(levels, "block") as i64,
     ) {
@@ -342,7 +348,7 @@ fn a_factor_that_is_optimised_away_stands_at_its_best() {
         (false, 64) => 50.0,
         (false, _) => 100.0,
     });
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     assert_eq!(findings.comparisons.len(), 1, "the best block sizes, not each");
     assert!((findings.comparisons[0].ratio.value - 1.2).abs() < 0.02, "{:?}", findings.comparisons[0].ratio);
     assert!(findings.headline.text.contains("more flops"), "{}", findings.headline.text);
@@ -350,34 +356,40 @@ fn a_factor_that_is_optimised_away_stands_at_its_best() {
 
 #[test]
 fn the_runner_stops_when_all_is_decided_or_the_budget_is_used_up() {
-    let (made, run) = graph(24);
+    let (planned, run) = graph(24);
     let catalogues = mock::catalogues();
-    let at = |run: &Run, look: usize| decide(&made.study, &catalogues, &made.plan, run, look);
+    let at = |run: &Run, look: usize| decide(&planned.study, &catalogues, &planned.plan, run, look);
     assert_eq!(
         at(&run, 0),
         Decision { stop: true, why: "all of 2 questions decided after 12 blocks".into() }
     );
-    let noisy = made.run(24, 0.3, 1, &|_, _, _| 1.0);
+    let noisy = planned.run(24, 0.3, 1, &|_, _, _| 1.0);
     let first = at(&noisy, 0);
     assert!(!first.stop && first.why == "2 of 2 questions not decided after 12 blocks", "{first:?}");
     let last = at(&noisy, 1);
     assert!(last.stop && last.why.starts_with("the budget of 24 blocks is used up; 2 of 2"), "{last:?}");
-    let findings = made.findings(&noisy);
+    let findings = planned.findings(&noisy);
     assert_eq!(findings.run.ended, "the budget of 24 blocks was used up");
     assert!(
         findings.run.noise[0].detectable.is_some_and(|(least, _)| least > 0.1),
         "{:?}",
         findings.run.noise
     );
-    assert!(made.findings(&graph(12).1).run.ended.starts_with("stopped at look 1 of 2 (12 blocks)"));
-    assert!(made.findings(&graph(5).1).run.ended.starts_with("ended after 5 of 24 blocks"));
+    assert!(
+        planned
+            .findings(&graph(12).1)
+            .run
+            .ended
+            .starts_with("stopped at interim analysis 1 of 2 (12 blocks)")
+    );
+    assert!(planned.findings(&graph(5).1).run.ended.starts_with("ended after 5 of 24 blocks"));
 }
 
 #[test]
-fn too_much_asked_of_too_few_blocks_is_said_beforehand() {
-    let (mut made, run) = graph(4);
-    made.plan.looks = vec![4];
-    let findings = made.findings(&run);
+fn too_many_questions_for_the_blocks_give_a_warning() {
+    let (mut planned, run) = graph(4);
+    planned.plan.looks = vec![4];
+    let findings = planned.findings(&run);
     assert!(
         findings
             .warnings
@@ -390,18 +402,18 @@ fn too_much_asked_of_too_few_blocks_is_said_beforehand() {
 
 #[test]
 fn sources_name_calibrations() {
-    let (made, run) = graph(1);
-    let sources = made.findings(&run).sources;
+    let (planned, run) = graph(1);
+    let sources = planned.findings(&run).sources;
     assert!(sources.iter().any(|s| s.what.starts_with("fabric srio: ") && s.calibration));
     assert!(sources.iter().any(|s| s.what.starts_with("system microblade: ")));
     assert!(!sources.iter().any(|s| s.what.starts_with("system moonshot")), "only what was used");
 }
 
 #[test]
-fn the_bundled_study_says_what_its_quick_run_left_out() {
+fn claims_that_a_quick_run_of_the_bundled_study_leaves_out_are_not_run() {
     let options = PlanOptions { quick: true, ..Default::default() };
-    let made = with_options(bundled_study("kosmos").expect("is bundled"), &options);
-    let run = made.run(12, 0.01, 9, &|experiment, levels, metric| {
+    let planned = with_options(bundled_study("kosmos").expect("is bundled"), &options);
+    let run = planned.run(12, 0.01, 9, &|experiment, levels, metric| {
         let srio = is(levels, "system", "kosmos-srio");
         match (experiment, metric) {
             ("bandwidth", _) if srio => 3e9,
@@ -412,7 +424,7 @@ fn the_bundled_study_says_what_its_quick_run_left_out() {
             _ => 0.5,
         }
     });
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let unmeasured: Vec<_> = findings.run.noise.iter().filter(|noise| noise.floor.is_none()).collect();
     assert!(unmeasured.is_empty(), "every metric that is asked about has its equal cells: {unmeasured:?}");
     assert!(findings.run.noise.iter().all(|noise| noise.floor < Some(0.03)), "{:?}", findings.run.noise);
@@ -422,9 +434,9 @@ fn the_bundled_study_says_what_its_quick_run_left_out() {
     assert_eq!(claim(&findings, "srio-ahead-at-4096").verdict, Calibration);
     assert_eq!(claim(&findings, "graph-speeds-up").verdict, Reproduced);
     let sentence = &findings.headline.text;
-    let told: f64 =
+    let factor: f64 =
         sentence["kosmos-srio: ".len()..].split(' ').next().and_then(|n| n.parse().ok()).expect("a factor");
-    assert!((told - 1.4).abs() < 0.03, "{sentence}");
+    assert!((factor - 1.4).abs() < 0.03, "{sentence}");
     assert!(sentence.contains(" × faster than microblade (1."), "{sentence}");
     let text = serde_json::to_string(&findings).expect("writes");
     let read: Findings = serde_json::from_str(&text).expect("reads");

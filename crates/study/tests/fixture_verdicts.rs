@@ -1,7 +1,7 @@
 //! The format carries three further evaluations: their claims give the
 //! verdicts that follow from what is made true here.
 
-use crate::synthetic::{OwnGroup, claim, is, number, with_options};
+use crate::synthetic::{PlannedStudy, claim, is, number, with_options};
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::analyse::peak;
 use crosstalk_study::findings::{ClaimVerdict, Findings};
@@ -13,7 +13,7 @@ const GROUPS: &str = include_str!("fixtures/groups.toml");
 const INFINIBAND: &str = include_str!("fixtures/infiniband.toml");
 const VOLUNTEER: &str = include_str!("fixtures/volunteer.toml");
 
-fn made(text: &str) -> OwnGroup {
+fn planned_study(text: &str) -> PlannedStudy {
     let mut options = PlanOptions::default();
     options.discovered.insert("cores".into(), vec![1.into(), 2.into()]);
     for experiment in ["grouped", "gain"] {
@@ -23,9 +23,9 @@ fn made(text: &str) -> OwnGroup {
 }
 
 fn found(text: &str, truth: &dyn Fn(&str, &Levels, &str) -> f64) -> Findings {
-    let made = made(text);
-    let budget = *made.plan.looks.last().expect("is planned");
-    let findings = made.findings(&made.run(budget, 0.01, 21, truth));
+    let planned = planned_study(text);
+    let budget = *planned.plan.looks.last().expect("is planned");
+    let findings = planned.findings(&planned.run(budget, 0.01, 21, truth));
     for claim in &findings.claims {
         eprintln!("{}: {:?}: {}", claim.name, claim.verdict, claim.why);
     }
@@ -159,8 +159,8 @@ fn volunteer() {
 #[test]
 fn what_is_not_run_or_not_enough_is_said() {
     let options = PlanOptions { quick: true, ..PlanOptions::default() };
-    let made = with_options(VOLUNTEER, &options);
-    let findings = made.findings(&made.run(12, 0.4, 2, &|_, _, _| 1.0));
+    let planned = with_options(VOLUNTEER, &options);
+    let findings = planned.findings(&planned.run(12, 0.4, 2, &|_, _, _| 1.0));
     expect(
         &findings,
         &[
@@ -176,15 +176,15 @@ fn what_is_not_run_or_not_enough_is_said() {
 
 #[test]
 fn a_later_experiment_takes_the_level_at_the_peak() {
-    let made = made(GROUPS);
-    let from = made.study.experiment["grouped"].factors["tasks"].detail().and_then(|d| d.from.clone());
+    let planned = planned_study(GROUPS);
+    let from = planned.study.experiment["grouped"].factors["tasks"].detail().and_then(|d| d.from.clone());
     let from = from.expect("waits for the load");
     let peaks = |blocks: usize| {
-        let run = made.run(blocks, 0.01, 3, &|_, levels, _| match levels.get("tasks") {
+        let run = planned.run(blocks, 0.01, 3, &|_, levels, _| match levels.get("tasks") {
             Some(tasks) if tasks.number() == Some(256.0) => 900.0,
             _ => 500.0,
         });
-        peak(&made.study, &made.plan, &run, &from)
+        peak(&planned.study, &planned.plan, &run, &from)
     };
     assert_eq!(peaks(15), Some(Value::Int(256)));
     assert_eq!(peaks(0), None);

@@ -142,7 +142,7 @@ fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_reme
     let text = FIXTURES[2].1.replacen("kind = \"boinc\"", "kind = \"absent\"", 1);
     let study = parse(&text, "volunteer.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
-    let lacking = plan.cells().filter(|cell| cell.lacks.is_some()).count();
+    let lacking = plan.cells().filter(|cell| cell.unmet_need.is_some()).count();
     assert!(lacking > 0 && plan.runnable().count() > 0);
     assert_eq!(plan.order(0).len(), plan.runnable().count());
     let said: Vec<&String> =

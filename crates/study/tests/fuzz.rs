@@ -67,7 +67,7 @@ proptest! {
         };
         match read {
             Err(fault) => prop_assert!(fault.place.is_some(), "{}", fault.message),
-            // What it is then said to take can be added up.
+            // The times that it then gives can be added up.
             Ok(()) => for interconnect in catalogues.interconnects() {
                 for (hop, component) in catalogues.along(&interconnect.path).unwrap_or_default() {
                     prop_assert!(hop.length.is_none_or(|metres| metres >= 0.0));

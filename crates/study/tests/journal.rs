@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const FIRST: &str = include_str!("golden/journal-1.ndjson");
 /// The same in the second, whose lines carry checksums.
 const SECOND: &str = include_str!("golden/journal-2.ndjson");
-/// The same in the third, whose lines also tell the run and their number.
+/// The same in the third, whose lines also carry the run and their number.
 const GOLDEN: &str = include_str!("golden/journal-3.ndjson");
 
 fn read(text: &[u8]) -> Result<Run, Fault> {
@@ -18,7 +18,7 @@ fn read(text: &[u8]) -> Result<Run, Fault> {
 }
 
 #[test]
-fn every_schema_opens_and_of_earlier_ones_it_is_said_what_they_lack() {
+fn every_schema_opens_and_earlier_ones_give_a_warning() {
     let mut first = read(FIRST.as_bytes()).expect("opens");
     assert!(first.warnings.remove(0).contains("crosstalk.journal/1), whose lines carry no checksums"));
     let mut second = read(SECOND.as_bytes()).expect("opens");
@@ -34,7 +34,7 @@ fn every_schema_opens_and_of_earlier_ones_it_is_said_what_they_lack() {
     assert_eq!(run.metrics.len(), 3);
     let statuses: Vec<Status> = run.attempts.iter().map(|a| a.status).collect();
     assert_eq!(statuses, [Status::Finished, Status::Failed, Status::Finished, Status::Started]);
-    assert_eq!(run.attempts[1].reason.as_deref(), Some("node 2 is gone"));
+    assert_eq!(run.attempts[1].failure, Some("node 2 is gone".into()));
     assert!(!run.attempts[2].fidelity.as_ref().expect("was watched").faithful());
     assert!(
         matches!(run.attempts[0].readings[1].observation, Observation::Histogram(ref h) if h.count() == 3)
@@ -73,11 +73,11 @@ fn a_damaged_line_is_named_and_the_others_stand() {
 fn names(run: &Run, line: usize) -> bool {
     let place = format!("journal.ndjson:{line}");
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
-    run.warnings.iter().any(|told| told.split(&place).skip(1).any(ends))
+    run.warnings.iter().any(|warning| warning.split(&place).skip(1).any(ends))
 }
 
 #[test]
-fn a_flipped_bit_anywhere_is_told_and_nothing_of_its_line_is_believed() {
+fn a_flipped_bit_anywhere_is_reported_and_its_line_does_not_count() {
     let whole = read(GOLDEN.as_bytes()).expect("opens");
     for place in 0..GOLDEN.len() {
         for bit in 0..8 {
@@ -131,7 +131,7 @@ fn ended(run: &Run) -> Vec<u64> {
 }
 
 #[test]
-fn a_line_that_is_missing_doubled_or_elsewhere_is_told_and_its_attempt_is_out() {
+fn a_line_that_is_missing_doubled_or_moved_is_reported_and_its_attempt_left_out() {
     let of = |lines: &[&str]| read((lines.join("\n") + "\n").as_bytes()).expect("opens");
     let lines: Vec<&str> = GOLDEN.lines().collect();
     let sample = |line: usize| lines[line - 1].contains("\"line\":\"sample\"");
@@ -165,7 +165,7 @@ fn a_line_that_is_missing_doubled_or_elsewhere_is_told_and_its_attempt_is_out() 
 }
 
 #[test]
-fn lines_of_another_run_are_told_and_count_for_nothing() {
+fn lines_of_another_run_are_reported_and_do_not_count() {
     let lines: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
     let (mut chain, mut other) = (Chain::default(), Vec::new());
     for mut line in lines {

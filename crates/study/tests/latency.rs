@@ -1,8 +1,7 @@
-//! The bundled study of latency: its claims give the verdicts that follow from what is made true
-//! here, by cells and by labels of readings.
+//! The bundled study of latency: the verdicts of its claims follow from known data, by cells and by labels of readings.
 
 use crate::mock;
-use crate::synthetic::{OwnGroup, claim, is, made};
+use crate::synthetic::{PlannedStudy, claim, is, planned_study};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{ClaimVerdict, FigureKind, Findings, TableCell};
@@ -11,7 +10,7 @@ use crosstalk_study::{bundled_study, decide};
 
 use ClaimVerdict::{Calibration, NotComparable, NotReproduced, Reproduced};
 
-/// The ways, and stages that a message passes on each.
+/// The stages of a message, the same in both directions.
 const STAGES: [(&str, f64); 4] = [
     ("send: call and protocol", 1.5e-6),
     ("wake-up", 4e-6),
@@ -61,8 +60,8 @@ fn truth(experiment: &str, levels: &Levels, metric: &str) -> f64 {
     }
 }
 
-/// Of what is told by label, the readings of an attempt.
-fn told(attempt: &Attempt) -> Vec<Reading> {
+/// The readings of an attempt that have labels.
+fn labelled_readings(attempt: &Attempt) -> Vec<Reading> {
     let value = |metric, value| Reading::value(metric, value, Origin::Measured);
     let polls = is(&attempt.cell.levels, "mode", "polling");
     match attempt.cell.experiment.as_str() {
@@ -88,7 +87,7 @@ fn told(attempt: &Attempt) -> Vec<Reading> {
                 time.label("way", "there").label("band", "p50")
             })
             .to_vec(),
-        // Stages are told only where they are asked for.
+        // Stages are reported only with the parameter for it.
         "aa" => vec![value("stage_time", 1e-6).label("band", "none")],
         "cores" => [(0, 1), (0, 2), (1, 2)]
             .map(|(from, to)| value("hand_over", 60e-9).label("from", from).label("to", to))
@@ -97,8 +96,8 @@ fn told(attempt: &Attempt) -> Vec<Reading> {
     }
 }
 
-fn run(made: &OwnGroup) -> Run {
-    let mut run = made.run(*made.plan.looks.last().expect("is planned"), 0.01, 21, &truth);
+fn run(planned: &PlannedStudy) -> Run {
+    let mut run = planned.run(*planned.plan.looks.last().expect("is planned"), 0.01, 21, &truth);
     for attempt in &mut run.attempts {
         // What is added up from components has no noise.
         if attempt.readings.iter().any(|reading| reading.metric == "end_to_end") {
@@ -107,20 +106,20 @@ fn run(made: &OwnGroup) -> Run {
                 *reading = Reading::value(&reading.metric, exact, Origin::Computed);
             }
         }
-        let labelled = told(attempt);
+        let labelled = labelled_readings(attempt);
         attempt.readings.retain(|whole| labelled.iter().all(|part| part.metric != whole.metric));
         attempt.readings.extend(labelled);
     }
     run
 }
 
-fn found() -> (OwnGroup, Findings) {
-    let made = made(bundled_study("latency").expect("is bundled"));
-    let findings = made.findings(&run(&made));
+fn found() -> (PlannedStudy, Findings) {
+    let planned = planned_study(bundled_study("latency").expect("is bundled"));
+    let findings = planned.findings(&run(&planned));
     for claim in &findings.claims {
         eprintln!("{}: {:?}: {}", claim.name, claim.verdict, claim.why);
     }
-    (made, findings)
+    (planned, findings)
 }
 
 #[test]
@@ -163,29 +162,33 @@ fn claims_are_decided_by_cells_and_by_labels() {
 
 #[test]
 fn as_many_questions_are_planned_as_are_decided() {
-    let made = made(bundled_study("latency").expect("is bundled"));
-    let mut run = run(&made);
+    let planned = planned_study(bundled_study("latency").expect("is bundled"));
+    let mut run = run(&planned);
     run.attempts.retain(|attempt| attempt.block == 0);
-    let end = decide(&made.study, &mock::catalogues(), &made.plan, &run, 0);
-    // Some are about labels, whose levels nobody knows before something is read.
-    let planned = format!(" of {} questions ", made.plan.questions);
-    assert!(made.plan.questions > 18 && end.why.contains(&planned), "{planned}: {end:?}");
+    let end = decide(&planned.study, &mock::catalogues(), &planned.plan, &run, 0);
+    // Some are about labels, whose levels are known from readings only.
+    let questions = format!(" of {} questions ", planned.plan.questions);
+    assert!(planned.plan.questions > 18 && end.why.contains(&questions), "{questions}: {end:?}");
 }
 
 #[test]
 fn every_figure_and_table_of_the_study_shows_something() {
-    let (made, findings) = found();
+    let (planned, findings) = found();
     let figure = |name: &str| findings.figures.iter().find(|f| f.name == name).expect("is drawn");
-    let missing: Vec<&String> =
-        made.study.figure.keys().filter(|name| findings.figures.iter().all(|f| f.name != **name)).collect();
-    // The mocks tell neither devices, nor parts, nor memory nodes.
+    let missing: Vec<&String> = planned
+        .study
+        .figure
+        .keys()
+        .filter(|name| findings.figures.iter().all(|f| f.name != **name))
+        .collect();
+    // The mocks report neither devices, nor parts, nor memory nodes.
     assert_eq!(missing, ["devices", "memory", "waterfall-published"]);
 
     let waterfall = figure("waterfall-udp");
     assert_eq!((waterfall.kind, waterfall.y.unit.as_str()), (FigureKind::Waterfall, "s"));
     let labels: Vec<&str> = waterfall.series[0].points.iter().map(|p| p.label.as_str()).collect();
     let stages = STAGES.map(|(stage, _)| stage);
-    assert_eq!(labels, [&stages[..], &["in all"]].concat(), "in the order in which they were told");
+    assert_eq!(labels, [&stages[..], &["in all"]].concat(), "in the order of their first appearance");
     let all = waterfall.series[1].points.last().expect("all of it").y.value;
     assert!((all - 2.7e-6).abs() < 1e-12, "polling, without waking up: {all}");
 
@@ -209,7 +212,7 @@ fn every_figure_and_table_of_the_study_shows_something() {
 }
 
 #[test]
-fn what_is_added_up_is_told_once_and_without_an_interval() {
+fn a_computed_number_counts_once_and_has_no_interval() {
     let (_, findings) = found();
     for name in ["infiniband-parts", "pcie-fabric-example", "ethernet-parts"] {
         let claim = claim(&findings, name);

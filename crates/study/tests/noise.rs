@@ -4,7 +4,7 @@ use crate::mock;
 use crate::synthetic;
 
 use crate::synthetic::graph::GRAPH;
-use crate::synthetic::{OwnGroup, claim, is, made};
+use crate::synthetic::{PlannedStudy, claim, is, planned_study};
 use crosstalk_core::record::Observation;
 use crosstalk_core::value::Levels;
 use crosstalk_study::decide;
@@ -12,20 +12,20 @@ use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings, Noise
 use crosstalk_study::samples::Run;
 
 /// The study with one cell run twice, and with `more` in it.
-fn with_twins(more: &str) -> OwnGroup {
-    let twins = r#"[experiment.same]
+fn with_equal_cells(more: &str) -> PlannedStudy {
+    let equal_cells = r#"[experiment.same]
         title = "PageRank on one slave, twice"
         work.rank = { kind = "pagerank", slaves = "$slaves" }
         conditions = { system = "microblade", boards = "many" }
         factors = { aa = [1, 2], slaves = [1, 2] }
         compare = { factor = "aa", base = 1 }
         "#;
-    made(&GRAPH.replace("[figure.split]", &format!("{twins}\n{more}\n[figure.split]")))
+    planned_study(&GRAPH.replace("[figure.split]", &format!("{equal_cells}\n{more}\n[figure.split]")))
 }
 
 /// Equal cells differ by `noise`; KOSMOS takes `slower` times as long on any number of slaves.
-fn run(made: &OwnGroup, blocks: usize, noise: f64, slower: f64) -> Run {
-    made.run(blocks, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
+fn run(planned: &PlannedStudy, blocks: usize, noise: f64, slower: f64) -> Run {
+    planned.run(blocks, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
         Some(level) => level.number().map_or(1.0, |n| 1.0 + noise * (n - 1.0)),
         None if is(levels, "system", "kosmos-srio") => slower,
         None => 1.0,
@@ -33,14 +33,14 @@ fn run(made: &OwnGroup, blocks: usize, noise: f64, slower: f64) -> Run {
 }
 
 fn floor<'a>(findings: &'a Findings, metric: &str) -> &'a NoiseFloor {
-    findings.run.noise.iter().find(|noise| noise.metric == metric).expect("is told")
+    findings.run.noise.iter().find(|noise| noise.metric == metric).expect("is reported")
 }
 
 #[test]
-fn an_a_a_measurement_sets_the_floor_and_asks_nothing() {
-    let made = with_twins("");
+fn an_aa_measurement_sets_the_floor_and_compares_nothing() {
+    let planned = with_equal_cells("");
     // Equal cells differ by 10 %: then 8 % between systems is nothing.
-    let findings = made.findings(&run(&made, 24, 0.1, 1.08));
+    let findings = planned.findings(&run(&planned, 24, 0.1, 1.08));
     let noise = floor(&findings, "completion_time");
     assert!(noise.floor.is_some_and(|floor| (0.10..0.12).contains(&floor)), "{noise:?}");
     assert_eq!(
@@ -57,19 +57,19 @@ fn an_a_a_measurement_sets_the_floor_and_asks_nothing() {
 
 #[test]
 fn nothing_is_detectable_below_the_floor_of_its_metric() {
-    let made = with_twins(
+    let planned = with_equal_cells(
         r#"[experiment.wire]
         work.stream = { kind = "stream", size = "64 B" }
         conditions = { system = "$system", boards = "many" }
         factors = { system = ["microblade", "moonshot", "kosmos-ethernet", "kosmos-srio"] }
         compare = { factor = "system", base = "microblade" }"#,
     );
-    let mut run = run(&made, 24, 0.1, 1.4);
+    let mut run = run(&planned, 24, 0.1, 1.4);
     // Streams are alike to the last digit, and more comparisons than the others.
     for attempt in run.attempts.iter_mut().filter(|a| a.cell.experiment == "wire") {
         attempt.readings.iter_mut().for_each(|reading| reading.observation = Observation::Value(1e9));
     }
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let (times, wire) = (floor(&findings, "completion_time"), floor(&findings, "bandwidth"));
     let measured = times.floor.expect("was measured");
     let (least, most) = times.detectable.expect("is known");
@@ -84,9 +84,9 @@ fn nothing_is_detectable_below_the_floor_of_its_metric() {
 }
 
 #[test]
-fn an_early_look_does_not_know_which_pair_will_be_noisiest() {
-    let made = with_twins("");
-    let mut run = run(&made, 24, 0.1, 1.1);
+fn an_early_analysis_does_not_depend_on_later_noise() {
+    let planned = with_equal_cells("");
+    let mut run = run(&planned, 24, 0.1, 1.1);
     // The pair on one slave is quiet until after the first look, and the noisiest then.
     for attempt in run.attempts.iter_mut().filter(|a| a.cell.levels.contains_key("aa")) {
         if synthetic::number(&attempt.cell.levels, "slaves") == 1.0 {
@@ -97,7 +97,7 @@ fn an_early_look_does_not_know_which_pair_will_be_noisiest() {
     }
     let mut early = run.clone();
     early.attempts.retain(|attempt| attempt.block < 12);
-    let at_first = |run: &Run| decide(&made.study, &mock::catalogues(), &made.plan, run, 0);
+    let at_first = |run: &Run| decide(&planned.study, &mock::catalogues(), &planned.plan, run, 0);
     assert_eq!(at_first(&run), at_first(&early));
     assert!(!at_first(&run).stop, "10 % is neither beyond nor within a floor of 10 %");
 }
@@ -115,13 +115,13 @@ fn trends_and_orders_must_stand_beyond_the_floor_too() {
         experiment = "graph"
         where = { system = "microblade" }
         order = { metric = "completion_time", factor = "slaves", ascending = [1, 2] }"#;
-    let made = with_twins(claims);
+    let planned = with_equal_cells(claims);
     let verdicts = |noise: f64| {
-        let run = made.run(24, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
+        let run = planned.run(24, 0.005, 2, &|_, levels: &Levels, _| match levels.get("aa") {
             Some(level) => level.number().map_or(1.0, |n| 1.0 + noise * (n - 1.0)),
             None => 1.0 + 0.08 * (synthetic::number(levels, "slaves") - 1.0),
         });
-        let findings = made.findings(&run);
+        let findings = planned.findings(&run);
         ["trend", "order"].map(|name| claim(&findings, name).verdict)
     };
     assert_eq!(verdicts(0.0), [ClaimVerdict::Reproduced; 2]);

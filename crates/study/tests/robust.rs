@@ -1,19 +1,19 @@
-//! Whatever a journal holds, analysing it ends, in time, with findings that
-//! can be written and read; and equal cells are hardly ever told apart.
+//! Whatever a journal holds, its analysis ends in time with findings that can be written and read. Equal cells are hardly
+//! ever called different.
 
 use crate::mock;
 use crate::synthetic;
 
-use crate::synthetic::{OwnGroup, made, number};
+use crate::synthetic::{PlannedStudy, number, planned_study};
 use crosstalk_core::record::{Observation, Origin, Reading, Status};
 use crosstalk_study::decide;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use proptest::prelude::*;
 use std::time::Instant;
 
-fn study(sizes: usize, blocks: usize) -> OwnGroup {
+fn study(sizes: usize, blocks: usize) -> PlannedStudy {
     let sizes: Vec<String> = (1..=sizes).map(|n| n.to_string()).collect();
-    made(&format!(
+    planned_study(&format!(
         r#"
         schema = "crosstalk.study/1"
         name = "robust"
@@ -69,8 +69,8 @@ fn study(sizes: usize, blocks: usize) -> OwnGroup {
 
 #[test]
 fn two_hundred_cells_of_48_blocks_and_ten_metrics_take_less_than_a_second() {
-    let made = study(100, 48);
-    let mut run = made.run(48, 0.02, 1, &|_, levels, _| 1.0 / number(levels, "size"));
+    let planned = study(100, 48);
+    let mut run = planned.run(48, 0.02, 1, &|_, levels, _| 1.0 / number(levels, "size"));
     for attempt in &mut run.attempts {
         for node in 0..3 {
             attempt.readings.push(Reading::value("time_wait", 0.1, Origin::Measured).label("node", node));
@@ -79,7 +79,7 @@ fn two_hundred_cells_of_48_blocks_and_ten_metrics_take_less_than_a_second() {
     }
     assert_eq!((run.attempts.len(), run.attempts[0].readings.len()), (9600, 10));
     let began = Instant::now();
-    let findings = made.findings(&run);
+    let findings = planned.findings(&run);
     let took = began.elapsed().as_secs_f64();
     eprintln!(
         "{} comparisons of {} cells analysed in {took:.2} s",
@@ -91,16 +91,16 @@ fn two_hundred_cells_of_48_blocks_and_ten_metrics_take_less_than_a_second() {
 }
 
 #[test]
-fn equal_cells_are_hardly_ever_told_apart() {
-    let made = study(4, 12);
+fn equal_cells_are_hardly_ever_called_different() {
+    let planned = study(4, 12);
     let wrong = (0..300)
         .filter(|seed| {
-            let findings = made.findings(&made.run(12, 0.03, 1000 + seed, &|_, _, _| 1.0));
-            let told_apart =
+            let findings = planned.findings(&planned.run(12, 0.03, 1000 + seed, &|_, _, _| 1.0));
+            let different =
                 |v: ComparisonVerdict| matches!(v, ComparisonVerdict::Better | ComparisonVerdict::Worse);
             let reproduced =
                 |name: &str| synthetic::claim(&findings, name).verdict == ClaimVerdict::Reproduced;
-            findings.comparisons.iter().any(|c| told_apart(c.verdict))
+            findings.comparisons.iter().any(|c| different(c.verdict))
                 || ["ratio", "trend", "peak", "correlation"].iter().any(|n| reproduced(n))
         })
         .count();
@@ -152,8 +152,8 @@ proptest! {
         blocks in 0usize..16,
         mishaps in prop::collection::vec((any::<prop::sample::Index>(), mishap()), 0..60),
     ) {
-        let made = study(3, 12);
-        let mut run = made.run(blocks, 0.02, 5, &|_, levels, _| 1.0 / number(levels, "size"));
+        let planned = study(3, 12);
+        let mut run = planned.run(blocks, 0.02, 5, &|_, levels, _| 1.0 / number(levels, "size"));
         for (place, mishap) in mishaps {
             if run.attempts.is_empty() {
                 break;
@@ -172,11 +172,11 @@ proptest! {
                 Mishap::Block(block) => attempt.block = block,
             }
         }
-        let findings = made.findings(&run);
+        let findings = planned.findings(&run);
         let text = serde_json::to_string(&findings).expect("writes");
         let read: Findings = serde_json::from_str(&text).map_err(|e| TestCaseError::fail(format!("{e}: {text}")))?;
         prop_assert_eq!(read.headline.text, findings.headline.text);
-        let decision = decide(&made.study, &mock::catalogues(), &made.plan, &run, 0);
+        let decision = decide(&planned.study, &mock::catalogues(), &planned.plan, &run, 0);
         prop_assert!(!decision.why.is_empty());
     }
 }

@@ -1,7 +1,6 @@
-//! What may be said of a size: within which margin it is none, where a model made
-//! it, and where a formula did.
+//! Findings about sizes: margins of equivalence, sizes that a model made, and computed ones.
 
-use crate::synthetic::{OwnGroup, claim, is, made};
+use crate::synthetic::{PlannedStudy, claim, is, planned_study};
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::proportion;
@@ -34,8 +33,8 @@ const STUDY: &str = r#"
 "#;
 
 /// `kosmos-srio` takes `ratio` times as long.
-fn run(made: &OwnGroup, blocks: usize, noise: f64, seed: u64, ratio: f64) -> Run {
-    made.run(blocks, noise, seed, &|_, levels: &Levels, _| {
+fn run(planned: &PlannedStudy, blocks: usize, noise: f64, seed: u64, ratio: f64) -> Run {
+    planned.run(blocks, noise, seed, &|_, levels: &Levels, _| {
         if is(levels, "system", "kosmos-srio") { ratio } else { 1.0 }
     })
 }
@@ -47,24 +46,24 @@ fn of_origin(mut run: Run, origin: Origin) -> Run {
 }
 
 /// Without the claim, whose size would be asked with the comparison.
-fn compared() -> OwnGroup {
-    made(STUDY.split("[claim.half]").next().expect("a head"))
+fn compared() -> PlannedStudy {
+    planned_study(STUDY.split("[claim.half]").next().expect("a head"))
 }
 
 #[test]
 fn equal_levels_are_equivalent_within_the_margin_and_end_the_run() {
-    let made = compared();
-    let run = run(&made, 12, 0.006, 3, 1.0);
-    let decision = decide(&made.study, &crate::mock::catalogues(), &made.plan, &run, 0);
+    let planned = compared();
+    let run = run(&planned, 12, 0.006, 3, 1.0);
+    let decision = decide(&planned.study, &crate::mock::catalogues(), &planned.plan, &run, 0);
     assert!(decision.stop, "{decision:?}");
-    let found = &made.findings(&run).comparisons[0];
+    let found = &planned.findings(&run).comparisons[0];
     assert_eq!(found.verdict, ComparisonVerdict::Equivalent);
     assert!((found.margin - 0.02).abs() < 1e-9, "{found:?}");
     let largest = found.largest.expect("has an interval");
     assert!((0.001..0.02).contains(&largest), "{found:?}");
     assert!(found.change.starts_with("no difference larger than "), "{found:?}");
     assert!(!found.change.contains("noise alone"), "measured: {found:?}");
-    let findings = made.findings(&of_origin(run, Origin::Emulated));
+    let findings = planned.findings(&of_origin(run, Origin::Emulated));
     let (found, sentence) = (&findings.comparisons[0], &findings.headline.text);
     assert_eq!(found.verdict, ComparisonVerdict::Equivalent);
     for said in [&found.change, sentence] {
@@ -76,10 +75,10 @@ fn equal_levels_are_equivalent_within_the_margin_and_end_the_run() {
 fn a_claim_shares_the_question_of_a_comparison_only_where_margins_are_equal() {
     let text = STUDY.replace("published = 0.5\n    margin = \"10 %\"", "expect = \"< 1\"");
     let judged = |text: &str| {
-        let made = made(text);
-        let findings = made.findings(&run(&made, 24, 0.002, 3, 1.0));
+        let planned = planned_study(text);
+        let findings = planned.findings(&run(&planned, 24, 0.002, 3, 1.0));
         let why = claim(&findings, "half").why.clone();
-        (made.plan.questions, findings.comparisons[0].margin, why)
+        (planned.plan.questions, findings.comparisons[0].margin, why)
     };
     let (questions, within, why) = judged(&text);
     assert_eq!(questions, 2);
@@ -90,11 +89,11 @@ fn a_claim_shares_the_question_of_a_comparison_only_where_margins_are_equal() {
 }
 
 #[test]
-fn what_lies_just_outside_the_margin_is_called_equivalent_in_one_study_of_twenty_at_most() {
-    let made = compared();
+fn a_difference_just_outside_the_margin_is_called_equivalent_in_at_most_one_study_of_twenty() {
+    let planned = compared();
     let equivalent = |seed: &u64| {
-        let findings = made.findings(&run(
-            &made,
+        let findings = planned.findings(&run(
+            &planned,
             24,
             0.01,
             500 + seed,
@@ -109,10 +108,10 @@ fn what_lies_just_outside_the_margin_is_called_equivalent_in_one_study_of_twenty
 
 #[test]
 fn a_size_that_a_model_made_is_no_evidence_and_says_so() {
-    let made = made(STUDY);
-    let run = run(&made, 24, 0.01, 7, 0.5);
+    let planned = planned_study(STUDY);
+    let run = run(&planned, 24, 0.01, 7, 0.5);
     let verdict = |origin: Origin| {
-        let findings = made.findings(&of_origin(run.clone(), origin));
+        let findings = planned.findings(&of_origin(run.clone(), origin));
         let half = claim(&findings, "half").clone();
         assert_eq!(half.size_agrees, Some(true), "{half:?}");
         (half.verdict, half.why, findings.headline.text)
@@ -130,11 +129,11 @@ fn a_size_that_a_model_made_is_no_evidence_and_says_so() {
 }
 
 #[test]
-fn a_size_that_the_data_refute_is_told_although_the_direction_is_open() {
+fn a_refuted_size_is_reported_even_where_the_direction_is_undecided() {
     let text =
         STUDY.replace("published = 0.5\n    margin = \"10 %\"", "published = 0.84\n    margin = \"5 %\"");
-    let made = made(&text);
-    let findings = made.findings(&run(&made, 24, 0.06, 11, 1.0));
+    let planned = planned_study(&text);
+    let findings = planned.findings(&run(&planned, 24, 0.06, 11, 1.0));
     let open = claim(&findings, "half");
     assert_eq!((open.verdict, open.size_agrees), (ClaimVerdict::Inconclusive, Some(false)), "{open:?}");
     assert!(
@@ -144,10 +143,10 @@ fn a_size_that_the_data_refute_is_told_although_the_direction_is_open() {
 }
 
 #[test]
-fn what_a_formula_gives_is_computed_once_and_has_no_interval() {
-    let made = compared();
+fn a_computed_number_counts_once_and_has_no_interval() {
+    let planned = compared();
     // The same in each block.
-    let mut run = of_origin(run(&made, 24, 0.0, 1, 0.5), Origin::Computed);
+    let mut run = of_origin(run(&planned, 24, 0.0, 1, 0.5), Origin::Computed);
     let first: Vec<_> = run
         .attempts
         .iter()
@@ -158,7 +157,7 @@ fn what_a_formula_gives_is_computed_once_and_has_no_interval() {
         attempt.readings =
             first.iter().find(|(levels, _)| *levels == attempt.cell.levels).expect("is there").1.clone();
     }
-    let findings: Findings = made.findings(&run);
+    let findings: Findings = planned.findings(&run);
     let found = &findings.comparisons[0];
     assert_eq!((found.origin, found.ratio.interval, found.ratio.n), (Origin::Computed, None, 1));
     assert_eq!(found.change, "2.00 × faster than microblade");

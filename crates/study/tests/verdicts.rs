@@ -1,6 +1,6 @@
 //! Every kind of claim gives every verdict, on runs whose truth is known.
 
-use crate::synthetic::{claim, is, made, number, with_options};
+use crate::synthetic::{claim, is, number, planned_study, with_options};
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::PlanOptions;
@@ -46,9 +46,9 @@ fn verdict(statement: &str, truth: impl Fn(&Levels) -> f64) -> ClaimVerdict {
 }
 
 fn verdict_after(blocks: usize, statement: &str, truth: impl Fn(&Levels) -> f64) -> ClaimVerdict {
-    let made = made(&study(statement));
-    let run = made.run(blocks, 0.01, 7, &|_, levels, _| truth(levels));
-    let findings = made.findings(&run);
+    let planned = planned_study(&study(statement));
+    let run = planned.run(blocks, 0.01, 7, &|_, levels, _| truth(levels));
+    let findings = planned.findings(&run);
     let found = claim(&findings, "it");
     eprintln!("{statement}\n  {:?}: {} {}", found.verdict, found.statement, found.why);
     found.verdict
@@ -75,7 +75,7 @@ fn a_ratio_gives_each_verdict() {
 }
 
 #[test]
-fn the_side_is_that_of_the_published_value_where_nothing_else_is_said() {
+fn the_default_side_is_that_of_the_published_value() {
     let below = format!("{RATIO}published = 0.8\nmargin = \"5 %\"");
     assert_eq!(verdict(&below, slower(0.8)), ClaimVerdict::Reproduced);
     assert_eq!(verdict(&below, slower(1.25)), ClaimVerdict::NotReproduced);
@@ -102,8 +102,8 @@ fn calibrations_and_stand_ins_are_no_evidence() {
 
 #[test]
 fn a_claim_about_levels_that_were_left_out_is_not_run() {
-    let made = made(&study(&format!("{RATIO}expect = \"> 1\"\nwhere = {{ nodes = 8 }}")));
-    let mut cut = made;
+    let planned = planned_study(&study(&format!("{RATIO}expect = \"> 1\"\nwhere = {{ nodes = 8 }}")));
+    let mut cut = planned;
     cut.plan.experiments[0].cells.retain(|cell| number(&cell.id.levels, "nodes") < 8.0);
     let run = cut.run(24, 0.01, 1, &|_, levels, _| slower(1.25)(levels));
     let findings = cut.findings(&run);
@@ -202,14 +202,14 @@ fn a_correlation_gives_each_verdict() {
         correlation = { x = "time_communicating", y = "run_time" }
         expect = "> 0"
     "#;
-    let made = made(text);
+    let planned = planned_study(text);
     let verdict = |sign: f64| {
-        let run = made.run(24, 0.02, 3, &|_, levels, metric| {
+        let run = planned.run(24, 0.02, 3, &|_, levels, metric| {
             let place = ["EP", "IS", "CG", "MG", "FT"].iter().position(|k| is(levels, "kernel", k));
             let place = place.expect("a kernel") as f64;
             if metric == "run_time" { 1.0 + place } else { (0.3 * sign * place).exp() }
         });
-        claim(&made.findings(&run), "it").verdict
+        claim(&planned.findings(&run), "it").verdict
     };
     assert_eq!(verdict(1.0), ClaimVerdict::Reproduced);
     assert_eq!(verdict(-1.0), ClaimVerdict::NotReproduced);
@@ -226,12 +226,12 @@ const OVER: &str = r#"ratio = { metric = "run_time", of = { fabric = "ethernet-1
 
 #[test]
 fn a_ratio_over_that_of_another_experiment_gives_each_verdict() {
-    let made = made(&two(&format!("{OVER}published = 1.25\nexpect = \"> 1\"\nmargin = \"5 %\"")));
+    let planned = planned_study(&two(&format!("{OVER}published = 1.25\nexpect = \"> 1\"\nmargin = \"5 %\"")));
     let verdict = |memory: f64, graph: f64| {
-        let run = made.run(24, 0.01, 7, &|experiment, levels, _| {
+        let run = planned.run(24, 0.01, 7, &|experiment, levels, _| {
             slower(if experiment == "memory" { memory } else { graph })(levels)
         });
-        let findings = made.findings(&run);
+        let findings = planned.findings(&run);
         let found = claim(&findings, "it");
         eprintln!("{:?}: {} {}", found.verdict, found.statement, found.why);
         let value = found.found.expect("a number").value;
@@ -252,13 +252,14 @@ fn two_ratios_are_off_by_as_much_as_both() {
         factors = { aa = ["first", "second"] }
         [claim.it]"#;
     let verdict = |statement: &str, quotient: f64| {
-        let made = made(&two(&format!("{statement}expect = \"> 1\"")).replace("[claim.it]", equal));
-        let run = made.run(24, 0.002, 7, &|experiment, levels, _| match experiment {
+        let planned =
+            planned_study(&two(&format!("{statement}expect = \"> 1\"")).replace("[claim.it]", equal));
+        let run = planned.run(24, 0.002, 7, &|experiment, levels, _| match experiment {
             "equal" if is(levels, "aa", "second") => 1.03,
             "memory" => slower(quotient)(levels),
             _ => 1.0,
         });
-        claim(&made.findings(&run), "it").verdict
+        claim(&planned.findings(&run), "it").verdict
     };
     assert_eq!(verdict(RATIO, 1.05), ClaimVerdict::Reproduced, "beyond the floor of 3 %");
     assert_eq!(verdict(OVER, 1.05), ClaimVerdict::NotReproduced, "within two");
@@ -269,8 +270,8 @@ fn two_ratios_are_off_by_as_much_as_both() {
 fn two_experiments_have_no_common_split() {
     let split = |statement: &str| {
         let text = two(&format!("where = {{ nodes = 4 }}\n{statement}expect = \"> 1\""));
-        let made = made(&text);
-        let mut run = made.run(12, 0.001, 7, &|_, levels, metric| {
+        let planned = planned_study(&text);
+        let mut run = planned.run(12, 0.001, 7, &|_, levels, metric| {
             let waits = slower(1.5)(levels) - 0.5;
             match metric {
                 "time_wait" => waits,
@@ -279,7 +280,7 @@ fn two_experiments_have_no_common_split() {
             }
         });
         at_nodes(&mut run);
-        claim(&made.findings(&run), "it").attribution.is_some()
+        claim(&planned.findings(&run), "it").attribution.is_some()
     };
     assert!(split(RATIO) && !split(OVER));
 }
@@ -293,7 +294,7 @@ fn waiting(levels: &Levels, metric: &str, share: f64, more: f64) -> f64 {
     }
 }
 
-/// Node 1 tells of its time as it is, node 2 that it did a tenth of that, and waited.
+/// Node 1 reports the parts as they are. Node 2 does a tenth of its work, and waits for the rest of the time.
 fn at_nodes(run: &mut Run) {
     for attempt in &mut run.attempts {
         let parts: Vec<_> =
@@ -318,15 +319,15 @@ const GROWS: &str = r#"correlation = { x = "share time_wait", y = "run_time", ra
 
 #[test]
 fn ratios_go_with_shares_over_the_cells_of_two_experiments() {
-    let made = made(&two(GROWS));
+    let planned = planned_study(&two(GROWS));
     let verdict = |more: fn(f64) -> f64| {
-        let mut run = made.run(24, 0.01, 7, &|experiment, levels, metric| {
+        let mut run = planned.run(24, 0.01, 7, &|experiment, levels, metric| {
             let apart = if experiment == "memory" { 0.25 } else { 0.0 };
             let share = apart + 0.05 * number(levels, "nodes").log2();
             waiting(levels, metric, share, more(share))
         });
         at_nodes(&mut run);
-        let findings = made.findings(&run);
+        let findings = planned.findings(&run);
         let found = claim(&findings, "it");
         eprintln!("{:?}: {}", found.verdict, found.why);
         found.verdict
@@ -337,13 +338,13 @@ fn ratios_go_with_shares_over_the_cells_of_two_experiments() {
 }
 
 #[test]
-fn a_share_of_the_time_is_a_number_as_any() {
+fn a_threshold_may_be_of_a_share_of_the_time() {
     let statement = "threshold = { metric = \"share time_wait\" }\nexpect = \"< 0.5\"";
-    let made = made(&two(statement));
+    let planned = planned_study(&two(statement));
     let verdict = |share: f64| {
-        let mut run = made.run(24, 0.01, 7, &|_, levels, metric| waiting(levels, metric, share, 1.0));
+        let mut run = planned.run(24, 0.01, 7, &|_, levels, metric| waiting(levels, metric, share, 1.0));
         at_nodes(&mut run);
-        let findings = made.findings(&run);
+        let findings = planned.findings(&run);
         let found = claim(&findings, "it");
         assert!((found.found.expect("a number").value - share).abs() < 0.01, "{}", found.why);
         found.verdict
@@ -353,14 +354,14 @@ fn a_share_of_the_time_is_a_number_as_any() {
 }
 
 #[test]
-fn a_part_that_nobody_tells_took_no_time() {
-    let made = made(&two("threshold = { metric = \"share time_wait\" }\nexpect = \"< 0.5\""));
-    let mut run = made.run(24, 0.01, 7, &|_, levels, metric| waiting(levels, metric, 0.3, 1.0));
+fn a_part_that_no_node_reports_took_no_time() {
+    let planned = planned_study(&two("threshold = { metric = \"share time_wait\" }\nexpect = \"< 0.5\""));
+    let mut run = planned.run(24, 0.01, 7, &|_, levels, metric| waiting(levels, metric, 0.3, 1.0));
     at_nodes(&mut run);
     for attempt in &mut run.attempts {
         attempt.readings.retain(|reading| reading.metric != "time_wait");
     }
-    let found = claim(&made.findings(&run), "it").found.expect("a number");
+    let found = claim(&planned.findings(&run), "it").found.expect("a number");
     assert_eq!(found.value, 0.0);
 }
 
@@ -368,8 +369,8 @@ fn a_part_that_nobody_tells_took_no_time() {
 fn what_is_not_part_of_a_run_is_not_asked() {
     let not_run = |text: &str| {
         let quick = text.replace("[claim.it]", "[quick.experiment.memory]\n[claim.it]");
-        let made = with_options(&quick, &PlanOptions { quick: true, ..PlanOptions::default() });
-        let findings = made.findings(&made.run(12, 0.01, 7, &|_, levels, _| slower(1.5)(levels)));
+        let planned = with_options(&quick, &PlanOptions { quick: true, ..PlanOptions::default() });
+        let findings = planned.findings(&planned.run(12, 0.01, 7, &|_, levels, _| slower(1.5)(levels)));
         let found = claim(&findings, "it");
         assert_eq!(found.verdict, ClaimVerdict::NotRun);
         found.why.clone()
@@ -385,10 +386,10 @@ fn what_is_not_part_of_a_run_is_not_asked() {
 fn a_comparison_gives_each_verdict_and_its_sentence() {
     let text = study(&format!("{RATIO}expect = \"> 1\""))
         .replace("[claim.it]", "compare = { factor = \"fabric\", base = \"ethernet-1g\" }\n[claim.it]");
-    let made = made(&text.replace("nodes = [2, 4, 8]", "nodes = [2]"));
+    let planned = planned_study(&text.replace("nodes = [2, 4, 8]", "nodes = [2]"));
     let found = |factor: f64, noise: f64, blocks: usize| {
-        let run = made.run(blocks, noise, 5, &|_, levels, _| slower(factor)(levels));
-        let findings = made.findings(&run);
+        let run = planned.run(blocks, noise, 5, &|_, levels, _| slower(factor)(levels));
+        let findings = planned.findings(&run);
         eprintln!("{}", findings.headline.text);
         (findings.comparisons[0].verdict, findings.headline)
     };

@@ -16,7 +16,7 @@ use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_study::row::Row;
-use crosstalk_study::scale::scaled;
+use crosstalk_study::scale::scaled_link;
 use crosstalk_testbed::{Launcher, Local, Virtual};
 use serde_json::{Value as Json, json};
 
@@ -265,7 +265,7 @@ fn place(wire: &WireArgs) -> Result<Place, Fault> {
     let scale = scale(wire)?;
     let link = match wire.fabric.as_str() {
         "none" => Link::Unshaped,
-        name => scaled(catalogue::catalogues(&[])?.find_fabric(name)?.rate, scale)
+        name => scaled_link(catalogue::catalogues(&[])?.find_fabric(name)?.rate, scale)
             .map_err(|fault| fault.at("--scale"))?,
     };
     Ok(Place::Real { fabric: wire.fabric.clone(), link, scale, nodes: 2 })

@@ -57,7 +57,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     // Half of it is no run: neither `run` nor `resume` would take it.
     resolved.save(&dir, how.testbed()).inspect_err(|_| dir.discard())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(remarks).collect();
-    let command = shell::repeat(&args, &dir, resolved.plan.cut);
+    let command = shell::repeat(&args, &dir, resolved.plan.reduced);
     perform(&dir, resolved, None, Begin { command, notes, how: &how }, out)
 }
 
@@ -214,7 +214,9 @@ fn command_study(args: &StudyArgs) -> Result<crosstalk_study::file::Study, Fault
         .collect::<Result<Vec<_>, _>>()?;
     let study = crosstalk_study::command_study(nodes, &vary, &args.command)?;
     match &args.margin {
-        Some(margin) => crosstalk_study::command::within(study, margin).map_err(|fault| fault.at("--margin")),
+        Some(margin) => {
+            crosstalk_study::command::with_margin(study, margin).map_err(|fault| fault.at("--margin"))
+        }
         None => Ok(study),
     }
 }
@@ -371,7 +373,7 @@ fn something_compared(findings: &Findings) -> Result<(), Fault> {
 /// A fault where all attempts failed: there is a report, but nothing was measured.
 fn something_finished(dir: &RunDir) -> Result<(), Fault> {
     let run = dir.read()?;
-    let reason = run.attempts.iter().rev().find_map(|a| a.reason.clone());
+    let reason = run.attempts.iter().rev().find_map(|a| a.failure.clone());
     if run.attempts.iter().any(|a| a.status == Status::Finished) {
         return Ok(());
     }

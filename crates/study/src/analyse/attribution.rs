@@ -1,10 +1,8 @@
-//! Where the extra time of the slower of two goes, in points that add up.
+//! Where the extra time of the slower of two goes, in percentage points of the faster one's time.
 //!
-//! A part that bears the share `s` of a change has `s · (ratio − 1) · 100`
-//! points, where the ratio is the slower one's time over the faster one's:
-//! hundredths of the faster one's time. Points are rounded together, by the
-//! largest remainder, so that what is shown adds up to the extra that is shown
-//! and none is off by a whole last digit.
+//! A part with the share `s` of a change has `s · (ratio − 1) · 100` percentage points. The ratio is the slower one's
+//! time over the faster one's. Points are rounded together by the method of largest remainders: they add up to the extra
+//! time as shown, and none is off by a whole last digit.
 
 use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
@@ -14,21 +12,22 @@ use crate::findings::Attribution;
 use crate::level;
 use crate::part::{self, WAIT};
 
-/// Below so many percent a digit after the point is shown.
-const FEW: f64 = 10.0;
-/// Points beyond are no explanation of anything.
-const MOST: f64 = 1e9;
+/// Extra time below this, in percent, is shown with one digit after the point.
+const ONE_DIGIT_BELOW: f64 = 10.0;
+/// Percentage points beyond this explain nothing.
+const LARGEST: f64 = 1e9;
 
-/// What `shares` of the change of a `ratio` say, where there are any. `sides` are the levels
-/// that it is of, and those that it is to; `network` tells whether waiting can only be for the network.
-pub fn of(shares: &Shares, ratio: f64, sides: [&Levels; 2], network: bool) -> Option<Attribution> {
-    let Shares { of: shares, apart } = shares;
-    let [over, under] = sides;
-    let (slower, faster, ratio) = if ratio < 1.0 { (under, over, 1.0 / ratio) } else { (over, under, ratio) };
+/// The attribution of a `ratio` by the `shares` of its change; `None` where no share or no difference is shown. `sides`
+/// are the levels of numerator and denominator. With `network` all waiting is for the network.
+pub fn attribute(shares: &Shares, ratio: f64, sides: [&Levels; 2], network: bool) -> Option<Attribution> {
+    let Shares { shares, significant } = shares;
+    let [above, below] = sides;
+    let (slower, faster, ratio) =
+        if ratio < 1.0 { (below, above, 1.0 / ratio) } else { (above, below, ratio) };
     let extra = (ratio - 1.0) * 100.0;
-    let steps = if extra < FEW { 10.0 } else { 1.0 };
+    let steps = if extra < ONE_DIGIT_BELOW { 10.0 } else { 1.0 };
     let exact: Vec<f64> = shares.values().map(|share| share * extra * steps).collect();
-    let sound = |v: &f64| v.abs() < MOST;
+    let sound = |v: &f64| v.abs() < LARGEST;
     if exact.is_empty() || !exact.iter().chain([&extra]).all(sound) {
         return None;
     }
@@ -36,23 +35,22 @@ pub fn of(shares: &Shares, ratio: f64, sides: [&Levels; 2], network: bool) -> Op
     let rounded = apportioned(&exact, whole);
     let points: BTreeMap<String, f64> =
         shares.keys().cloned().zip(rounded.iter().map(|v| v / steps)).collect();
-    // A difference too small to show has no points to show either.
+    // A difference too small to show has no percentage points to show either.
     let extra = Some(whole / steps).filter(|shown| *shown > 0.0)?;
     let percents = apportioned(&shares.values().map(|share| share * 100.0).collect::<Vec<_>>(), 100.0);
-    let sure = |part: &String| apart.contains(part);
     let shares = shares.keys().cloned().zip(percents);
     let (percents, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        shares.filter(|(_, percent)| *percent != 0.0).partition(|(part, _)| sure(part));
+        shares.filter(|(_, percent)| *percent != 0.0).partition(|(part, _)| significant.contains(part));
     let (most, all) = sentence(&percents, !rest.is_empty(), network);
-    let text = match proper(slower) {
+    let text = match standalone_name(slower) {
         Some(name) => format!("{name} takes longer: {all}"),
         None => format!("At {} it takes longer: {all}", name(slower)),
     };
     Some(Attribution { slower: name(slower), faster: name(faster), extra, points, percents, most, text })
 }
 
-/// `values` as whole numbers that add up to `whole`, which is their sum rounded:
-/// each rounded down, then up where most was lost.
+/// `values` as whole numbers that add up to `whole`, their rounded sum: each rounded down, then up where the remainder
+/// is largest.
 fn apportioned(values: &[f64], whole: f64) -> Vec<f64> {
     let mut rounded: Vec<f64> = values.iter().map(|v| v.floor()).collect();
     let lost = |i: &usize| values[*i] - values[*i].floor();
@@ -63,51 +61,51 @@ fn apportioned(values: &[f64], whole: f64) -> Vec<f64> {
     rounded
 }
 
-/// `92 % of the difference is waiting for the network, 8 % computing`, after its first part alone, which is empty
-/// where there is none to name. Of what is not told apart (`rest`) it is said that there is some.
+/// `92 % of the difference is waiting for the network, 8 % computing`, after its first part alone; the latter is empty
+/// where no part took longer. With `rest` there are parts within noise, and both say so.
 fn sentence(percents: &BTreeMap<String, f64>, rest: bool, network: bool) -> (String, String) {
     let mut shown: Vec<(&String, f64)> = percents.iter().map(|(part, n)| (part, *n)).collect();
     shown.sort_by(|a, b| b.1.total_cmp(&a.1));
     let Some(&(first, share)) = shown.first().filter(|(_, share)| *share > 0.0) else {
         return (String::new(), "which part of the time makes the difference is not decided".into());
     };
-    // More than the whole, where something else went the other way.
+    // A share above 100 %: another part took less.
     if share >= 100.0 {
         let all = format!("all of the difference is {}", words(first, network));
         let less = shown.iter().rev().filter(|(_, n)| *n < 0.0);
         let less: Vec<String> =
-            less.map(|(part, n)| format!("{} % {}", plain(-n), words(part, network))).collect();
+            less.map(|(part, n)| format!("{} % {}", shortest(-n), words(part, network))).collect();
         let less =
             if less.is_empty() { String::new() } else { format!("; what took less: {}", less.join(", ")) };
         return (all.clone(), all + &less);
     }
-    let rest = if rest { "; the rest is not told apart" } else { "" };
-    let most = format!("{} % of the difference is {}", plain(share), words(first, network));
-    let others = shown[1..].iter().map(|(part, n)| format!(", {} % {}", plain(*n), words(part, network)));
+    let rest = if rest { "; the rest is within noise" } else { "" };
+    let most = format!("{} % of the difference is {}", shortest(share), words(first, network));
+    let others = shown[1..].iter().map(|(part, n)| format!(", {} % {}", shortest(*n), words(part, network)));
     let all = most.clone() + &others.collect::<String>();
     (most + rest, all + rest)
 }
 
-/// `microblade`, or `slaves 6, boards many` where levels say little by themselves.
+/// `microblade`; levels that say little by themselves with their factors, `slaves 6, boards many`.
 fn name(levels: &Levels) -> String {
-    proper(levels).map_or_else(|| level::describe(levels), ToString::to_string)
+    standalone_name(levels).map_or_else(|| level::describe(levels), ToString::to_string)
 }
 
-/// The one level that is a name of its own.
-fn proper(levels: &Levels) -> Option<&Value> {
+/// The only level, where it is a name that needs no factor.
+fn standalone_name(levels: &Levels) -> Option<&Value> {
     let mut all = levels.iter();
-    let (_, only) = all.next().filter(|(factor, level)| level::stands_alone(factor, level))?;
+    let (_, only) = all.next().filter(|(factor, level)| level::needs_no_factor(factor, level))?;
     all.next().is_none().then_some(only)
 }
 
-/// `24`, `2.3`, `−0.1`: as rounded, no digit more.
-fn plain(number: f64) -> String {
+/// A rounded number with one digit where it has one: `24`, `2.3`, `−0.1`.
+fn shortest(number: f64) -> String {
     let text = format!("{:.1}", number.abs());
     let sign = if number < 0.0 { "−" } else { "" };
     format!("{sign}{}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A part in words; `network` tells whether waiting can only be for the network.
+/// A part in words. With `network` all waiting is for the network.
 pub fn words(part: &str, network: bool) -> String {
     if part == WAIT && network { "waiting for the network".into() } else { part::words(part) }
 }
@@ -130,19 +128,19 @@ mod tests {
         of.iter().map(|(part, share)| (part.to_string(), *share)).collect()
     }
 
-    /// Every part told apart.
-    fn sure(of: &[(&str, f64)]) -> Shares {
-        let of = shares(of);
-        Shares { apart: of.keys().cloned().collect(), of }
+    /// Every part significant.
+    fn significant(of: &[(&str, f64)]) -> Shares {
+        let shares = shares(of);
+        Shares { significant: shares.keys().cloned().collect(), shares }
     }
 
-    fn said(ratio: f64, of: &[(&str, f64)]) -> Option<Attribution> {
-        super::of(&sure(of), ratio, [&system("microblade"), &system("kosmos-srio")], true)
+    fn attributed(ratio: f64, of: &[(&str, f64)]) -> Option<Attribution> {
+        attribute(&significant(of), ratio, [&system("microblade"), &system("kosmos-srio")], true)
     }
 
     #[test]
     fn more_than_the_whole_is_all_of_it_and_what_went_the_other_way() {
-        let text = |of: &[(&str, f64)]| said(1.5, of).expect("is known").text;
+        let text = |of: &[(&str, f64)]| attributed(1.5, of).expect("is known").text;
         assert_eq!(
             text(&[("wait", 1.02), ("compute", -0.02)]),
             "microblade takes longer: all of the difference is waiting for the network; what took less: 2 % computing"
@@ -155,17 +153,18 @@ mod tests {
 
     #[test]
     fn a_part_whose_own_change_may_be_none_has_no_share_in_the_sentence() {
-        let of = |apart: &[&str]| {
-            let of = shares(&[("compute", 0.71), ("wait", 0.24), ("ready", 0.05)]);
-            let shares = Shares { of, apart: apart.iter().map(|part| part.to_string()).collect() };
-            super::of(&shares, 1.5, [&system("a"), &system("b")], true).expect("is known")
+        let of = |significant: &[&str]| {
+            let shares = shares(&[("compute", 0.71), ("wait", 0.24), ("ready", 0.05)]);
+            let shares =
+                Shares { shares, significant: significant.iter().map(|part| part.to_string()).collect() };
+            attribute(&shares, 1.5, [&system("a"), &system("b")], true).expect("is known")
         };
         let found = of(&["compute"]);
         assert_eq!(
             found.text,
-            "a takes longer: 71 % of the difference is computing; the rest is not told apart"
+            "a takes longer: 71 % of the difference is computing; the rest is within noise"
         );
-        assert_eq!(found.most, "71 % of the difference is computing; the rest is not told apart");
+        assert_eq!(found.most, "71 % of the difference is computing; the rest is within noise");
         assert_eq!(found.percents, shares(&[("compute", 71.0)]));
         let found = of(&[]);
         assert_eq!(found.text, "a takes longer: which part of the time makes the difference is not decided");
@@ -173,17 +172,18 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_share_is_the_same_wherever_it_is_said() {
-        // 96.4 % by itself; beside others it is the one that lost most by rounding.
+    fn the_largest_share_is_the_same_in_both_sentences() {
+        // 96.4 % by itself; rounded with the others it has the largest remainder.
         let of = [("wait", 0.9649), ("compute", 0.0639), ("serialise", 0.0148), (OTHER, -0.0436)];
-        let found = said(1.5, &of).expect("is known");
+        let found = attributed(1.5, &of).expect("is known");
         assert_eq!(found.most, "97 % of the difference is waiting for the network");
         assert!(found.text.contains(&found.most), "{found:?}");
     }
 
     #[test]
-    fn points_are_shares_of_what_is_extra() {
-        let found = said(1.26, &[("wait", 0.92), ("compute", 0.06), ("serialise", 0.02)]).expect("is known");
+    fn percentage_points_are_shares_of_the_extra_time() {
+        let found =
+            attributed(1.26, &[("wait", 0.92), ("compute", 0.06), ("serialise", 0.02)]).expect("is known");
         assert_eq!((found.slower.as_str(), found.faster.as_str()), ("microblade", "kosmos-srio"));
         assert_eq!(found.extra, 26.0);
         assert_eq!(found.points, shares(&[("wait", 24.0), ("compute", 2.0), ("serialise", 0.0)]));
@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn the_slower_one_is_named_whichever_way_the_ratio_stands() {
         let of = [("wait", 0.5), ("compute", 0.5)];
-        let above = said(1.25, &of).expect("is known");
-        let below = said(0.8, &of).expect("is known");
+        let above = attributed(1.25, &of).expect("is known");
+        let below = attributed(0.8, &of).expect("is known");
         assert_eq!((below.slower.as_str(), below.faster.as_str()), ("kosmos-srio", "microblade"));
         assert_eq!((below.extra, &below.points), (above.extra, &above.points));
         assert_eq!(above.points, shares(&[("wait", 12.0), ("compute", 13.0)]), "12.5 each would show as 26");
@@ -207,13 +207,19 @@ mod tests {
     #[test]
     fn a_small_extra_has_a_digit_and_a_large_one_none() {
         let of = [("wait", 0.9), ("compute", 0.1)];
-        assert_eq!(said(1.023, &of).expect("is known").points, shares(&[("wait", 2.1), ("compute", 0.2)]));
-        assert_eq!(said(3.5, &of).expect("is known").points, shares(&[("wait", 225.0), ("compute", 25.0)]));
+        assert_eq!(
+            attributed(1.023, &of).expect("is known").points,
+            shares(&[("wait", 2.1), ("compute", 0.2)])
+        );
+        assert_eq!(
+            attributed(3.5, &of).expect("is known").points,
+            shares(&[("wait", 225.0), ("compute", 25.0)])
+        );
     }
 
     #[test]
     fn what_went_the_other_way_is_below_zero_and_still_adds_up() {
-        let found = said(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
+        let found = attributed(1.1, &[("wait", 1.3), ("compute", -0.2), (OTHER, -0.1)]).expect("is known");
         assert!(found.text.ends_with(
             "all of the difference is waiting for the network; what took less: 20 % computing, 10 % not accounted for"
         ));
@@ -221,16 +227,16 @@ mod tests {
 
     #[test]
     fn waiting_is_for_the_network_only_where_nothing_else_differs() {
-        let of = sure(&[("wait", 0.9), ("spill", 0.1)]);
-        let found = super::of(&of, 0.5, [&slaves(6), &slaves(1)], false).expect("is known");
+        let of = significant(&[("wait", 0.9), ("spill", 0.1)]);
+        let found = attribute(&of, 0.5, [&slaves(6), &slaves(1)], false).expect("is known");
         assert_eq!(
             found.text,
             "At slaves 1 it takes longer: 90 % of the difference is waiting, 10 % spilling"
         );
         let unprotected = Levels::from([("protect".to_string(), "none".into())]);
-        let none = super::of(&of, 0.5, [&slaves(1), &unprotected], false).expect("is known");
+        let none = attribute(&of, 0.5, [&slaves(1), &unprotected], false).expect("is known");
         assert!(none.text.starts_with("At protect none it takes longer: 90 % "), "{none:?}");
-        let alone = super::of(&sure(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
+        let alone = attribute(&significant(&[("wait", 1.0)]), 1.26, [&system("a"), &system("b")], true);
         assert_eq!(
             alone.expect("is known").text,
             "a takes longer: all of the difference is waiting for the network"
@@ -238,29 +244,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_said() {
-        assert_eq!(said(1.26, &[]), None);
-        assert_eq!(said(1.0003, &[("wait", 1.0)]), None, "it would be a share of 0.0 %");
-        assert_eq!(said(f64::NAN, &[("wait", 1.0)]), None);
-        assert_eq!(said(0.0, &[("wait", 1.0)]), None);
-        assert_eq!(said(1.26, &[("wait", f64::INFINITY), ("compute", f64::NEG_INFINITY)]), None);
+    fn nothing_is_attributed_where_shares_or_the_ratio_are_not_known() {
+        assert_eq!(attributed(1.26, &[]), None);
+        assert_eq!(attributed(1.0003, &[("wait", 1.0)]), None, "it would be a share of 0.0 %");
+        assert_eq!(attributed(f64::NAN, &[("wait", 1.0)]), None);
+        assert_eq!(attributed(0.0, &[("wait", 1.0)]), None);
+        assert_eq!(attributed(1.26, &[("wait", f64::INFINITY), ("compute", f64::NEG_INFINITY)]), None);
     }
 
     proptest! {
         #[test]
-        fn points_add_up_to_what_is_extra(
+        fn percentage_points_add_up_to_the_extra_time(
             parts in proptest::collection::vec(-3.0f64..3.0, 1..6),
             log in -3.0f64..3.0,
         ) {
             let mut of: BTreeMap<String, f64> =
                 parts.iter().enumerate().map(|(i, share)| (format!("part{i}"), *share)).collect();
             of.insert(OTHER.into(), 1.0 - parts.iter().sum::<f64>());
-            let Some(found) = super::of(&Shares { of: of.clone(), ..Shares::default() }, log.exp(), [&system("a"), &system("b")], true) else {
+            let Some(found) = attribute(&Shares { shares: of.clone(), ..Shares::default() }, log.exp(), [&system("a"), &system("b")], true) else {
                 prop_assert!(log.abs() < 0.0005);
                 return Ok(());
             };
             let extra = (log.abs().exp() - 1.0) * 100.0;
-            let digit = if extra < FEW { 0.1 } else { 1.0 };
+            let digit = if extra < ONE_DIGIT_BELOW { 0.1 } else { 1.0 };
             prop_assert!((found.points.values().sum::<f64>() - found.extra).abs() < 1e-6, "{found:?}");
             prop_assert!((found.extra - extra).abs() <= digit * 0.5 + 1e-9, "{found:?}");
             for (part, share) in &of {

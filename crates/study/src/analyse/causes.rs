@@ -1,17 +1,15 @@
-//! Which part of a change in time each cause bears.
+//! The share of each part of the time in a change.
 //!
-//! Workloads split their nodes' time into `time_compute`, `time_wait`,
-//! `time_serialise` … (unit `s`, label `node`). The split is taken at the node
-//! that the others wait for: the one that is busiest (all parts but `wait`)
-//! over both cells of a pair. There, waiting is the network's doing and not
-//! another node's, but for what others do while it has nothing to do; whether
-//! they do the same in both cells, [`super::network`] tells. A part's share is its change over the change of the whole,
-//! both summed over the middle half of the blocks (by the change of the whole),
-//! so that a block that went astray has no say; what the parts leave over is
-//! `other`. So shares add up to one.
+//! Workloads split their nodes' time into `time_compute`, `time_wait`, `time_serialise` and more (unit `s`, label
+//! `node`). The shares are taken at the busiest node over both cells of a pair: the one with the most seconds in all
+//! parts but `wait`. The others wait for it, and it waits for the network. It may also wait for what others do
+//! meanwhile; [`super::network`] says whether they do the same in both cells.
 //!
-//! A part is told apart where the interval of its own change (95 %, over all blocks) does not hold zero: the
-//! share of one that is not, is noise, and no sentence says it.
+//! A part's share is its change over the change of the whole. Both are summed over the middle half of the blocks, by
+//! the change of the whole, so that outliers do not count. `other` is what the parts leave over: shares add up to one.
+//!
+//! A part is significant where the 95 % interval of its own change over all blocks excludes zero. Sentences name no
+//! other part.
 
 use crate::part::{OTHER, TIME};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,18 +19,17 @@ use super::select::View;
 use super::split::{busiest, parts};
 use crate::estimate;
 
-/// Which part of a change each cause bears.
+/// The shares of the parts of the time in a change.
 #[derive(Debug, Default)]
 pub struct Shares {
-    /// Cause → share of the change; they add up to one. Empty where the parts are not known.
-    pub of: BTreeMap<String, f64>,
-    /// The causes whose own change is not zero.
-    pub apart: BTreeSet<String>,
+    /// Part → share of the change; they add up to one. Empty where the parts are not known.
+    pub shares: BTreeMap<String, f64>,
+    /// The parts whose own change is significant.
+    pub significant: BTreeSet<String>,
 }
 
-/// The shares in the change of a metric in seconds from the cell below to
-/// the one above, over `blocks`. Empty where the parts are not known, and
-/// where either side is several cells.
+/// The shares in the change of a metric in seconds over `blocks`, from the denominator's cell to the numerator's. Empty
+/// where the parts are not known, and where either side is several cells.
 pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> Shares {
     let Some((other, base)) = contrast.cells() else { return Shares::default() };
     let metric = contrast.metric.as_str();
@@ -55,24 +52,28 @@ pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> Shares {
         .collect();
     changes.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let cut = changes.len() / 4;
-    Shares { of: divide(&changes[cut..changes.len() - cut]), apart: apart(&changes) }
+    Shares {
+        shares: shares_of_change(&changes[cut..changes.len() - cut]),
+        significant: significant(&changes),
+    }
 }
 
-/// The parts whose change, and what they leave over, is told apart from zero.
-fn apart(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeSet<String> {
+/// The parts, `other` among them, whose change is significant.
+fn significant(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeSet<String> {
     let mut each: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (change, parts) in changes {
         parts.iter().for_each(|(name, change)| each.entry(name).or_default().push(*change));
         each.entry(OTHER).or_default().push(change - parts.values().sum::<f64>());
     }
-    let sure = |changes: &[f64]| {
+    let excludes_zero = |changes: &[f64]| {
         let interval = estimate::of_plain(changes).and_then(|found| found.interval);
         interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
     };
-    each.into_iter().filter(|(_, changes)| sure(changes)).map(|(name, _)| name.to_string()).collect()
+    each.into_iter().filter(|(_, changes)| excludes_zero(changes)).map(|(name, _)| name.to_string()).collect()
 }
 
-fn divide(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeMap<String, f64> {
+/// Part → its summed change over that of the whole; empty where a share is not finite.
+fn shares_of_change(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeMap<String, f64> {
     let whole: f64 = changes.iter().map(|(change, _)| change).sum();
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
     for (name, change) in changes.iter().flat_map(|(_, parts)| parts) {

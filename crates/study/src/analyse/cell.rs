@@ -1,8 +1,7 @@
 //! A planned cell with the attempts at it.
 //!
-//! Of several tries at a cell in one block the last counts: a resumed run
-//! repeats the block that was cut short, and what came before stays, unpaired.
-//! A try counts when it finished and was faithful.
+//! Of several tries at a cell in one block only the last can count: a resumed run repeats the block that was cut short.
+//! The last try counts where it finished and was faithful.
 
 use crosstalk_core::cell::CellId;
 use crosstalk_core::record::Status;
@@ -23,14 +22,14 @@ pub type ByBlock = BTreeMap<usize, f64>;
 pub struct Cell<'a> {
     /// What was planned.
     pub planned: &'a plan::Cell,
-    /// How many cells of the plan are before it.
-    place: usize,
-    /// Every try at it.
+    /// Its index among all cells of the plan.
+    index: usize,
+    /// Every attempt at it.
     pub attempts: Vec<&'a Attempt>,
     /// Block → the last try in it.
-    pub last: BTreeMap<usize, &'a Attempt>,
-    /// What it showed of the metrics that were asked for.
-    pub(super) known: RefCell<HashMap<String, Rc<ByBlock>>>,
+    pub last_try: BTreeMap<usize, &'a Attempt>,
+    /// Metric queries that were answered, with their numbers by block.
+    pub(super) cache: RefCell<HashMap<String, Rc<ByBlock>>>,
 }
 
 /// Whether an attempt's samples count.
@@ -44,12 +43,12 @@ pub fn faithful(attempt: &Attempt) -> bool {
 }
 
 impl<'a> Cell<'a> {
-    /// One without attempts, behind `place` others of the plan.
-    pub fn new(planned: &'a plan::Cell, place: usize) -> Self {
-        Cell { planned, place, attempts: Vec::new(), last: BTreeMap::new(), known: RefCell::default() }
+    /// A cell without attempts; `index` is its index in the plan.
+    pub fn new(planned: &'a plan::Cell, index: usize) -> Self {
+        Cell { planned, index, attempts: Vec::new(), last_try: BTreeMap::new(), cache: RefCell::default() }
     }
 
-    /// Which one it is.
+    /// Its identity.
     pub fn id(&self) -> &'a CellId {
         &self.planned.id
     }
@@ -59,39 +58,40 @@ impl<'a> Cell<'a> {
         &self.planned.id.levels
     }
 
-    /// Notes a try at it.
+    /// Adds an attempt at it.
     pub fn add(&mut self, attempt: &'a Attempt) {
         self.attempts.push(attempt);
-        let later = self.last.get(&attempt.block).is_none_or(|known| attempt.turn >= known.turn);
+        let later =
+            self.last_try.get(&attempt.block).is_none_or(|known| attempt.try_number >= known.try_number);
         if later {
-            self.last.insert(attempt.block, attempt);
+            self.last_try.insert(attempt.block, attempt);
         }
     }
 
-    /// Forgets the tries in other blocks than these.
-    pub fn only_of(&mut self, blocks: &BTreeSet<usize>) {
-        self.last.retain(|block, _| blocks.contains(block));
+    /// Leaves out the tries in all other blocks.
+    pub fn keep_blocks(&mut self, blocks: &BTreeSet<usize>) {
+        self.last_try.retain(|block, _| blocks.contains(block));
     }
 
     /// Whether this host cannot run it.
-    pub fn lacks(&self) -> bool {
-        self.planned.lacks.is_some()
+    pub fn cannot_run(&self) -> bool {
+        self.planned.unmet_need.is_some()
     }
 
-    /// Whether it has no data and will have none here.
-    pub fn is_out(&self) -> bool {
-        self.lacks() && self.attempts.is_empty()
+    /// Whether this host cannot run it and no attempt was made at it.
+    pub fn never_has_data(&self) -> bool {
+        self.cannot_run() && self.attempts.is_empty()
     }
 
-    /// Whether the runner has given it up, so that later blocks go without it.
+    /// Whether the runner has given it up: later blocks do without it.
     pub fn given_up(&self) -> bool {
-        self.last.len() >= GIVE_UP_AFTER
-            && self.last.values().rev().take(GIVE_UP_AFTER).all(|a| a.status == Status::Failed)
+        self.last_try.len() >= GIVE_UP_AFTER
+            && self.last_try.values().rev().take(GIVE_UP_AFTER).all(|a| a.status == Status::Failed)
     }
 
-    /// The tries that count, by block.
+    /// The attempts that count, with their blocks.
     pub fn counted(&self) -> impl Iterator<Item = (usize, &'a Attempt)> + '_ {
-        self.last.iter().filter(|(_, a)| counts(a)).map(|(block, a)| (*block, *a))
+        self.last_try.iter().filter(|(_, a)| counts(a)).map(|(block, a)| (*block, *a))
     }
 }
 
@@ -105,7 +105,7 @@ pub fn in_order<'a, 'b>(cells: impl Iterator<Item = &'b Cell<'a>>) -> Vec<&'b Ce
 
 impl PartialEq for Cell<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.place == other.place
+        self.index == other.index
     }
 }
 
@@ -119,6 +119,6 @@ impl PartialOrd for Cell<'_> {
 
 impl Ord for Cell<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.place.cmp(&other.place)
+        self.index.cmp(&other.index)
     }
 }

@@ -1,4 +1,4 @@
-//! What became of each cell.
+//! The findings on each cell.
 
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::record::Status;
@@ -18,18 +18,19 @@ pub fn findings(data: &Data) -> Vec<CellFinding> {
     data.experiments.iter().flat_map(each).collect()
 }
 
-fn finding(experiment: &Experiment, known: &Cell) -> CellFinding {
+fn finding(experiment: &Experiment, cell: &Cell) -> CellFinding {
     let mut fidelity = Fidelity::default();
     let mut reasons = BTreeSet::new();
     let (mut failed, mut unfaithful) = (0, 0);
-    let watched = known.attempts.iter().any(|attempt| attempt.fidelity.is_some());
-    for attempt in &known.attempts {
+    let watched = cell.attempts.iter().any(|attempt| attempt.fidelity.is_some());
+    for attempt in &cell.attempts {
         if let Some(seen) = &attempt.fidelity {
             fidelity.merge(seen.clone());
         }
         if attempt.status == Status::Failed {
             failed += 1;
-            reasons.insert(attempt.reason.clone().unwrap_or_else(|| "failed without a reason".into()));
+            let failure = attempt.failure.as_ref().map(ToString::to_string);
+            reasons.insert(failure.unwrap_or_else(|| "failed without a reason".into()));
         } else if !faithful(attempt) {
             unfaithful += 1;
         }
@@ -37,21 +38,21 @@ fn finding(experiment: &Experiment, known: &Cell) -> CellFinding {
     fidelity.reasons = distinct(&fidelity.reasons);
     reasons.extend(fidelity.reasons.iter().map(|reason| format!("not faithful: {reason}")));
     CellFinding {
-        id: known.id().clone(),
-        finished: known.counted().count(),
+        id: cell.id().clone(),
+        finished: cell.counted().count(),
         failed,
         unfaithful: watched.then_some(unfaithful),
         reasons: distinct(&reasons),
         fidelity,
-        metrics: metrics(experiment, known),
+        metrics: metrics(experiment, cell),
     }
 }
 
-fn metrics(experiment: &Experiment, known: &Cell) -> BTreeMap<String, Estimate> {
+fn metrics(experiment: &Experiment, cell: &Cell) -> BTreeMap<String, Estimate> {
     let names: BTreeSet<&str> =
-        known.counted().flat_map(|(_, a)| a.readings.iter().map(|r| r.metric.as_str())).collect();
+        cell.counted().flat_map(|(_, a)| a.readings.iter().map(|r| r.metric.as_str())).collect();
     names
         .into_iter()
-        .filter_map(|name| Some((name.to_string(), estimate::of(experiment.values(known, name).values())?)))
+        .filter_map(|name| Some((name.to_string(), estimate::of(experiment.values(cell, name).values())?)))
         .collect()
 }

@@ -1,55 +1,55 @@
-//! How a difference reads, in one direction wherever it stands: as a factor of 1
-//! or more with what it is than, `1.26 × faster than microblade (1.22–1.30)`;
-//! where none was found, as the largest that the data leave:
-//! `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`.
+//! A difference in words, the same wherever it is shown.
+//!
+//! With a direction it is a factor of 1 or more: `1.26 × faster than microblade (1.22–1.30)`. Without one it is the
+//! largest difference that the data leave: `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`.
 
 use crosstalk_core::record::{Better, Metric};
 
 use crate::estimate;
 use crate::findings::{ComparisonVerdict, Estimate};
-use crate::number::{self, excess};
-use crate::words::named;
+use crate::number::{self, bound};
+use crate::words::readable;
 
-/// What differs, with its way of being better.
+/// A ratio of a metric.
 pub struct Change<'a> {
     /// The metric.
     pub metric: &'a Metric,
-    /// As the study asks for it (`latency p99`).
+    /// The metric as the study writes it (`latency p99`).
     pub query: &'a str,
     /// Other over base.
     pub ratio: Estimate,
 }
 
 impl Change<'_> {
-    /// Where a direction was found `1.26 × faster than BASE (1.22–1.30)`, else what the data exclude:
-    /// no point without an interval, which would read as a direction.
+    /// `1.26 × faster than BASE (1.22–1.30)` where a direction was found, else the largest difference that the data leave.
+    /// Without an interval it is `no bound`: a point alone would read as a direction.
     pub fn words(&self, verdict: ComparisonVerdict, directed: bool, base: &str) -> String {
         let changed = matches!(verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse) || directed;
-        match self.bounded() {
-            _ if changed => self.than(base),
+        match self.bound_in_words() {
+            _ if changed => self.factor_in_words(base),
             Some(bounded) => bounded,
             None => "no bound".into(),
         }
     }
 
     /// `1.26 × faster than microblade (1.22–1.30)`.
-    pub fn than(&self, base: &str) -> String {
+    pub fn factor_in_words(&self, base: &str) -> String {
         let factor = if self.ratio.value < 1.0 { inverse(self.ratio) } else { self.ratio };
-        // A formula's interval has no width, and says nothing.
-        let wide = factor.interval.is_some_and(|ends| !flat(ends));
+        // The interval of a computed number has no width, and is not shown.
+        let wide = factor.interval.is_some_and(|ends| !has_no_width(ends));
         let ends = number::interval(&factor, "ratio").filter(|_| wide).map(|ends| format!(" ({ends})"));
         let ends = ends.unwrap_or_default();
-        let way = self.way(self.ratio.value >= 1.0);
-        format!("{} {way} than {base}{ends}", number::value(&factor, "ratio"))
+        let direction = self.direction(self.ratio.value >= 1.0);
+        format!("{} {direction} than {base}{ends}", number::value(&factor, "ratio"))
     }
 
     /// `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`; `None` without an interval.
-    pub fn bounded(&self) -> Option<String> {
+    pub fn bound_in_words(&self) -> Option<String> {
         let (low, high) = self.ratio.interval?;
-        let end = |ratio: f64| excess(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
-        let (slow, fast) = (self.way(true), self.way(false));
-        let bound = format!("no difference larger than {}", excess(largest(&self.ratio)?));
-        if flat((low, high)) {
+        let end = |ratio: f64| bound(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
+        let (slow, fast) = (self.direction(true), self.direction(false));
+        let bound = format!("no difference larger than {}", bound(largest(&self.ratio)?));
+        if has_no_width((low, high)) {
             return Some(bound);
         }
         let between = match (low < 1.0, high > 1.0) {
@@ -61,8 +61,8 @@ impl Change<'_> {
     }
 
     /// `faster`, `more bandwidth`.
-    fn way(&self, grew: bool) -> String {
-        let name = named(self.query);
+    fn direction(&self, grew: bool) -> String {
+        let name = readable(self.query);
         match (self.metric.better, self.metric.unit.as_str(), grew) {
             (Better::Lower, "s", false) => "faster".into(),
             (Better::Lower, "s", true) => "slower".into(),
@@ -72,26 +72,26 @@ impl Change<'_> {
     }
 }
 
-/// Above 1 where the other level is better than the base: base over other where lower is better.
+/// A ratio above 1 where the other level is better: base over other where lower is better.
 pub fn gain(ratio: Estimate, better: Better) -> Estimate {
     if better == Better::Lower { inverse(ratio) } else { ratio }
 }
 
 fn inverse(ratio: Estimate) -> Estimate {
     let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
-    // What overflows has no interval, and is as large as a number can be.
+    // A ratio that overflows has no interval, and the largest finite value.
     let inverse = Estimate { value: (1.0 / ratio.value).min(f64::MAX), interval, ..ratio };
-    estimate::sound(inverse).unwrap_or(inverse)
+    estimate::finite(inverse).unwrap_or(inverse)
 }
 
-/// The largest difference, either way and as a ratio − 1, that the interval leaves.
+/// The largest difference that the interval leaves in either direction, as a ratio − 1.
 pub fn largest(ratio: &Estimate) -> Option<f64> {
     let (low, high) = ratio.interval?;
     Some(high.max(1.0 / low).max(1.0) - 1.0).filter(|largest| largest.is_finite())
 }
 
 /// Whether an interval has no width, up to rounding.
-pub fn flat((low, high): (f64, f64)) -> bool {
+pub fn has_no_width((low, high): (f64, f64)) -> bool {
     high - low <= 1e-9 * high.abs()
 }
 
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_is_one_or_more_whichever_way_it_went() {
+    fn a_factor_is_one_or_more_in_either_direction() {
         let time = Metric::new("run_time", "s", Better::Lower);
         let faster = words(&time, ratio(0.48, 0.45, 0.51), ComparisonVerdict::Better);
         assert_eq!(faster, "2.08 × faster than base (1.96–2.22)");
@@ -120,12 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_difference_is_told_by_what_the_data_leave() {
+    fn without_a_direction_the_words_are_the_largest_difference_that_the_data_leave() {
         let time = Metric::new("run_time", "s", Better::Lower);
-        let said = |low, high| words(&time, ratio(1.0, low, high), ComparisonVerdict::Inconclusive);
-        assert_eq!(said(0.982, 1.031), "no difference larger than 3.1 % (1.9 % faster to 3.1 % slower)");
-        assert_eq!(said(1.001, 1.0201), "no difference larger than 2.1 % (0.1 % to 2.1 % slower)");
-        assert_eq!(said(0.4, 0.9), "no difference larger than 2.50 × (11.2 % to 2.50 × faster)");
+        let text = |low, high| words(&time, ratio(1.0, low, high), ComparisonVerdict::Inconclusive);
+        assert_eq!(text(0.982, 1.031), "no difference larger than 3.1 % (1.9 % faster to 3.1 % slower)");
+        assert_eq!(text(1.001, 1.0201), "no difference larger than 2.1 % (0.1 % to 2.1 % slower)");
+        assert_eq!(text(0.4, 0.9), "no difference larger than 2.50 × (11.2 % to 2.50 × faster)");
         let lone = Estimate { interval: None, ..ratio(1.05, 1.0, 1.0) };
         assert_eq!(words(&time, lone, ComparisonVerdict::Inconclusive), "no bound");
     }

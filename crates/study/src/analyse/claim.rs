@@ -4,41 +4,41 @@ use crosstalk_stats::verdict::{Margin, Side};
 use std::f64::consts::LN_2;
 
 use super::contrast::Contrast;
-use super::datum::{Datum, level_of, log_ratio};
-use super::lookup::Lookup;
-use super::question::{Beside, One, Put, Stated};
+use super::datum::{Datum, log_ratio, mean_value};
+use super::lookup::PublishedNumbers;
+use super::patterns;
+use super::question::{ClaimQuestion, NoiseSource, NumberQuestion, OpenClaim};
 use super::select::View;
-use super::shape;
-use super::statement::{Expected, Reading, Scale, turned};
+use super::statement::{Expectation, Interpretation, Scale, turned};
 use crate::file::Claim;
-use crate::predicate::{Predicate, Relation, margin};
+use crate::predicate::{Predicate, Relation};
 use crate::rules::margins;
 
-/// Puts a claim to the experiments that it speaks of; where one has no view, it cannot be asked.
-pub fn state<'a>(
+/// A claim as a question to the experiments that it names. It is not asked where one of them has no view.
+pub fn open<'a>(
     name: &'a str,
-    claim: &'a Claim,
+    written: &'a Claim,
     view: impl Fn(&str) -> Option<View<'a>>,
-    published: &Lookup,
-) -> Stated<'a> {
-    let number = claim.published.as_ref().and_then(|p| published.claimed(p));
-    let margin = claim.margin.as_deref().and_then(|text| margin(text).ok());
+    published: &PublishedNumbers,
+) -> OpenClaim<'a> {
+    let number = written.published.as_ref().and_then(|p| published.claimed(p));
+    let margin = written.margin.as_ref().map(|margin| margin.value.0);
     let views: Result<Vec<View<'a>>, &str> =
-        claim.experiments().map(|(_, name)| view(name).ok_or(name)).collect();
+        written.experiments().map(|(_, name)| view(name).ok_or(name)).collect();
     let absent = views.as_ref().err().copied().unwrap_or_default();
-    let put = Put::Not(format!("experiment `{absent}` is not part of this run"));
-    let unit = unit(claim, views.as_ref().ok().map(|views| &views[0]));
-    let stated = Stated { name, claim, published: number, margin, unit, per: String::new(), put };
+    let question = ClaimQuestion::NotAsked(format!("experiment `{absent}` is not part of this run"));
+    let unit = unit(written, views.as_ref().ok().map(|views| &views[0]));
+    let open = OpenClaim { name, written, published: number, margin, unit, per: String::new(), question };
     match views {
         Ok(views) => {
-            let stated = Stated { per: per(claim, &views[0]), ..stated };
-            Stated { put: ask(&stated, &views), ..stated }
+            let open = OpenClaim { per: per(written, &views[0]), ..open };
+            OpenClaim { question: question_to(&open, &views), ..open }
         }
-        Err(_) => stated,
+        Err(_) => open,
     }
 }
 
-/// The unit of its number; that of a metric is known where its experiment is part of the run.
+/// The unit of its number. That of a metric is known where its experiment is part of the run.
 fn unit(claim: &Claim, view: Option<&View>) -> String {
     let factor = claim.ratio.is_some() || claim.order.is_some() || claim.peak.is_some();
     match (&claim.threshold, view) {
@@ -50,60 +50,59 @@ fn unit(claim: &Claim, view: Option<&View>) -> String {
 
 fn per(claim: &Claim, view: &View) -> String {
     match &claim.trend {
-        Some(trend) => shape::exponent(&view.levels_of(&trend.along, &claim.at), &trend.along),
+        Some(trend) => patterns::exponent(&view.levels_of(&trend.along, &claim.at), &trend.along),
         None => String::new(),
     }
 }
 
 /// `views` are those of [`Claim::experiments`].
-fn ask<'a>(stated: &Stated<'a>, views: &[View<'a>]) -> Put<'a> {
-    let (claim, view) = (stated.claim, &views[0]);
+fn question_to<'a>(open: &OpenClaim<'a>, views: &[View<'a>]) -> ClaimQuestion<'a> {
+    let (claim, view) = (open.written, &views[0]);
     if let Some(ratio) = &claim.ratio {
         let log = |view: &View| log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
         // Two ratios together are off by as much as both.
         let kind = Kind::paired(Scale::Ratio, 1.0, views, &ratio.metric, views.len() as f64);
         match views {
-            [here, there] => one(stated, shape::difference([here, there], log), kind),
-            _ => one(stated, log(view), Kind { contrast: stated.contrast(view), ..kind }),
+            [here, there] => about_number(open, patterns::difference([here, there], log), kind),
+            _ => about_number(open, log(view), Kind { contrast: open.contrast(view), ..kind }),
         }
     } else if let Some(trend) = &claim.trend {
         // A slope is a log₂ ratio a doubling or step.
-        let datum = shape::slope(view, trend, &claim.at);
-        one(stated, datum, Kind::paired(Scale::Plain, 0.0, views, &trend.metric, LN_2.recip()))
+        let datum = patterns::slope(view, trend, &claim.at);
+        about_number(open, datum, Kind::paired(Scale::Plain, 0.0, views, &trend.metric, LN_2.recip()))
     } else if let Some(order) = &claim.order {
-        shape::order(view, order, &claim.at)
+        patterns::order(view, order, &claim.at)
     } else if let Some(peak) = &claim.peak {
-        shape::peak(view, peak, &claim.at)
+        patterns::peak(view, peak, &claim.at)
     } else if let Some(threshold) = &claim.threshold {
-        one(stated, level_of(view, &threshold.metric, &claim.at, false), Kind::lone())
+        about_number(open, mean_value(view, &threshold.metric, &claim.at, false), Kind::unpaired())
     } else if let Some(correlation) = &claim.correlation {
-        one(stated, shape::correlation(views, correlation, &claim.at), Kind::lone())
+        about_number(open, patterns::correlation(views, correlation, &claim.at), Kind::unpaired())
     } else {
-        Put::Not("it states nothing".into())
+        ClaimQuestion::NotAsked("it states nothing".into())
     }
 }
 
-/// A claim about one number: on which side of a bound, and of which size.
-fn one<'a>(stated: &Stated<'a>, datum: Datum, kind: Kind<'a>) -> Put<'a> {
-    if !datum.run {
-        return Put::Not(datum.missing.first().cloned().unwrap_or_default());
+/// The question on which side of a bound one number lies, and whether it has the published size.
+fn about_number<'a>(open: &OpenClaim<'a>, datum: Datum, kind: Kind<'a>) -> ClaimQuestion<'a> {
+    if !datum.was_run {
+        return ClaimQuestion::NotAsked(datum.missing.first().cloned().unwrap_or_default());
     }
-    let predicate = stated.claim.expect.as_deref().and_then(|text| Predicate::parse(text).ok());
-    let size = size(stated, kind.scale);
-    let sided = Expected::of(predicate, stated.published, kind.neutral);
-    let (predicate, stands) = match sided {
-        Some(Expected::Side(predicate)) => (predicate, Side::Above),
-        Some(Expected::Equal(bound)) => (Predicate { relation: Relation::Above, bound }, Side::Within),
-        None => return Put::Not("it expects nothing that data could refute".into()),
+    let predicate = open.written.expect.as_ref().map(|expect| expect.value);
+    let size = size(open, kind.scale);
+    let (predicate, holds_on) = match Expectation::of(predicate, open.published, kind.neutral) {
+        Some(Expectation::Side(predicate)) => (predicate, Side::Above),
+        Some(Expectation::Equal(bound)) => (Predicate { relation: Relation::Above, bound }, Side::Within),
+        None => return ClaimQuestion::NotAsked("it expects nothing that data could refute".into()),
     };
-    let (datum, reading) = turned(&datum, kind.scale, predicate);
-    let size = size.map(|(value, margin)| (reading.sign * (value - reading.offset), margin));
-    let equal = stands == Side::Within;
-    let reading = Reading { stands, sized: size.is_some() && !equal, ..reading };
-    Put::One(One {
+    let (datum, interpretation) = turned(&datum, kind.scale, predicate);
+    let size = size.map(|(value, margin)| (interpretation.sign * (value - interpretation.offset), margin));
+    let equal = holds_on == Side::Within;
+    let interpretation = Interpretation { holds_on, size_asked: size.is_some() && !equal, ..interpretation };
+    ClaimQuestion::Number(NumberQuestion {
         datum,
-        lone: kind.lone,
-        reading,
+        paired: kind.paired,
+        interpretation,
         margin: if equal { size.map_or(kind.margin, |(_, margin)| margin.into()) } else { kind.margin },
         size: size.filter(|_| !equal),
         noise: if equal { Vec::new() } else { kind.noise },
@@ -111,46 +110,48 @@ fn one<'a>(stated: &Stated<'a>, datum: Datum, kind: Kind<'a>) -> Put<'a> {
     })
 }
 
-/// The published value and its margin as compared: between value ÷ (1 + margin)
-/// and value × (1 + margin) for ratios, value ± margin of it for plain numbers.
-fn size(stated: &Stated, scale: Scale) -> Option<(f64, f64)> {
-    let (value, margin) = (stated.published?, stated.margin?);
-    let (inner, margin) = match scale {
+/// The published value and its margin, as compared. Of a ratio the margin spans value ÷ (1 + margin) to
+/// value × (1 + margin), of a plain number value ± margin · |value|.
+fn size(open: &OpenClaim, scale: Scale) -> Option<(f64, f64)> {
+    let (value, margin) = (open.published?, open.margin?);
+    let (value, margin) = match scale {
         Scale::Ratio => (value.ln(), margin.ln_1p()),
         Scale::Plain => (value, margin * value.abs()),
     };
-    inner.is_finite().then_some((inner, margin))
+    value.is_finite().then_some((value, margin))
 }
 
 /// What kind of number a claim is about.
 struct Kind<'a> {
     scale: Scale,
-    /// The number that stands for no effect; none where every value is one.
+    /// The number that means no effect; not a number where there is none.
     neutral: f64,
     /// As compared.
     margin: Margin,
-    lone: bool,
-    noise: Vec<Beside<'a>>,
+    /// Whether it is a difference of cells that ran in random order.
+    paired: bool,
+    noise: Vec<NoiseSource<'a>>,
     contrast: Option<Contrast<'a>>,
 }
 
 impl<'a> Kind<'a> {
-    /// Of differences, whose unit is `unit` of the natural log.
+    /// A difference of which one unit of the natural logarithm is `unit`.
     fn paired(scale: Scale, neutral: f64, views: &[View<'a>], metric: &str, unit: f64) -> Self {
         let Margin { beyond, within } = margins();
         let margin = Margin { beyond: beyond * unit, within: within * unit };
-        let beside = |view: &View<'a>| Beside {
+        let source = |view: &View<'a>| NoiseSource {
             experiment: view.experiment.name(),
             metric: metric.to_string(),
             scale: unit,
         };
-        let noise = views.iter().map(beside).collect();
-        Kind { scale, neutral, margin, lone: false, noise, contrast: None }
+        let noise = views.iter().map(source).collect();
+        Kind { scale, neutral, margin, paired: true, noise, contrast: None }
     }
 
-    /// A number that has no neutral place: what was published of it is a size.
-    fn lone() -> Self {
+    /// A number without a neutral value: what was published of it is a size.
+    fn unpaired() -> Self {
         let margin = Margin::default();
-        Kind { scale: Scale::Plain, neutral: f64::NAN, margin, lone: true, noise: Vec::new(), contrast: None }
+        let neutral = f64::NAN;
+        Kind { scale: Scale::Plain, neutral, margin, paired: false, noise: Vec::new(), contrast: None }
     }
 }

@@ -1,4 +1,4 @@
-//! What follows from a comparison's answer, and why.
+//! The finding of a comparison, from its answer.
 
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::Value;
@@ -8,20 +8,19 @@ use crosstalk_stats::verdict::Side;
 use super::causes::{self, Shares};
 use super::change::{self, Change};
 use super::family::Family;
+use super::latency_effect::{self, LatencyEffect};
 use super::pair::Pair;
-use super::scaled::{self, Scaled};
-use super::{attribution, detectable, network, shown};
+use super::{attribution, cell_value, detectable, network};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
 use crate::words::counted;
 use crate::{estimate, level};
 
-/// What an equality of numbers that a model made is evidence of.
+/// What follows an equality of numbers that a model made.
 const NOISE_ALONE: &str =
     "; that is of this machine's noise alone, since the model's parameters carry no ranges yet";
 
-/// What an answer about log (other / base) means, with the causes of a
-/// change. `None` where no block has both cells.
+/// The finding of a comparison whose log (other / base) has this `answer`. `None` where no block has both cells.
 pub fn finding(
     pair: &Pair,
     answer: &Answer,
@@ -30,19 +29,19 @@ pub fn finding(
     catalogues: &Catalogues,
 ) -> Option<Comparison> {
     let ratio = ratio(pair, answer, blocks)?;
-    let doubted = doubt(pair, ratio.value, blocks, catalogues).is_some();
-    // What is doubted is no direction, and no equality either.
-    let side = answer.side.filter(|_| !doubted);
+    let withheld = reason_withheld(pair, ratio.value, blocks, catalogues).is_some();
+    // A withheld verdict is no direction, and no equality either.
+    let side = answer.side.filter(|_| !withheld);
     let changed = matches!(side, Some(Side::Above | Side::Below));
     let verdict = verdict(side, pair.metric.better);
     let contrast = pair.contrast();
     let causes = if changed { causes::shares(&pair.view, &contrast, blocks) } else { Shares::default() };
-    let network = contrast.cells().is_some_and(|cells| network::alone(cells, catalogues));
-    let sides = [&pair.only(&pair.other), &pair.only(&pair.base)];
+    let network = contrast.cells().is_some_and(|cells| network::only_network_differs(cells, catalogues));
+    let sides = [&pair.level(&pair.other), &pair.level(&pair.base)];
     let change = Change { metric: &pair.metric, query: &pair.query, ratio };
-    let base = level::called(&pair.factor, &pair.base);
-    let mut change = match (doubted, answer.interval) {
-        (true, _) => scaled::NO_VERDICT.to_string(),
+    let base = level::in_sentence(&pair.factor, &pair.base);
+    let mut change = match (withheld, answer.interval) {
+        (true, _) => latency_effect::NO_VERDICT.to_string(),
         (false, None) => too_few(ratio.n, family),
         (false, Some(_)) => change.words(verdict, changed, &base),
     };
@@ -50,9 +49,9 @@ pub fn finding(
         change += NOISE_ALONE;
     }
     let largest = change::largest(&ratio);
-    // A measured floor above the stated margin took its place.
+    // A measured floor above the stated margin replaces it.
     let tested = if side == Some(Side::Within) { answer.margin } else { pair.margin().within };
-    let ratio = if pair.computed() { once(ratio) } else { ratio };
+    let ratio = if pair.is_computed() { without_interval(ratio) } else { ratio };
     Some(Comparison {
         experiment: pair.view.experiment.name().to_string(),
         metric: pair.query.clone(),
@@ -69,39 +68,44 @@ pub fn finding(
         largest,
         values: values(pair),
         detectable: detectable::of(pair, family, blocks),
-        attribution: attribution::of(&causes, ratio.value, sides, network),
-        causes: causes.of,
+        attribution: attribution::attribute(&causes, ratio.value, sides, network),
+        causes: causes.shares,
         origin: pair.datum.origins.last().copied().unwrap_or(Origin::Measured),
     })
 }
 
-/// Why there is no verdict on a ratio whatever the data say: links were scaled down, and latency was not.
-pub fn doubt(pair: &Pair, ratio: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<String> {
-    scaled(pair, ratio, blocks, catalogues)?.doubt()
+/// Why the verdict on a ratio is withheld: links were scaled down, and latency was not. `None` where it is not.
+pub fn reason_withheld(pair: &Pair, ratio: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<String> {
+    effect_of_missing_latency(pair, ratio, blocks, catalogues)?.reason_withheld()
 }
 
-/// What the missing latency means for it, where links were scaled down.
-pub fn scaled(pair: &Pair, ratio: f64, blocks: &[usize], catalogues: &Catalogues) -> Option<Scaled> {
-    scaled::of(&pair.view, &pair.contrast(), ratio, blocks, catalogues)
+/// The effect of the missing latency on a comparison over scaled links.
+pub fn effect_of_missing_latency(
+    pair: &Pair,
+    ratio: f64,
+    blocks: &[usize],
+    catalogues: &Catalogues,
+) -> Option<LatencyEffect> {
+    latency_effect::of(&pair.view, &pair.contrast(), ratio, blocks, catalogues)
 }
 
 fn ratio(pair: &Pair, answer: &Answer, blocks: &[usize]) -> Option<Estimate> {
     match answer.interval {
-        Some(interval) => estimate::sound(estimate::shown(interval.exp())),
-        None => Some(Estimate { interval: None, ..estimate::of_logs(&pair.datum.over(blocks))? }),
+        Some(interval) => estimate::finite(estimate::from_interval(interval.exp())),
+        None => Some(Estimate { interval: None, ..estimate::of_logs(&pair.datum.values_in(blocks))? }),
     }
 }
 
-/// What either side showed by itself.
+/// The values of both sides, each by itself.
 fn values(pair: &Pair) -> Sides {
     let value = |level: &Value| {
-        let at = level::with(&pair.at, &pair.only(level));
-        shown::value(&pair.view, &pair.query, &at, None).map(|(estimate, _)| estimate)
+        let at = level::with(&pair.at, &pair.level(level));
+        cell_value::value(&pair.view, &pair.query, &at, None).map(|(estimate, _)| estimate)
     };
     Sides { base: value(&pair.base), other: value(&pair.other), unit: pair.metric.unit.clone() }
 }
 
-/// Why nothing is said of a difference that was seen in `blocks`.
+/// Why a difference over so many `blocks` has no interval.
 fn too_few(blocks: usize, family: &Family) -> String {
     match family.blocks_needed(family.questions) {
         needed if blocks < needed => format!("too few runs ({blocks}; {needed} or more decide)"),
@@ -109,13 +113,12 @@ fn too_few(blocks: usize, family: &Family) -> String {
     }
 }
 
-/// What a formula gives: no repetitions, no interval.
-fn once(ratio: Estimate) -> Estimate {
+/// An estimate of a computed number: one value, no interval.
+fn without_interval(ratio: Estimate) -> Estimate {
     Estimate { interval: None, n: 1, ..ratio }
 }
 
-/// A part that explains (better neither way) is only ever equal or different:
-/// its direction is shown by the ratio, and its verdict stays open.
+/// The verdict for a side. A metric with no better direction is equivalent or inconclusive: its ratio shows the rest.
 fn verdict(side: Option<Side>, better: Better) -> ComparisonVerdict {
     match (side, better) {
         (Some(Side::Within), _) => ComparisonVerdict::Equivalent,

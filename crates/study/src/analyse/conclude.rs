@@ -1,4 +1,4 @@
-//! Everything that a run found, put together.
+//! All findings of a run.
 
 use super::data::Data;
 use super::family::judge;
@@ -12,7 +12,7 @@ use crate::findings::{ClaimFinding, ComparisonVerdict, FINDINGS_SCHEMA, Findings
 use crate::plan::Plan;
 use crate::samples::Run;
 
-/// Everything that a run found.
+/// The findings of a run.
 pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -> Findings {
     let data = Data::new(plan, run);
     let family = judge(study, catalogues, &data, data.complete.len());
@@ -27,7 +27,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         .claims
         .iter()
         .map(|judged| {
-            let view = view(&judged.stated.claim.experiment);
+            let view = view(&judged.claim.written.experiment);
             (verdict::finding(judged, &family, view.as_ref(), seen, catalogues), view)
         })
         .collect();

@@ -1,5 +1,4 @@
-//! What the deciding sentence rests on, in a second one that needs no statistics:
-//! how often was run, on how many nodes, and what either side showed.
+//! The second sentence, without statistics: how many runs on how many nodes, and the values of both sides.
 
 use crosstalk_core::record::Origin;
 use std::collections::BTreeSet;
@@ -7,19 +6,18 @@ use std::collections::BTreeSet;
 use super::pair::Pair;
 use crate::findings::{Comparison, ComparisonVerdict, Headline, HeadlineBar};
 use crate::level;
-use crate::number::{self, excess};
+use crate::number::{self, bound};
 use crate::plan::{Place, Scene};
 use crate::samples::Run;
-use crate::words::counted;
-use crate::words::named;
+use crate::words::{counted, readable};
 
-/// Whoever could only have found ten times as much could have found nothing.
-const USEFUL: f64 = 9.0;
+/// Detectable effects from this ratio − 1 on are not mentioned: they would be no help.
+const USEFUL_EFFECT: f64 = 9.0;
 
-/// A factor that differs by less from that of the times beside it, reads the same.
-const SAME: f64 = 0.01;
+/// A factor that differs by less from the quotient of the two shown times reads as the same.
+const SAME_FACTOR: f64 = 0.01;
 
-/// `, at 1/50 of the links' rates`, `, emulated on this host's cores`: without which the sentence would say too much.
+/// The limits of the finding: `, at 1/50 of the links' rates`, `, emulated on this host's cores`.
 pub fn conditions(pair: &Pair, found: &Comparison) -> String {
     let scale = places(pair).fold(1.0, |most: f64, place| match place {
         Place::Real { scale, .. } => most.max(*scale),
@@ -43,9 +41,9 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
         Origin::Computed => format!("For {nodes}"),
         _ => format!("In {} on {nodes}", counted(found.ratio.n, "paired run")),
     };
-    let (metric, unit) = (named(&found.metric), found.values.unit.as_str());
+    let (metric, unit) = (readable(&found.metric), found.values.unit.as_str());
     let side = |factor: &str, level, value| {
-        format!("{} with {}", number::number(value, unit), level::called(factor, level))
+        format!("{} with {}", number::number(value, unit), level::in_sentence(factor, level))
     };
     let values = match (found.values.other, found.values.base) {
         (Some(other), Some(base)) => format!(
@@ -59,23 +57,24 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
         (ComparisonVerdict::Equivalent, _) => {
             format!(
                 "; either may be used: they differ by at most {}",
-                excess(found.margin.max(found.largest.unwrap_or(0.0)))
+                bound(found.margin.max(found.largest.unwrap_or(0.0)))
             )
         }
-        (ComparisonVerdict::Inconclusive, Some(least)) if least < USEFUL => {
-            format!("; this many runs detect differences of about {} or more", excess(least))
+        (ComparisonVerdict::Inconclusive, Some(least)) if least < USEFUL_EFFECT => {
+            format!("; this many runs detect differences of about {} or more", bound(least))
         }
         _ => String::new(),
     };
-    format!("{runs}{values}{paired}{means}.", paired = paired(found))
+    format!("{runs}{values}{note}{means}.", note = pairing_note(found))
 }
 
-/// What is said where the two times beside the factor suggest another: it is of pairs, they are of either side alone.
-fn paired(found: &Comparison) -> &'static str {
+/// A note where the quotient of the two shown times is another factor: those are of each side alone, the factor is of
+/// pairs.
+fn pairing_note(found: &Comparison) -> &'static str {
     let directed = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
     let (Some(other), Some(base)) = (found.values.other, found.values.base) else { return "" };
     let off = (other.value / base.value / found.ratio.value).ln().abs();
-    if directed && off > SAME.ln_1p() {
+    if directed && off > SAME_FACTOR.ln_1p() {
         ", each by itself; the factor is of the runs pair by pair"
     } else {
         ""
@@ -90,8 +89,8 @@ fn nodes(pair: &Pair) -> String {
         let numbers: Vec<String> = each.iter().map(usize::to_string).collect();
         format!("{} {what}{s}", numbers.join(" or "))
     };
-    let stands_in = if pair.view.data.run.absences.is_empty() { "node" } else { "virtual node" };
-    // An application's nodes are its slaves and the master that they work for.
+    let node_word = if pair.view.data.run.absences.is_empty() { "node" } else { "virtual node" };
+    // The nodes of an application are its master and its slaves.
     let slaves = |scene: &Scene| {
         let slaves = scene.work.values().find_map(|work| work.params.count("slaves", 0, 1).ok())?;
         let slaves = usize::try_from(slaves).ok()?;
@@ -99,33 +98,33 @@ fn nodes(pair: &Pair) -> String {
     };
     match scenes(pair).map(slaves).collect::<Option<BTreeSet<usize>>>() {
         Some(slaves) if !slaves.is_empty() => {
-            format!("{} (1 master and {})", of(&each, stands_in), of(&slaves, "slave"))
+            format!("{} (1 master and {})", of(&each, node_word), of(&slaves, "slave"))
         }
-        _ => of(&each, stands_in),
+        _ => of(&each, node_word),
     }
 }
 
-/// The sentence with it that the machine was busy, and after it with what: a verdict holds for the machine as it was.
+/// The headline with a note that the machine was busy, and with what: a verdict holds for the machine as it was.
 pub fn on_a_busy_host(headline: Headline, run: &Run) -> Headline {
     let Some(busy) = &run.busy else { return headline };
-    let said =
+    let sentence =
         format!("This machine was busy when the run began: {busy}; on an idle one it may be otherwise.");
-    let context = [headline.context.as_str(), &said].join(" ").trim_start().to_string();
+    let context = [headline.context.as_str(), &sentence].join(" ").trim_start().to_string();
     let text = format!("{} (this machine was busy)", headline.text);
     Headline { text, context, ..headline }
 }
 
-/// A bar a side, the base first.
+/// A bar for each side, the base first; none where a side has no value.
 pub fn bars(pair: &Pair, found: &Comparison) -> Vec<HeadlineBar> {
     let sides = [(&pair.base, found.values.base), (&pair.other, found.values.other)];
     let bar = |(level, value): (&_, Option<_>)| {
-        Some(HeadlineBar { label: level::called(&pair.factor, level), value: value? })
+        Some(HeadlineBar { label: level::in_sentence(&pair.factor, level), value: value? })
     };
     let bars: Option<Vec<HeadlineBar>> = sides.into_iter().map(bar).collect();
     bars.unwrap_or_default()
 }
 
-/// Where its cells run.
+/// The places of its cells.
 fn places<'a>(pair: &'a Pair) -> impl Iterator<Item = &'a Place> {
     scenes(pair).map(|scene| &scene.place)
 }

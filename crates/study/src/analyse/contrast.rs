@@ -1,4 +1,4 @@
-//! Cells over cells.
+//! The cells of a ratio.
 
 use crosstalk_core::value::Levels;
 
@@ -6,38 +6,38 @@ use super::cell::{Cell, in_order};
 use super::select::View;
 use crate::{label, level};
 
-/// What a ratio is of: a metric of some cells over that of others.
+/// A metric of some cells over the same metric of others.
 #[derive(Clone, PartialEq)]
 pub struct Contrast<'a> {
-    /// What is asked of them.
+    /// The metric, as the study writes it.
     pub metric: String,
-    /// The cells above, in plan order.
+    /// The numerator's cells, in plan order.
     pub of: Vec<&'a Cell<'a>>,
-    /// The cells below, likewise.
+    /// The denominator's cells, likewise.
     pub to: Vec<&'a Cell<'a>>,
-    /// Which of their readings, above and below, where labels stand in the place of factors.
+    /// The labels that readings must have, in the numerator and in the denominator.
     labels: [Levels; 2],
 }
 
 impl<'a> Contrast<'a> {
-    /// The cells of a log ratio (see [`super::datum::log_ratio`]).
+    /// The cells of a log ratio ([`super::datum::log_ratio`]).
     pub fn new(view: &View<'a>, metric: &str, at: &Levels, of: &Levels, to: &Levels) -> Self {
         let cells = |levels: &Levels| {
-            let units = view.units(&level::with(at, levels));
-            in_order(units.into_iter().flat_map(|unit| unit.cells))
+            let combinations = view.combinations(&level::with(at, levels));
+            in_order(combinations.into_iter().flat_map(|combination| combination.cells))
         };
         let labels = [of, to].map(|levels| label::split(&level::with(at, levels)).1);
         Contrast { metric: metric.to_string(), of: cells(of), to: cells(to), labels }
     }
 
-    /// The cell above and the cell below, where each is one and whole.
+    /// The numerator's and the denominator's cell; `None` where either is several cells, or some of their readings.
     pub fn cells(&self) -> Option<(&'a Cell<'a>, &'a Cell<'a>)> {
         let whole = self.labels.iter().all(Levels::is_empty);
         let only = |cells: &[&'a Cell<'a>]| cells.first().copied().filter(|_| whole && cells.len() == 1);
         Some((only(&self.of)?, only(&self.to)?))
     }
 
-    /// 1 where `other` is the same, −1 where it is the inverse.
+    /// 1 where `other` is the same ratio, −1 where it is the inverse, else `None`.
     pub fn sign(&self, other: &Contrast) -> Option<f64> {
         let same = |of: &[&Cell], to: &[&Cell], labels: [&Levels; 2]| {
             self.of == *of && self.to == *to && self.labels.each_ref() == labels

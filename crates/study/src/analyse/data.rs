@@ -22,12 +22,12 @@ pub struct Data<'a> {
     pub run: &'a Run,
     /// The planned experiments, in plan order.
     pub experiments: Vec<Experiment<'a>>,
-    /// Numbers of the blocks that were gone through, ascending.
+    /// The numbers of the complete blocks, ascending.
     pub complete: Vec<usize>,
     /// How many attempts are of cells that the plan does not have.
     pub unplanned: usize,
-    /// Where each experiment is: plans may have thousands.
-    places: HashMap<&'a str, usize>,
+    /// Index of each experiment, by name: plans may have thousands.
+    indices: HashMap<&'a str, usize>,
 }
 
 /// A planned experiment with its attempts.
@@ -36,16 +36,16 @@ pub struct Experiment<'a> {
     pub planned: &'a PlannedExperiment,
     /// In plan order.
     pub cells: Vec<Cell<'a>>,
-    /// What the journal declares.
+    /// The metrics that the journal declares.
     declared: &'a [Metric],
 }
 
 impl<'a> Data<'a> {
     /// Puts a run in order.
     pub fn new(plan: &'a Plan, run: &'a Run) -> Self {
-        let mut place = 0..;
+        let mut index = 0..;
         let mut cells = |planned: &'a PlannedExperiment| -> Vec<Cell<'a>> {
-            planned.cells.iter().zip(&mut place).map(|(cell, place)| Cell::new(cell, place)).collect()
+            planned.cells.iter().zip(&mut index).map(|(cell, index)| Cell::new(cell, index)).collect()
         };
         let mut experiments: Vec<Experiment<'a>> = Vec::new();
         for planned in &plan.experiments {
@@ -62,20 +62,20 @@ impl<'a> Data<'a> {
         }
         let names = plan.experiments.iter().map(|planned| planned.name.as_str());
         let complete = complete_blocks(&mut experiments);
-        Data { plan, run, experiments, complete, unplanned, places: names.zip(0..).collect() }
+        Data { plan, run, experiments, complete, unplanned, indices: names.zip(0..).collect() }
     }
 
-    /// A run in which every cell that this host can run was tried, by this `attempt`, and nothing is known yet.
-    pub fn tried(plan: &'a Plan, run: &'a Run, attempt: &'a Attempt) -> Self {
+    /// A run with this one `attempt` at every cell that this host can run.
+    pub fn with_attempts(plan: &'a Plan, run: &'a Run, attempt: &'a Attempt) -> Self {
         let mut data = Data::new(plan, run);
         let cells = data.experiments.iter_mut().flat_map(|experiment| &mut experiment.cells);
-        cells.filter(|cell| !cell.lacks()).for_each(|cell| cell.add(attempt));
+        cells.filter(|cell| !cell.cannot_run()).for_each(|cell| cell.add(attempt));
         data
     }
 
     /// The experiment of that name.
     pub fn experiment(&self, name: &str) -> Option<&Experiment<'a>> {
-        self.places.get(name).map(|&place| &self.experiments[place])
+        self.indices.get(name).map(|&index| &self.experiments[index])
     }
 
     /// Every cell, in plan order.
@@ -96,25 +96,25 @@ impl<'a> Experiment<'a> {
         known.cloned().unwrap_or_else(|| Metric::new(name, "", Better::Neither))
     }
 
-    /// What a cell showed of a metric, block by block.
+    /// A cell's numbers of a metric query, by block.
     pub fn values(&self, cell: &Cell, metric: &str) -> Rc<ByBlock> {
-        if let Some(values) = cell.known.borrow().get(metric) {
+        if let Some(values) = cell.cache.borrow().get(metric) {
             return Rc::clone(values);
         }
-        let values = Rc::new(self.queried(cell, &MetricQuery::new(metric)));
-        cell.known.borrow_mut().insert(metric.to_string(), Rc::clone(&values));
+        let values = Rc::new(self.by_block(cell, &MetricQuery::new(metric)));
+        cell.cache.borrow_mut().insert(metric.to_string(), Rc::clone(&values));
         values
     }
 
-    /// What it showed of those readings that have such labels, too.
+    /// The same of readings that have these `labels`.
     pub fn labelled(&self, cell: &Cell, metric: &str, labels: &Levels) -> Rc<ByBlock> {
         match labels.is_empty() {
             true => self.values(cell, metric),
-            false => Rc::new(self.queried(cell, &MetricQuery::new(metric).at(labels))),
+            false => Rc::new(self.by_block(cell, &MetricQuery::new(metric).at(labels))),
         }
     }
 
-    fn queried(&self, cell: &Cell, query: &MetricQuery) -> ByBlock {
+    fn by_block(&self, cell: &Cell, query: &MetricQuery) -> ByBlock {
         if query.share {
             return split::share(cell, query.metric);
         }
@@ -123,7 +123,7 @@ impl<'a> Experiment<'a> {
         cell.counted().filter_map(|(block, attempt)| Some((block, of(attempt)?))).collect()
     }
 
-    /// Whether what was observed of a metric was counted in histograms.
+    /// Whether any reading of a metric is a histogram.
     pub fn has_histograms(&self, metric: &str) -> bool {
         let name = MetricQuery::new(metric).metric;
         let counted = self.cells.iter().filter_map(|cell| cell.counted().next());
@@ -133,12 +133,12 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// The values of a label in some cells, as levels: numbers ascending, others as they were told.
+/// The values of a label in some cells, as levels: numbers ascending, others in the order of their first appearance.
 pub fn levels_of_label<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, name: &str) -> Vec<Value> {
     let readings = cells.into_iter().flat_map(Cell::counted).flat_map(|(_, attempt)| attempt.readings.iter());
     let mut seen = BTreeSet::new();
-    let said = readings.filter_map(|reading| reading.labels.get(name)).filter(|said| seen.insert(*said));
-    let mut levels: Vec<Value> = said.map(|said| label::level(name, said)).collect();
+    let value = readings.filter_map(|reading| reading.labels.get(name)).filter(|value| seen.insert(*value));
+    let mut levels: Vec<Value> = value.map(|value| label::level(name, value)).collect();
     let numbers: Option<Vec<f64>> = levels.iter().map(|level| Some(level.in_base_unit()?.0)).collect();
     if let Some(numbers) = numbers {
         let mut order: Vec<(f64, Value)> = numbers.into_iter().zip(levels).collect();
@@ -148,43 +148,43 @@ pub fn levels_of_label<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, name: 
     levels
 }
 
-/// Where a metric's values in these cells come from; several where they are mixed.
+/// The origins of a metric's readings in these cells.
 pub fn origins<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, metric: &str) -> BTreeSet<Origin> {
     let name = MetricQuery::new(metric).metric;
     let readings = cells.into_iter().flat_map(Cell::counted).flat_map(|(_, attempt)| attempt.readings.iter());
     readings.filter(|reading| reading.metric == name).map(|reading| reading.origin).collect()
 }
 
-/// The blocks that were gone through, of whichever stage. Each stage has its own first, second … block; what a stage
-/// of several has not gone through counts for nothing in it.
+/// The blocks that are complete in any stage. Each stage counts its own blocks: with several stages, the tries in a
+/// block that is not complete in a stage are left out of that stage's cells.
 fn complete_blocks(experiments: &mut [Experiment]) -> Vec<usize> {
     let stages: BTreeSet<usize> = experiments.iter().map(|experiment| experiment.planned.stage).collect();
     let mut all = BTreeSet::new();
     for &stage in &stages {
         let here = |experiment: &&Experiment| experiment.planned.stage == stage;
-        let complete = of_stage(&experiments.iter().filter(here).collect::<Vec<_>>());
+        let complete = complete_in_stage(&experiments.iter().filter(here).collect::<Vec<_>>());
         if stages.len() > 1 {
             let cells = experiments.iter_mut().filter(|experiment| experiment.planned.stage == stage);
-            cells.flat_map(|experiment| &mut experiment.cells).for_each(|cell| cell.only_of(&complete));
+            cells.flat_map(|experiment| &mut experiment.cells).for_each(|cell| cell.keep_blocks(&complete));
         }
         all.extend(complete);
     }
     all.into_iter().collect()
 }
 
-/// A block is complete when a later one has begun, or when every cell has ended
-/// in it; cells that this host cannot run, that were given up, or that no earlier
-/// block could try either, are not waited for.
-fn of_stage(experiments: &[&Experiment]) -> BTreeSet<usize> {
+/// A block is complete when a later one has begun, or when an attempt at every cell has ended in it. The latter does
+/// without cells that this host cannot run, that were given up, or that earlier blocks do not have either.
+fn complete_in_stage(experiments: &[&Experiment]) -> BTreeSet<usize> {
     let cells = || experiments.iter().flat_map(|e| &e.cells);
-    let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last.keys().copied()).collect();
+    let seen: BTreeSet<usize> = cells().flat_map(|cell| cell.last_try.keys().copied()).collect();
     let Some(&newest) = seen.last() else { return BTreeSet::new() };
     let ended = |attempt: &Attempt| matches!(attempt.status, Status::Finished | Status::Failed);
-    let gone_through = experiments.iter().filter(|e| e.planned.runs_in(newest)).flat_map(|e| &e.cells).all(
-        |cell| match cell.last.get(&newest) {
-            Some(attempt) => ended(attempt),
-            None => cell.lacks() || cell.given_up() || seen.len() > 1 && cell.last.is_empty(),
-        },
-    );
-    seen.into_iter().filter(|block| *block < newest || gone_through).collect()
+    let newest_is_complete =
+        experiments.iter().filter(|e| e.planned.runs_in(newest)).flat_map(|e| &e.cells).all(
+            |cell| match cell.last_try.get(&newest) {
+                Some(attempt) => ended(attempt),
+                None => cell.cannot_run() || cell.given_up() || seen.len() > 1 && cell.last_try.is_empty(),
+            },
+        );
+    seen.into_iter().filter(|block| *block < newest || newest_is_complete).collect()
 }

@@ -1,8 +1,7 @@
-//! The datum of a statement: one number a block, with what is missing said.
+//! The datum of a comparison or claim: one number a block, and what is missing.
 //!
-//! For a comparison it is a log ratio of per-run summaries. Where a statement
-//! leaves factors open it speaks of all their combinations alike: the datum is
-//! the mean over them, and a block counts only when it has them all.
+//! For a comparison it is a log ratio of the attempts' summaries. A statement that leaves factors open is about all
+//! their combinations: its datum is the mean over them, and a block counts only with all of them.
 
 use crosstalk_core::record::{Origin, Status};
 use crosstalk_core::value::Levels;
@@ -10,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{ByBlock, Cell, faithful, in_order};
 use super::data::origins;
-use super::select::{Unit, View};
+use super::select::{Combination, View};
 use crate::level;
 use crate::plan::Place;
 use crate::words::{self, counted};
@@ -22,35 +21,35 @@ pub struct Datum {
     pub values: ByBlock,
     /// Where the numbers come from.
     pub origins: BTreeSet<Origin>,
-    /// Whether a model of the network made them: its parameters' error is not among what blocks differ by.
+    /// Whether a model of the network made them. Differences between blocks do not show its parameters' error.
     pub modelled: bool,
-    /// Why blocks or cells do not count, in words.
+    /// Why blocks or cells do not count, one sentence each.
     pub missing: Vec<String>,
-    /// False where the plan does not have the cells, or one was never tried.
-    pub run: bool,
+    /// Whether the plan has all of its cells and an attempt was made at each.
+    pub was_run: bool,
 }
 
 impl Datum {
-    /// The numbers of those blocks among `blocks` that have one, in order.
-    pub fn over(&self, blocks: &[usize]) -> Vec<f64> {
+    /// The numbers of `blocks`, in their order; blocks without a number are left out.
+    pub fn values_in(&self, blocks: &[usize]) -> Vec<f64> {
         self.by_position(blocks).into_iter().flatten().collect()
     }
 
-    /// The number of each of `blocks`, where it has one.
+    /// The number of each of `blocks`; `None` where a block has none.
     pub fn by_position(&self, blocks: &[usize]) -> Vec<Option<f64>> {
         blocks.iter().map(|block| self.values.get(block).copied()).collect()
     }
 }
 
-/// log (`metric` at `of` / `metric` at `to`), a number a block, over the cells that have all of `at`.
+/// log (`metric` at `of` / `metric` at `to`) of the cells that have all levels of `at`, one number a block.
 pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Levels) -> Datum {
     let named: BTreeSet<&String> = of.keys().chain(to.keys()).collect();
     let groups = |levels: &Levels| {
-        let mut groups: BTreeMap<Levels, Vec<Unit>> = BTreeMap::new();
-        for unit in view.units(&level::with(at, levels)) {
-            let mut shared = unit.levels.clone();
+        let mut groups: BTreeMap<Levels, Vec<Combination>> = BTreeMap::new();
+        for combination in view.combinations(&level::with(at, levels)) {
+            let mut shared = combination.levels.clone();
             shared.retain(|factor, _| !named.contains(factor));
-            groups.entry(shared).or_default().push(unit);
+            groups.entry(shared).or_default().push(combination);
         }
         groups
     };
@@ -60,9 +59,10 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
         let lacking = if above.is_empty() { level::with(at, of) } else { level::with(at, to) };
         return Datum::not_planned(&lacking);
     }
-    let units: Vec<&Unit> = pairs.iter().flat_map(|(of, to)| of.iter().chain(to.iter())).collect();
-    let mut datum = gather(view, metric, &units);
-    let logs = |units: &[Unit]| mean_of_logs(view, metric, units);
+    let combinations: Vec<&Combination> =
+        pairs.iter().flat_map(|(of, to)| of.iter().chain(to.iter())).collect();
+    let mut datum = without_values(view, metric, &combinations);
+    let logs = |combinations: &[Combination]| mean_of_logs(view, metric, combinations);
     let parts: Vec<_> =
         pairs.iter().map(|(of, to)| combine(&[logs(of), logs(to)], |v| v[0] - v[1])).collect();
     datum.values = combine(&parts, mean);
@@ -70,19 +70,22 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
     datum
 }
 
-/// The mean of `metric` over the cells that have all of `at`, a number a block:
-/// of logs where `logs`, else of the values themselves.
-pub fn level_of(view: &View, metric: &str, at: &Levels, logs: bool) -> Datum {
-    let units = view.units(at);
-    if units.is_empty() {
+/// The mean of `metric` over the cells that have all levels of `at`, one number a block; with `logs` the mean of its
+/// logarithms.
+pub fn mean_value(view: &View, metric: &str, at: &Levels, logs: bool) -> Datum {
+    let combinations = view.combinations(at);
+    if combinations.is_empty() {
         return Datum::not_planned(at);
     }
-    let mut datum = gather(view, metric, &units.iter().collect::<Vec<_>>());
+    let mut datum = without_values(view, metric, &combinations.iter().collect::<Vec<_>>());
     datum.values = if logs {
-        mean_of_logs(view, metric, &units)
+        mean_of_logs(view, metric, &combinations)
     } else {
         combine(
-            &units.iter().map(|unit| view.values(unit, metric).as_ref().clone()).collect::<Vec<_>>(),
+            &combinations
+                .iter()
+                .map(|combination| view.values(combination, metric).as_ref().clone())
+                .collect::<Vec<_>>(),
             mean,
         )
     };
@@ -90,18 +93,18 @@ pub fn level_of(view: &View, metric: &str, at: &Levels, logs: bool) -> Datum {
     datum
 }
 
-fn mean_of_logs(view: &View, metric: &str, units: &[Unit]) -> ByBlock {
-    let logs: Vec<ByBlock> = units
+fn mean_of_logs(view: &View, metric: &str, combinations: &[Combination]) -> ByBlock {
+    let logs: Vec<ByBlock> = combinations
         .iter()
-        .map(|unit| {
-            let values = view.values(unit, metric);
+        .map(|combination| {
+            let values = view.values(combination, metric);
             values.iter().filter(|(_, v)| **v > 0.0).map(|(block, v)| (*block, v.ln())).collect()
         })
         .collect();
     combine(&logs, mean)
 }
 
-/// Block by block, where all of `parts` have a number, and together one that is finite.
+/// Joins `parts` block by block. A block needs a number in every part, and a finite joined one.
 pub fn combine(parts: &[ByBlock], join: impl Fn(&[f64]) -> f64) -> ByBlock {
     let Some(first) = parts.first() else { return ByBlock::new() };
     first
@@ -117,13 +120,16 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// What is known of the cells before their numbers are: origins, and what is missing.
-fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
-    let cells = in_order(units.iter().flat_map(|unit| unit.cells.iter().copied()));
-    let troubles = units.iter().flat_map(|unit| {
-        unit.cells.iter().filter_map(|cell| Some((*cell, trouble(view, metric, &unit.labels, cell)?)))
+/// A datum without its numbers: origins, and what is missing.
+fn without_values(view: &View, metric: &str, combinations: &[&Combination]) -> Datum {
+    let cells = in_order(combinations.iter().flat_map(|combination| combination.cells.iter().copied()));
+    let reasons = combinations.iter().flat_map(|combination| {
+        combination
+            .cells
+            .iter()
+            .filter_map(|cell| Some((*cell, reason_missing(view, metric, &combination.labels, cell)?)))
     });
-    let mut missing: Vec<(&Cell, String)> = troubles.collect();
+    let mut missing: Vec<(&Cell, String)> = reasons.collect();
     missing.sort();
     missing.dedup();
     let origins = origins(cells.iter().copied(), metric);
@@ -131,13 +137,13 @@ fn gather(view: &View, metric: &str, units: &[&Unit]) -> Datum {
         modelled: origins.iter().any(|origin| modelled(view, metric, &cells, *origin)),
         origins,
         missing: missing.into_iter().map(|(_, why)| why).collect(),
-        run: cells.iter().all(|cell| !cell.attempts.is_empty()),
+        was_run: cells.iter().all(|cell| !cell.attempts.is_empty()),
         values: ByBlock::new(),
     }
 }
 
-/// Whether numbers of that origin rest on a model's parameters. What is computed does where it is of
-/// virtual time: how much was sent, or how right an answer is, no network's parameter changes.
+/// Whether numbers of that origin depend on a model's parameters. Of computed numbers only times and rates in virtual
+/// time do: the bytes sent and the answer do not.
 fn modelled(view: &View, metric: &str, cells: &[&Cell], origin: Origin) -> bool {
     let unit = || view.metric(metric).unit;
     match origin {
@@ -150,16 +156,16 @@ fn modelled(view: &View, metric: &str, cells: &[&Cell], origin: Origin) -> bool 
     }
 }
 
-/// What keeps a cell's tries from counting, in words.
-fn trouble(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Option<String> {
+/// Why some of a cell's tries do not count; `None` where all do.
+fn reason_missing(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Option<String> {
     let values = view.experiment.labelled(cell, metric, labels);
-    let tries = cell.last.len();
+    let tries = cell.last_try.len();
     let count = cell.counted().count();
-    let unfaithful = cell.last.values().filter(|a| !faithful(a)).count();
-    let failed = cell.last.values().filter(|a| a.status == Status::Failed).count();
-    let flat = values.values().filter(|v| **v <= 0.0).count();
+    let unfaithful = cell.last_try.values().filter(|a| !faithful(a)).count();
+    let failed = cell.last_try.values().filter(|a| a.status == Status::Failed).count();
+    let not_positive = values.values().filter(|v| **v <= 0.0).count();
     let why = match () {
-        () if tries == 0 => match &cell.planned.lacks {
+        () if tries == 0 => match &cell.planned.unmet_need {
             Some(lacks) => format!("was not run: {lacks}"),
             None => "was not run".into(),
         },
@@ -175,8 +181,10 @@ fn trouble(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Option<St
         () if values.len() < count => {
             format!("has no usable `{metric}` in {} of {count} blocks", count - values.len())
         }
-        () if flat > 0 => {
-            format!("has `{metric}` at or below zero in {flat} of {count} blocks, of which there is no ratio")
+        () if not_positive > 0 => {
+            format!(
+                "has `{metric}` at or below zero in {not_positive} of {count} blocks, of which there is no ratio"
+            )
         }
         () => return None,
     };
@@ -184,13 +192,13 @@ fn trouble(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Option<St
 }
 
 impl Datum {
-    /// Of cells that the plan does not have.
+    /// The datum of cells that the plan does not have.
     pub fn not_planned(at: &Levels) -> Self {
         let missing = vec![format!("this run has no cell{}", words::at(at))];
         Datum { missing, ..Datum::default() }
     }
 
-    /// Says so when nothing is left, whatever the reasons were.
+    /// Adds a reason where there are neither values nor reasons.
     pub fn explain(&mut self) {
         if self.values.is_empty() && self.missing.is_empty() {
             self.missing.push("no block has all of its cells".into());

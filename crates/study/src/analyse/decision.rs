@@ -1,4 +1,4 @@
-//! Whether a run may stop, and where it goes on.
+//! Whether a run may stop, and with which block it continues.
 
 use crosstalk_core::cell::CellId;
 use crosstalk_core::record::Status;
@@ -15,61 +15,60 @@ use crate::words::counted;
 /// Whether a run may stop, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Nothing that is asked could change, or the budget is used up.
+    /// True where all questions are decided or the budget is used up.
     pub stop: bool,
-    /// In a sentence.
+    /// The reason, in a sentence.
     pub why: String,
 }
 
-/// At a planned look: stop when everything primary that the stage which is run now asks is decided, or the budget is
-/// used up.
+/// Whether to stop at an interim analysis: when all questions of the current stage are decided, or the budget is used up.
 ///
-/// `look` is the place in `plan.looks`; blocks beyond it are not looked at.
+/// `look` is the analysis' index in `plan.looks`; later blocks are not analysed.
 pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, look: usize) -> Decision {
     let data = Data::new(plan, run);
     let blocks =
         plan.looks.get(look).map_or(data.complete.len(), |planned| data.complete.len().min(*planned));
-    decision(&judge(study, catalogues, &data, blocks), plan.stage())
+    decision(&judge(study, catalogues, &data, blocks), plan.current_stage())
 }
 
-/// How many questions a plan judges together, before there are any data.
+/// How many questions a plan judges together, before there are data.
 pub fn questions(study: &Study, catalogues: &Catalogues, plan: &Plan) -> usize {
     let run = Run::default();
-    // What is claimed of cells that no attempt was made at is not asked.
+    // Claims about cells without an attempt are not asked.
     let attempt = Attempt {
         id: 0,
         cell: CellId::new("", Levels::new()),
         block: 0,
-        turn: 1,
+        try_number: 1,
         status: Status::Started,
-        reason: None,
+        failure: None,
         fidelity: None,
         at: 0.0,
         readings: Vec::new(),
     };
-    judge(study, catalogues, &Data::tried(plan, &run, &attempt), 0).questions
+    judge(study, catalogues, &Data::with_attempts(plan, &run, &attempt), 0).questions
 }
 
-/// The block that a run goes on with: the one that was cut short, repeated whole
-/// because its cells are to be compared with each other, or the one after the last.
+/// The block with which a run continues: the one that was cut short, else the one after the last. A block that was cut
+/// short is repeated as a whole, because its cells are compared with each other.
 pub fn next_block(plan: &Plan, run: &Run) -> usize {
     Data::new(plan, run).complete.last().map_or(0, |last| last + 1)
 }
 
-/// Whether to stop at this look.
+/// The decision on a stage.
 fn decision(family: &Family, stage: usize) -> Decision {
     let seen = &family.conclusions;
     let here = || seen.by_question.iter().zip(&family.stages).filter(|(_, of)| **of == stage);
-    let (asked, open) = (here().count(), here().filter(|(c, _)| c.settled_at.is_none()).count());
+    let (total, open) = (here().count(), here().filter(|(c, _)| c.settled_at.is_none()).count());
     let blocks = counted(seen.blocks, "block");
-    let questions = counted(asked, "question");
+    let questions = counted(total, "question");
     if seen.blocks >= family.looks.budget() {
         let left = if open == 0 { String::new() } else { format!("; {open} of {questions} not decided") };
         return Decision { stop: true, why: format!("the budget of {blocks} is used up{left}") };
     }
     if open == 0 && seen.blocks > 0 {
-        let why = match asked {
-            0 => format!("nothing is asked that more than {blocks} would decide"),
+        let why = match total {
+            0 => format!("there are no questions that more than {blocks} would decide"),
             _ => format!("all of {questions} decided after {blocks}"),
         };
         return Decision { stop: true, why };

@@ -1,9 +1,8 @@
 //! Everything a study asks, judged together.
 //!
-//! The family holds every comparison and every primary claim whose cells were
-//! planned and can run on this host; it is known before the first run. Claims that are no evidence
-//! (calibration, not comparable) and claims that are not primary are judged
-//! one by one, at the full error, and are said to be.
+//! The family holds every comparison and every primary claim whose cells are planned and can run on this host. It is
+//! known before the first run. Claims that are no evidence (calibration, not comparable) and claims that are not
+//! primary are judged one by one, at the full error, and the findings say so.
 
 use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level};
 use crosstalk_stats::looks::Looks;
@@ -12,25 +11,25 @@ use crosstalk_stats::paired::blocks_needed;
 use crosstalk_stats::question::Published;
 use crosstalk_stats::verdict::Side;
 
-use super::ask::Ask;
-use super::claim::state;
+use super::claim::open;
 use super::data::Data;
-use super::lookup::Lookup;
+use super::hypothesis::Hypothesis;
+use super::lookup::PublishedNumbers;
 use super::noise::{self, Noise};
 use super::pair::{Pair, pairs};
-use super::question::{Beside, One, Put, Stated};
+use super::question::{ClaimQuestion, NoiseSource, NumberQuestion, OpenClaim};
 use super::select::View;
-use super::statement::Reading;
+use super::statement::Interpretation;
 use crate::catalogue::Catalogues;
 use crate::file::Study;
 use crate::rules::ALPHA;
 
 /// A claim with its answer.
-pub struct Judged<'a> {
+pub struct JudgedClaim<'a> {
     /// The claim.
-    pub stated: Stated<'a>,
-    /// The answer and how it reads; `None` where it could not be asked.
-    pub answer: Option<(Conclusion, Reading)>,
+    pub claim: OpenClaim<'a>,
+    /// The answer and how to read it; `None` where it could not be asked.
+    pub answer: Option<(Conclusion, Interpretation)>,
     /// Whether it was judged in the family.
     pub primary: bool,
 }
@@ -40,16 +39,16 @@ pub struct Family<'a> {
     /// Comparisons with their answers.
     pub pairs: Vec<(Pair<'a>, Conclusion)>,
     /// Claims in the study's order.
-    pub claims: Vec<Judged<'a>>,
+    pub claims: Vec<JudgedClaim<'a>>,
     /// What equal cells showed.
     pub noise: Noise<'a>,
-    /// The family's state.
+    /// The answers to all hypotheses of the family.
     pub conclusions: Conclusions,
-    /// The planned looks.
+    /// The planned interim analyses.
     pub looks: Looks,
     /// How many questions were judged together.
     pub questions: usize,
-    /// In which stage each of those that were asked has its data.
+    /// The stage of each hypothesis, by the experiment that has its data.
     pub stages: Vec<usize>,
 }
 
@@ -59,60 +58,60 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let views: Vec<View> = data.experiments.iter().filter_map(|e| view(e.name())).collect();
     let noise = Noise::among(&views);
 
-    let pairs: Vec<Pair> = views.iter().filter(|view| !noise::measures(view)).flat_map(pairs).collect();
-    let mut asks: Vec<Ask> = Vec::new();
+    let pairs: Vec<Pair> = views.iter().filter(|view| !noise::is_aa(view)).flat_map(pairs).collect();
+    let mut hypotheses: Vec<Hypothesis> = Vec::new();
     let mut stages: Vec<usize> = Vec::new();
-    let places: Vec<Option<usize>> = pairs
+    // Which hypothesis each pair has: none where this host cannot run it.
+    let indices: Vec<Option<usize>> = pairs
         .iter()
         .map(|pair| {
-            pair.possible().then(|| {
-                asks.push(Ask::Paired {
+            pair.can_run().then(|| {
+                hypotheses.push(Hypothesis::Paired {
                     by_block: pair.datum.by_position(&data.complete),
                     margin: pair.margin(),
                     noise: noise.by_position(pair.view.experiment.name(), &pair.query, &data.complete),
                     size: None,
                 });
                 stages.push(pair.view.experiment.planned.stage);
-                asks.len() - 1
+                hypotheses.len() - 1
             })
         })
         .collect();
-    let asked: Vec<(&Pair, usize)> =
-        pairs.iter().zip(&places).filter_map(|(pair, place)| Some((pair, (*place)?))).collect();
+    let tested: Vec<(&Pair, usize)> =
+        pairs.iter().zip(&indices).filter_map(|(pair, index)| Some((pair, (*index)?))).collect();
 
-    let lookup = Lookup(catalogues);
-    let claims: Vec<Stated> =
-        study.claim.iter().map(|(name, claim)| state(name, claim, view, &lookup)).collect();
-    let mut slots: Vec<Option<Slot>> = Vec::new();
-    for stated in &claims {
-        slots.push(place(stated, &asked, &mut asks, data, &noise));
-        let of = data.experiment(&stated.claim.experiment);
-        stages.resize(asks.len(), of.map_or(0, |experiment| experiment.planned.stage));
+    let published = PublishedNumbers(catalogues);
+    let claims: Vec<OpenClaim> =
+        study.claim.iter().map(|(name, claim)| open(name, claim, view, &published)).collect();
+    let mut sources: Vec<Option<AnswerSource>> = Vec::new();
+    for claim in &claims {
+        sources.push(answer_source(claim, &tested, &mut hypotheses, data, &noise));
+        let of = data.experiment(&claim.written.experiment);
+        stages.resize(hypotheses.len(), of.map_or(0, |experiment| experiment.planned.stage));
     }
-    asks.extend((0..data.plan.to_come).map(|_| Ask::ToCome));
+    hypotheses.extend((0..data.plan.pending_questions).map(|_| Hypothesis::Pending));
 
-    let looks = planned(&data.plan.looks);
-    let questions: Vec<&dyn Question> = asks.iter().map(|ask| ask as &dyn Question).collect();
+    let looks = planned_looks(&data.plan.looks);
+    let questions: Vec<&dyn Question> = hypotheses.iter().map(|one| one as &dyn Question).collect();
     let conclusions = conclude(&looks, blocks, &questions);
-    let alone = |ask: &Ask| conclude(&looks, blocks, &[ask as &dyn Question]).by_question[0];
-    let answered = slots.into_iter().map(|slot| match slot? {
-        Slot::Family(place, reading) => Some((conclusions.by_question[place], reading)),
-        Slot::Alone(ask, reading) => Some((alone(&ask), reading)),
+    let alone = |one: &Hypothesis| conclude(&looks, blocks, &[one as &dyn Question]).by_question[0];
+    let answers = sources.into_iter().map(|source| match source? {
+        AnswerSource::Family(index, interpretation) => Some((conclusions.by_question[index], interpretation)),
+        AnswerSource::Alone(hypothesis, interpretation) => Some((alone(&hypothesis), interpretation)),
     });
     let claims = claims
         .into_iter()
-        .zip(answered)
-        .map(|(stated, answer)| Judged { primary: in_family(&stated), stated, answer })
+        .zip(answers)
+        .map(|(claim, answer)| JudgedClaim { primary: in_family(&claim), claim, answer })
         .collect();
-    let concluded =
-        places.iter().map(|place| place.map_or_else(Conclusion::default, |p| conclusions.by_question[p]));
+    let concluded = indices.iter().map(|index| index.map_or_else(Conclusion::default, |i| conclusions.by_question[i]));
     let pairs = pairs.into_iter().zip(concluded).collect();
-    Family { pairs, claims, noise, looks, questions: asks.len(), stages, conclusions }
+    Family { pairs, claims, noise, looks, questions: hypotheses.len(), stages, conclusions }
 }
 
 impl Family<'_> {
-    /// The fewest blocks at which the last look could settle one of `questions`
-    /// questions: all its blocks on one side.
+    /// The fewest blocks at which the last analysis could settle one of `questions` questions: with all of its
+    /// blocks on one side.
     pub fn blocks_needed(&self, questions: usize) -> usize {
         let error = self.looks.all().last().map_or(ALPHA, |look| look.error);
         blocks_needed(level(error, questions, 0))
@@ -120,82 +119,91 @@ impl Family<'_> {
 }
 
 /// Where a claim's answer comes from.
-enum Slot {
-    Family(usize, Reading),
-    Alone(Ask, Reading),
+enum AnswerSource {
+    /// The hypothesis of the family with that index.
+    Family(usize, Interpretation),
+    /// A hypothesis that is judged by itself.
+    Alone(Hypothesis, Interpretation),
 }
 
-fn in_family(stated: &Stated) -> bool {
-    stated.claim.is_primary_evidence()
+fn in_family(claim: &OpenClaim) -> bool {
+    claim.written.is_primary_evidence()
 }
 
-/// Finds the question that answers a claim, or asks it.
-fn place(
-    stated: &Stated,
+/// Finds the hypothesis that answers a claim, or adds one. `None` where the claim cannot be asked.
+fn answer_source(
+    claim: &OpenClaim,
     pairs: &[(&Pair, usize)],
-    asks: &mut Vec<Ask>,
+    hypotheses: &mut Vec<Hypothesis>,
     data: &Data,
     noise: &Noise,
-) -> Option<Slot> {
-    let (ask, reading) = match &stated.put {
-        Put::Not(_) => return None,
-        Put::Steps(steps) => {
-            let order = Order { noise: beside(&steps.noise, noise, data), ..steps.order.clone() };
-            (Ask::Steps(order), steps.reading)
+) -> Option<AnswerSource> {
+    let (hypothesis, interpretation) = match &claim.question {
+        ClaimQuestion::NotAsked(_) => return None,
+        ClaimQuestion::Steps(steps) => {
+            let order = Order { noise: noise_of(&steps.noise, noise, data), ..steps.order.clone() };
+            (Hypothesis::Steps(order), steps.interpretation)
         }
-        Put::One(one) => {
-            if in_family(stated)
-                && let Some(slot) = shared(one, pairs, asks)
+        ClaimQuestion::Number(number) => {
+            if in_family(claim)
+                && let Some(source) = shared(number, pairs, hypotheses)
             {
-                return Some(slot);
+                return Some(source);
             }
-            (single(one, data, noise), one.reading)
+            (of_number(number, data, noise), number.interpretation)
         }
     };
-    if !in_family(stated) {
-        return Some(Slot::Alone(ask, reading));
+    if !in_family(claim) {
+        return Some(AnswerSource::Alone(hypothesis, interpretation));
     }
-    asks.push(ask);
-    Some(Slot::Family(asks.len() - 1, reading))
+    hypotheses.push(hypothesis);
+    Some(AnswerSource::Family(hypotheses.len() - 1, interpretation))
 }
 
 /// What equal cells showed, on the claim's scale.
-fn beside(about: &Beside, noise: &Noise, data: &Data) -> Vec<Vec<Option<f64>>> {
-    let mut pairs = noise.by_position(about.experiment, &about.metric, &data.complete);
-    pairs.iter_mut().flatten().flatten().for_each(|log| *log *= about.scale);
+fn noise_of(source: &NoiseSource, noise: &Noise, data: &Data) -> Vec<Vec<Option<f64>>> {
+    let mut pairs = noise.by_position(source.experiment, &source.metric, &data.complete);
+    pairs.iter_mut().flatten().flatten().for_each(|log| *log *= source.scale);
     pairs
 }
 
-fn single(one: &One, data: &Data, noise: &Noise) -> Ask {
-    let by_block = one.datum.by_position(&data.complete);
-    let size = one.size.map(|(value, margin)| Published { value, margin });
-    if one.lone {
-        return Ask::Lone { by_block, margin: one.margin, size };
+fn of_number(question: &NumberQuestion, data: &Data, noise: &Noise) -> Hypothesis {
+    let by_block = question.datum.by_position(&data.complete);
+    let size = question.size.map(|(value, margin)| Published { value, margin });
+    if !question.paired {
+        return Hypothesis::Unpaired { by_block, margin: question.margin, size };
     }
-    let noise = one.noise.iter().flat_map(|about| beside(about, noise, data)).collect();
-    Ask::Paired { by_block, margin: one.margin, noise, size }
+    let noise = question.noise.iter().flat_map(|source| noise_of(source, noise, data)).collect();
+    Hypothesis::Paired { by_block, margin: question.margin, noise, size }
 }
 
-/// The comparison that asks the same of the same cells within the same margins, where
-/// its size is not asked for by another claim.
-fn shared(one: &One, pairs: &[(&Pair, usize)], asks: &mut [Ask]) -> Option<Slot> {
-    let contrast = one.contrast.as_ref().filter(|_| one.reading.offset == 0.0)?;
-    let (place, flip) = pairs.iter().find_map(|(pair, place)| {
-        let Ask::Paired { margin, size, .. } = &asks[*place] else { return None };
-        let free = *margin == one.margin && (one.size.is_none() || size.is_none());
-        Some((*place, contrast.sign(&pair.contrast()).filter(|_| free)?))
+/// The comparison that asks the same about the same cells within the same margins. It must not be asked about its
+/// size by another claim.
+fn shared(
+    question: &NumberQuestion,
+    pairs: &[(&Pair, usize)],
+    hypotheses: &mut [Hypothesis],
+) -> Option<AnswerSource> {
+    let contrast = question.contrast.as_ref().filter(|_| question.interpretation.offset == 0.0)?;
+    let (index, flip) = pairs.iter().find_map(|(pair, index)| {
+        let Hypothesis::Paired { margin, size, .. } = &hypotheses[*index] else { return None };
+        let free = *margin == question.margin && (question.size.is_none() || size.is_none());
+        Some((*index, contrast.sign(&pair.contrast()).filter(|_| free)?))
     })?;
-    // The comparison's number is `flip` times the claim's own, and the claim's question `sign` times that.
-    let turn = flip * one.reading.sign;
-    if let (Some((value, margin)), Ask::Paired { size, .. }) = (one.size, &mut asks[place]) {
-        *size = Some(Published { value: turn * value, margin });
+    // The comparison's number is `flip` times the claim's own. The claim's question is `sign` times that.
+    let direction = flip * question.interpretation.sign;
+    if let (Some((value, margin)), Hypothesis::Paired { size, .. }) = (question.size, &mut hypotheses[index])
+    {
+        *size = Some(Published { value: direction * value, margin });
     }
-    let stands = if turn > 0.0 { Side::Above } else { Side::Below };
-    Some(Slot::Family(place, Reading { sign: flip, stands, ..one.reading }))
+    let holds_on = if direction > 0.0 { Side::Above } else { Side::Below };
+    Some(AnswerSource::Family(index, Interpretation { sign: flip, holds_on, ..question.interpretation }))
 }
 
-/// The planned looks; a plan without usable ones is looked at once, at its end.
-fn planned(blocks: &[usize]) -> Looks {
+/// The planned interim analyses; of a plan without usable ones, a single analysis at its end.
+fn planned_looks(blocks: &[usize]) -> Looks {
     let last = blocks.iter().copied().max().unwrap_or(1).max(1);
-    Looks::new(blocks, ALPHA).or_else(|| Looks::new(&[last], ALPHA)).expect("one look above zero is valid")
+    Looks::new(blocks, ALPHA)
+        .or_else(|| Looks::new(&[last], ALPHA))
+        .expect("one analysis after a block is valid")
 }

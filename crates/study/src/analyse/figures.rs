@@ -7,35 +7,35 @@ mod steps;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
 
+use super::cell_value::value;
 use super::data::Data;
-use super::lookup::Lookup;
+use super::lookup::PublishedNumbers;
 use super::select::View;
-use super::shown::value;
 use crate::catalogue::Catalogues;
 use crate::file::{DrawAs, FigureSpec, Study};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
 use crate::query::MetricQuery;
-use crate::words::named;
+use crate::words::readable;
 use crate::{estimate, level};
 
-/// Seconds, for the axis of stacked parts.
+/// The unit of stacked parts: seconds.
 const SECONDS: &str = "s";
 
-/// Every figure that the study asks for and that shows anything found, in their order.
+/// Every figure of the study that shows anything found, in their order.
 pub fn all(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {
     let mut specs: Vec<_> = study.figure.iter().collect();
     specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
     let drawn = specs.into_iter().filter_map(|(name, spec)| {
         let view = View::new(data, &study.experiment, &spec.experiment)?;
-        Some(figure(&view, name, spec, &Lookup(catalogues)))
+        Some(figure(&view, name, spec, &PublishedNumbers(catalogues)))
     });
-    // What was published alone is no finding.
+    // Published values alone are no finding.
     let found = |figure: &Figure| figure.series.iter().any(|series| series.origin != Origin::Published);
     drawn.filter(found).collect()
 }
 
-/// The figure that `spec` asks for. Points that were not run are left out.
-fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Figure {
+/// The figure that `spec` describes. Points that were not run are left out.
+fn figure(view: &View, name: &str, spec: &FigureSpec, published: &PublishedNumbers) -> Figure {
     let drawing = Drawing { view, spec, published };
     let mut caption = spec.caption.clone();
     let (kind, series) = match spec.kind {
@@ -59,9 +59,9 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Fig
         x: drawing.x_axis(),
         y: drawing.y_axis(),
         by: match spec.kind {
-            DrawAs::Heat => named(spec.by()),
+            DrawAs::Heat => readable(spec.series_factor()),
             DrawAs::Frontier => {
-                spec.series.all().iter().map(|name| named(name)).collect::<Vec<_>>().join(", ")
+                spec.series.all().iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
             }
             _ => String::new(),
         },
@@ -73,14 +73,14 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &Lookup) -> Fig
 struct Drawing<'a> {
     view: &'a View<'a>,
     spec: &'a FigureSpec,
-    published: &'a Lookup<'a>,
+    published: &'a PublishedNumbers<'a>,
 }
 
 impl Drawing<'_> {
-    /// Each level of the series' factor as ran, of each metric, with what was published beside it.
+    /// A series for each level of the series' factor and each metric, and one with the published values.
     fn series(&self) -> Vec<Series> {
         let mut all = Vec::new();
-        for level in self.told_apart() {
+        for level in self.series_levels() {
             for metric in self.spec.metrics() {
                 let name = self.name(level.as_ref(), metric);
                 let points: Vec<_> = self.across(level.as_ref(), |at| self.point(metric, at));
@@ -88,56 +88,64 @@ impl Drawing<'_> {
                 let points: Vec<Point> = points.into_iter().map(|(point, _)| point).collect();
                 all.push(Series { name, group: String::new(), origin, points });
             }
-            let printed = self.across(level.as_ref(), |at| self.printed(at));
+            let published_points = self.across(level.as_ref(), |at| self.published_point(at));
             let name = self.name(level.as_ref(), &self.spec.metric);
-            all.push(Series { name, group: String::new(), origin: Origin::Published, points: printed });
+            all.push(Series {
+                name,
+                group: String::new(),
+                origin: Origin::Published,
+                points: published_points,
+            });
         }
         all.retain(|series| !series.points.is_empty());
         all
     }
 
-    /// The levels that make the series; one that is none where only the metrics do.
-    fn told_apart(&self) -> Vec<Option<Value>> {
-        match self.spec.by() {
+    /// The levels that make the series; a single `None` where only the metrics do.
+    fn series_levels(&self) -> Vec<Option<Value>> {
+        match self.spec.series_factor() {
             "" => vec![None],
             series => self.view.levels_of(series, &self.spec.at).into_iter().map(Some).collect(),
         }
     }
 
-    /// What a series is called: its level, and where there are several metrics which.
+    /// The name of a series: its level, and its quantile where there are several metrics.
     fn name(&self, level: Option<&Value>, metric: &str) -> String {
-        let quantile = metric.rsplit_once(' ').map_or_else(|| named(metric), |(_, quantile)| quantile.into());
+        let quantile =
+            metric.rsplit_once(' ').map_or_else(|| readable(metric), |(_, quantile)| quantile.into());
         match level {
-            Some(level) if self.spec.also.is_empty() => self.level(level),
-            Some(level) => format!("{} {quantile}", self.level(level)),
+            Some(level) if self.spec.also.is_empty() => self.level_name(level),
+            Some(level) => format!("{} {quantile}", self.level_name(level)),
             None => quantile,
         }
     }
 
-    /// What people call a level that makes a series: a bare number with what it counts, `external 50`,
-    /// where nothing else says so.
-    fn level(&self, level: &Value) -> String {
+    /// The name of a level that makes a series. A number has its factor's name, `slaves 6`, where the figure does not show
+    /// that name.
+    fn level_name(&self, level: &Value) -> String {
         let spec = self.spec;
-        let said = spec.kind == DrawAs::Heat || spec.x == spec.by();
+        let factor_is_shown = spec.kind == DrawAs::Heat || spec.x == spec.series_factor();
         let word = level.to_string();
         match word.parse::<f64>() {
-            Ok(_) if !said => format!("{} {word}", named(spec.by())),
+            Ok(_) if !factor_is_shown => format!("{} {word}", readable(spec.series_factor())),
             _ => word,
         }
     }
 
-    /// `make` at every level across, in order.
+    /// What `make` gives at every level across, in order.
     fn across<T>(&self, series: Option<&Value>, make: impl Fn(&Levels) -> Option<T>) -> Vec<T> {
-        let own: Levels = series.map(|level| (self.spec.by().into(), level.clone())).into_iter().collect();
-        // Where one factor makes both, each of its levels is a series of one point.
-        let both = self.spec.x == self.spec.by();
-        let here = self.places(&own).into_iter().filter(|at| !both || at.get(&self.spec.x) == series);
+        let levels: Levels =
+            series.map(|level| (self.spec.series_factor().into(), level.clone())).into_iter().collect();
+        // Where the factor across makes the series as well, each level is a series of one point.
+        let both = self.spec.x == self.spec.series_factor();
+        let here =
+            self.positions_across(&levels).into_iter().filter(|at| !both || at.get(&self.spec.x) == series);
         here.filter_map(|at| make(&at)).collect()
     }
 
-    /// The levels of every place across, in order, with `own` put in.
-    fn places(&self, own: &Levels) -> Vec<Levels> {
-        let at = level::with(&self.spec.at, own);
+    /// The levels at every position across, in order, with `levels` put in.
+    fn positions_across(&self, levels: &Levels) -> Vec<Levels> {
+        let at = level::with(&self.spec.at, levels);
         let x = |level: Value| Levels::from([(self.spec.x.clone(), level)]);
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
         levels.into_iter().map(|level| level::with(&at, &x(level))).collect()
@@ -145,23 +153,23 @@ impl Drawing<'_> {
 
     fn point(&self, metric: &str, at: &Levels) -> Option<(Point, Origin)> {
         let (y, origin) = value(self.view, metric, at, self.spec.relative_to.as_ref())?;
-        Some((self.placed(at, y)?, origin))
+        Some((self.point_at(at, y)?, origin))
     }
 
-    fn printed(&self, at: &Levels) -> Option<Point> {
+    fn published_point(&self, at: &Levels) -> Option<Point> {
         let template = self.spec.published.as_deref()?;
         let y = self.published.at(template, at, &self.spec.published_as, self.spec.relative_to.as_ref())?;
-        self.placed(at, estimate::published(y))
+        self.point_at(at, estimate::published(y))
     }
 
-    fn placed(&self, at: &Levels, y: Estimate) -> Option<Point> {
+    fn point_at(&self, at: &Levels, y: Estimate) -> Option<Point> {
         let level = at.get(&self.spec.x)?;
         let x = (self.scale() != Scale::Category).then(|| level.in_base_unit().map(|(n, _)| n)).flatten();
         Some(Point { x, x_interval: None, label: level.to_string(), y })
     }
 
     fn scale(&self) -> Scale {
-        let wanted = if self.logarithmic("x") { Scale::Log } else { Scale::Linear };
+        let wanted = if self.is_logarithmic("x") { Scale::Log } else { Scale::Linear };
         if self.spec.kind == DrawAs::Frontier {
             return wanted;
         }
@@ -185,7 +193,7 @@ impl Drawing<'_> {
         marks
     }
 
-    fn logarithmic(&self, axis: &str) -> bool {
+    fn is_logarithmic(&self, axis: &str) -> bool {
         self.spec.log.iter().any(|a| a == axis)
     }
 
@@ -196,32 +204,32 @@ impl Drawing<'_> {
             Some((_, unit)) if self.scale() != Scale::Category => unit.to_string(),
             _ => String::new(),
         };
-        Axis { label: named(&self.spec.x), unit, scale: self.scale() }
+        Axis { label: readable(&self.spec.x), unit, scale: self.scale() }
     }
 
-    /// What is drawn, without the labels that it has throughout.
+    /// The quantity that is drawn, without the labels that all readings share.
     fn quantity(&self) -> String {
         let metric = &self.spec.metric;
         match metric.split_once('[') {
-            _ if !self.spec.also.is_empty() => named(MetricQuery::new(metric).metric),
-            Some((name, rest)) => named(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile),
-            None => named(metric),
+            _ if !self.spec.also.is_empty() => readable(MetricQuery::new(metric).metric),
+            Some((name, rest)) => readable(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile),
+            None => readable(metric),
         }
     }
 
     fn y_axis(&self) -> Axis {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
-            (_, kind) if kind.of_parts() => (named(&self.spec.metric), SECONDS.to_string()),
+            (_, kind) if kind.of_parts() => (readable(&self.spec.metric), SECONDS.to_string()),
             (Some(base), _) => (
-                format!("{} over that of {}", named(&self.spec.metric), level::describe(base)),
+                format!("{} over that of {}", readable(&self.spec.metric), level::describe(base)),
                 "ratio".into(),
             ),
             (None, _) => (self.quantity(), metric.unit),
         };
-        // The fields of a map are as dark as they are far from what they are relative to, either way.
+        // A heat map of ratios shades both directions alike: its scale is logarithmic.
         let relative = self.spec.kind == DrawAs::Heat && self.spec.relative_to.is_some();
-        let scale = if self.logarithmic("y") || relative { Scale::Log } else { Scale::Linear };
+        let scale = if self.is_logarithmic("y") || relative { Scale::Log } else { Scale::Linear };
         Axis { label, unit, scale }
     }
 }

@@ -1,4 +1,4 @@
-//! The sentence to forward.
+//! The deciding sentence.
 
 use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
@@ -19,8 +19,8 @@ use crate::number::{self, percent};
 use crate::words::{at, counted};
 use crate::{estimate, words};
 
-/// The deciding sentence: about the comparison the study names, else its first, or where that
-/// one is open the largest effect that is decided.
+/// The deciding sentence. It is about the comparison that the study names, else about the first one. Where that is
+/// undecided, it is about the largest effect that is decided.
 pub fn headline(
     study: &Study,
     catalogues: &Catalogues,
@@ -29,35 +29,37 @@ pub fn headline(
     data: &Data,
 ) -> Headline {
     let mut all = family.pairs.iter().zip(comparisons);
-    let compared = |(_, found): &Found| found.is_some();
-    let named = all.clone().filter(compared).find(|((pair, _), _)| named(study, pair));
-    // Where the named level is not run, another of the same experiment answers the study's question.
-    let near = all.clone().filter(compared).find(|((pair, _), _)| asked(study, pair));
+    let compared = |(_, found): &JudgedPair| found.is_some();
+    let named = all.clone().filter(compared).find(|((pair, _), _)| is_headline_pair(study, pair));
+    // Where the named level is not run, another comparison of the same experiment answers the study's question.
+    let near = all.clone().filter(compared).find(|((pair, _), _)| in_headline_experiment(study, pair));
     let first = all.clone().next().filter(|(_, found)| decided(found));
-    // All are judged together, and each verdict holds whichever is told. That it is the largest is said: of many,
-    // the largest is by chance a little larger than it is.
+    // All are judged together, so that each verdict holds whichever is chosen. The sentence says that it is the largest:
+    // by chance the largest of many is overestimated a little.
     let other = study.headline.is_none() && first.is_none();
-    let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(larger);
+    let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(by_effect);
     let any = || all.clone().find(compared);
-    let told = named.or(near).or(first).or_else(largest).or_else(any).or_else(|| all.next());
-    let (mut text, decided) = match told {
-        Some(((pair, conclusion), Some(found))) => match doubt(pair, found, family, data, catalogues) {
-            Some(doubt) => {
-                let other = level::called(&pair.factor, &pair.other);
-                let base = base(study, pair);
-                (format!("{other} against {base}: no verdict{}: {doubt}", subject(study, pair)), false)
+    let chosen = named.or(near).or(first).or_else(largest).or_else(any).or_else(|| all.next());
+    let (mut text, decided) = match chosen {
+        Some(((pair, conclusion), Some(found))) => {
+            match reason_withheld(pair, found, family, data, catalogues) {
+                Some(why) => {
+                    let other = level::in_sentence(&pair.factor, &pair.other);
+                    let base = base(study, pair);
+                    (format!("{other} against {base}: no verdict{}: {why}", subject(study, pair)), false)
+                }
+                None => sentence(study, pair, conclusion, found, family),
             }
-            None => about(study, pair, conclusion, found, family),
-        },
-        Some(((pair, _), None)) => (nothing(study, pair, data), false),
-        None => lone(study, data).unwrap_or_else(|| without_comparison(family)),
+        }
+        Some(((pair, _), None)) => (no_data_sentence(study, pair, data), false),
+        None => single_cell_sentence(study, data).unwrap_or_else(|| without_comparison(family)),
     };
-    if other && decided && told.is_some() {
-        text += &beside(comparisons);
+    if other && decided && chosen.is_some() {
+        text += &rank_clause(comparisons);
     }
-    let found = told.and_then(|((pair, _), found)| Some((pair, found.as_ref()?)));
-    if found.is_some() || told.is_none() {
-        text += &failures::told(data);
+    let found = chosen.and_then(|((pair, _), found)| Some((pair, found.as_ref()?)));
+    if found.is_some() || chosen.is_none() {
+        text += &failures::clause(data);
     }
     let (context, bars) = match found {
         Some((pair, found)) => (context::of(pair, found), context::bars(pair, found)),
@@ -67,8 +69,8 @@ pub fn headline(
     Headline { text, context, bars, unit, decided, command: data.run.command.clone() }
 }
 
-/// Why there is no verdict on an effect that the data show.
-fn doubt(
+/// Why the verdict on an undecided comparison is withheld; `None` where it is not.
+fn reason_withheld(
     pair: &Pair,
     found: &Comparison,
     family: &Family,
@@ -77,17 +79,17 @@ fn doubt(
 ) -> Option<String> {
     let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
     let open = found.verdict == ComparisonVerdict::Inconclusive;
-    comparison::doubt(pair, found.ratio.value, seen, catalogues).filter(|_| open)
+    comparison::reason_withheld(pair, found.ratio.value, seen, catalogues).filter(|_| open)
 }
 
-type Found<'a, 'b> = (&'a (Pair<'b>, Conclusion), &'a Option<Comparison>);
+type JudgedPair<'a, 'b> = (&'a (Pair<'b>, Conclusion), &'a Option<Comparison>);
 
 fn decided(found: &Option<Comparison>) -> bool {
     found.as_ref().is_some_and(|found| found.verdict != ComparisonVerdict::Inconclusive)
 }
 
-/// Half as much is as large an effect as twice as much; that there is none is no effect.
-fn larger((_, a): &Found, (_, b): &Found) -> Ordering {
+/// Orders comparisons by effect: half as much is as large as twice as much, and equivalence is no effect.
+fn by_effect((_, a): &JudgedPair, (_, b): &JudgedPair) -> Ordering {
     let differs = |found: &&Comparison| found.verdict != ComparisonVerdict::Equivalent;
     let effect = |found: &Option<Comparison>| {
         found.as_ref().filter(differs).map_or(0.0, |found| found.ratio.value.ln().abs())
@@ -96,29 +98,29 @@ fn larger((_, a): &Found, (_, b): &Found) -> Ordering {
 }
 
 /// `; the largest of 3 that are decided, of 12 comparisons`.
-fn beside(comparisons: &[Option<Comparison>]) -> String {
+fn rank_clause(comparisons: &[Option<Comparison>]) -> String {
     let all = counted(comparisons.len(), "comparison");
     match comparisons.iter().filter(|found| decided(found)).count() {
         1 => format!("; the only one that is decided, of {all}"),
-        sure => format!("; the largest of {sure} that are decided, of {all}"),
+        decided => format!("; the largest of {decided} that are decided, of {all}"),
     }
 }
 
-/// Whether a pair is of the experiment that the study's headline speaks of.
-fn asked(study: &Study, pair: &Pair) -> bool {
+/// Whether a pair is of the experiment that the study's headline names.
+fn in_headline_experiment(study: &Study, pair: &Pair) -> bool {
     study.headline.as_ref().is_some_and(|headline| headline.experiment == pair.view.experiment.name())
 }
 
-fn named(study: &Study, pair: &Pair) -> bool {
-    study.headline.as_ref().is_some_and(|h| stands(h, pair) && pair.other == h.level)
+fn is_headline_pair(study: &Study, pair: &Pair) -> bool {
+    study.headline.as_ref().is_some_and(|h| is_at_headline_levels(h, pair) && pair.other == h.level)
 }
 
-/// Whether a pair stands where the study's headline speaks of.
-fn stands(headline: &Spec, pair: &Pair) -> bool {
+/// Whether a pair is of the experiment and at the other factors' levels that the study's headline names.
+fn is_at_headline_levels(headline: &Spec, pair: &Pair) -> bool {
     pair.view.experiment.name() == headline.experiment && level::matches(&pair.at, &headline.at)
 }
 
-fn about(
+fn sentence(
     study: &Study,
     pair: &Pair,
     conclusion: &Conclusion,
@@ -126,14 +128,14 @@ fn about(
     family: &Family,
 ) -> (String, bool) {
     let what = format!("{}{}", subject(study, pair), context::conditions(pair, found));
-    let other = level::called(&pair.factor, &pair.other);
+    let other = level::in_sentence(&pair.factor, &pair.other);
     let base = base(study, pair);
     let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             let most = found.attribution.as_ref().map(|of| of.most.as_str()).filter(|most| !most.is_empty());
             let cause = most.map(|most| format!("; {most}")).unwrap_or_default();
-            (format!("{other}: {}{what}{cause}", change.than(&base)), true)
+            (format!("{other}: {}{what}{cause}", change.factor_in_words(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
             let margin = percent(conclusion.answer.margin.exp_m1());
@@ -145,10 +147,10 @@ fn about(
     }
 }
 
-/// ` on PageRank …`: what the study calls it, else the levels of what varies beside.
+/// ` on PageRank …`, as the study calls the workload [default: the levels of the other factors that vary].
 fn subject(study: &Study, pair: &Pair) -> String {
-    // It is about the place, and holds for every level that is compared there.
-    match study.headline.as_ref().filter(|h| !h.subject.is_empty() && stands(h, pair)) {
+    // The subject holds for every level that is compared there.
+    match study.headline.as_ref().filter(|h| !h.subject.is_empty() && is_at_headline_levels(h, pair)) {
         Some(headline) => format!(" on {}", headline.subject),
         None => {
             let mut varied = pair.at.clone();
@@ -158,11 +160,11 @@ fn subject(study: &Study, pair: &Pair) -> String {
     }
 }
 
-/// What is compared with: as the study calls it, else its level.
+/// The base, as the study calls it [default: its level].
 fn base(study: &Study, pair: &Pair) -> String {
-    match study.headline.as_ref().filter(|h| !h.base.is_empty() && stands(h, pair)) {
+    match study.headline.as_ref().filter(|h| !h.base.is_empty() && is_at_headline_levels(h, pair)) {
         Some(headline) => headline.base.clone(),
-        None => level::called(&pair.factor, &pair.base),
+        None => level::in_sentence(&pair.factor, &pair.base),
     }
 }
 
@@ -189,17 +191,17 @@ fn undecided(
     format!("undecided after {seen}{what}; {}", found.change)
 }
 
-fn nothing(study: &Study, pair: &Pair, data: &Data) -> String {
-    let why = match failures::told(data) {
+fn no_data_sentence(study: &Study, pair: &Pair, data: &Data) -> String {
+    let why = match failures::clause(data) {
         failed if !failed.is_empty() => failed,
         _ => format!(": {}", pair.datum.missing.first().map_or("no block has both", String::as_str)),
     };
-    let other = level::called(&pair.factor, &pair.other);
+    let other = level::in_sentence(&pair.factor, &pair.other);
     format!("{other} against {}: nothing to compare{why}", base(study, pair))
 }
 
-/// One cell of which nothing is asked: what was measured in it.
-fn lone(study: &Study, data: &Data) -> Option<(String, bool)> {
+/// The sentence of a study with a single cell and no claims: what was measured in it.
+fn single_cell_sentence(study: &Study, data: &Data) -> Option<(String, bool)> {
     let [experiment] = &data.experiments[..] else { return None };
     let [cell] = &experiment.cells[..] else { return None };
     if !study.claim.is_empty() {
@@ -208,13 +210,13 @@ fn lone(study: &Study, data: &Data) -> Option<(String, bool)> {
     let view = View::new(data, &study.experiment, experiment.name())?;
     let metric = view.deciding_metric()?;
     let found = estimate::of(experiment.values(cell, metric).values())?;
-    let told = number::estimate(&found, &experiment.metric(metric).unit);
-    let sure = if found.interval.is_some() { " with 95 % confidence," } else { "" };
-    let (metric, blocks) = (words::named(metric), counted(found.n, "block"));
-    Some((format!("{}: {metric} {told}{sure} over {blocks}", study.name), found.interval.is_some()))
+    let value = number::estimate(&found, &experiment.metric(metric).unit);
+    let confidence = if found.interval.is_some() { " with 95 % confidence," } else { "" };
+    let (metric, blocks) = (words::readable(metric), counted(found.n, "block"));
+    Some((format!("{}: {metric} {value}{confidence} over {blocks}", study.name), found.interval.is_some()))
 }
 
-/// A study that compares nothing is summed up by its claims.
+/// The sentence of a study that compares nothing: how many of its claims are decided.
 fn without_comparison(family: &Family) -> (String, bool) {
     let settled =
         family.claims.iter().filter(|c| c.answer.as_ref().is_some_and(|(a, _)| a.settled_at.is_some()));

@@ -1,4 +1,4 @@
-//! Published numbers, in the terms of what stands beside them.
+//! Published numbers in the units of the findings that they are shown with.
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
@@ -11,12 +11,12 @@ use crate::findings::TableCell;
 use crate::level;
 use crate::published::published_id;
 
-/// Published numbers in base units; changes in percent as ratios.
+/// Published numbers in base units, changes in percent as ratios.
 #[derive(Clone, Copy)]
-pub struct Lookup<'a>(pub &'a Catalogues);
+pub struct PublishedNumbers<'a>(pub &'a Catalogues);
 
-impl Lookup<'_> {
-    /// The number that a claim is set against; `None` where it is words.
+impl PublishedNumbers<'_> {
+    /// The published number of a claim; `None` where words were published.
     pub fn claimed(&self, published: &Published) -> Option<f64> {
         match published {
             Published::Number(number) => Some(*number),
@@ -29,10 +29,10 @@ impl Lookup<'_> {
         Some(self.0.published(id)?.in_base_unit()?.0)
     }
 
-    /// What is published under the id that `template` makes at levels `at`: a number in its base
-    /// unit, or the words in print.
-    pub fn as_printed(&self, template: &str, at: &Levels, spelt: &BTreeMap<String, String>) -> TableCell {
-        let found = published_id(template, at, spelt).and_then(|id| self.0.published(&id));
+    /// A table cell with what is published under the id that `template` makes at levels `at`: a number in its base
+    /// unit, or the printed words.
+    pub fn as_printed(&self, template: &str, at: &Levels, spellings: &BTreeMap<String, String>) -> TableCell {
+        let found = published_id(template, at, spellings).and_then(|id| self.0.published(&id));
         match found.map(|printed| (printed, printed.in_base_unit())) {
             None => TableCell::Text("–".into()),
             Some((printed, None)) => TableCell::Text(printed.in_words()),
@@ -44,17 +44,16 @@ impl Lookup<'_> {
         }
     }
 
-    /// The number with the id that `template` makes at levels `at`. Where a ratio
-    /// to the levels `base` is asked for: as printed where it was printed as one,
-    /// else over the number at `base`.
+    /// The number with the id that `template` makes at levels `at`. With `base` it is a ratio: as printed where it was
+    /// printed as one, else the number over that at the levels `base`.
     pub fn at(
         &self,
         template: &str,
         at: &Levels,
-        spelt: &BTreeMap<String, String>,
+        spellings: &BTreeMap<String, String>,
         base: Option<&Levels>,
     ) -> Option<f64> {
-        let printed = |levels: &Levels| self.0.published(&published_id(template, levels, spelt)?);
+        let printed = |levels: &Levels| self.0.published(&published_id(template, levels, spellings)?);
         let number = |levels: &Levels| Some(printed(levels)?.in_base_unit()?.0);
         match base {
             None => number(at),

@@ -1,11 +1,9 @@
-//! What became of the machines meanwhile: what they were when the run began
-//! against what they were when it ended, as caveats.
+//! Changes of the machines during the run, as warnings: their facts at its end against those at its beginning.
 //!
-//! Blocks that ran on either side of a change are not blocks of one machine, and
-//! nobody knows at which block it came. `fixed` facts must not change at all. Of
-//! the facts of a moment two tell of a change: the load, where it moved by more
-//! than this run's own nodes can make it, and the cores' frequency. What load
-//! external work makes is its own affair: beside it a load that rose tells nothing.
+//! Blocks before and after a change are not blocks of one machine, and the block of the change is not known. `fixed`
+//! facts must not change at all. Two facts of a moment show a change: the cores' frequency, and a load that moved by more
+//! than the run's own nodes can make it. With background work in the run a rise of the load shows nothing: that work
+//! makes it.
 
 use crosstalk_core::provenance::Provenance;
 use std::collections::BTreeMap;
@@ -14,35 +12,35 @@ use crate::number::percent;
 use crate::samples::Run;
 use crate::words::list;
 
-/// A frequency that moved by more is told: turbo and sampling move it by less.
+/// The relative change of frequency that is reported: turbo and sampling move it by less.
 const FREQUENCY_BEYOND: f64 = 0.1;
 
-/// What changed, once for all nodes of which the same is true. `external` says whether some of the run's
-/// work was.
-pub fn changes(run: &Run, external: bool) -> Vec<String> {
+/// A sentence for each change, naming all nodes that have it. With `background`, some of the run's work was background
+/// work.
+pub fn changes(run: &Run, background: bool) -> Vec<String> {
     if run.provenance.is_empty() || run.end.is_empty() {
         return Vec::new();
     }
     if run.provenance_after.is_empty() {
         return vec![
-            "whether the machines stayed what they were is not known: they were not asked again at the end; `crosstalk resume` goes on and asks".into(),
+            "whether the machines changed is not known: their facts were not read again at the end; `crosstalk resume` continues the run and reads them".into(),
         ];
     }
     let mut changes: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (node, before) in &run.provenance {
-        let told = match run.provenance_after.get(node) {
-            Some(after) => of_node(before, after, run.provenance.len(), external),
-            None => vec!["it told nothing of itself when the run ended".into()],
+        let changed = match run.provenance_after.get(node) {
+            Some(after) => of_node(before, after, run.provenance.len(), background),
+            None => vec!["it reported no facts when the run ended".into()],
         };
-        for change in told {
+        for change in changed {
             changes.entry(change).or_default().push(node.clone());
         }
     }
     let whole = run.provenance.len();
-    changes.into_iter().map(|(change, nodes)| format!("{}: {change}", whose(&nodes, whole))).collect()
+    changes.into_iter().map(|(change, nodes)| format!("{}: {change}", subject(&nodes, whole))).collect()
 }
 
-fn whose(nodes: &[String], all: usize) -> String {
+fn subject(nodes: &[String], all: usize) -> String {
     match nodes {
         [_, ..] if nodes.len() == all => "the machine changed during the run".into(),
         [node] => format!("node {node} changed during the run"),
@@ -50,9 +48,9 @@ fn whose(nodes: &[String], all: usize) -> String {
     }
 }
 
-fn of_node(before: &Provenance, after: &Provenance, nodes: usize, external: bool) -> Vec<String> {
+fn of_node(before: &Provenance, after: &Provenance, nodes: usize, background: bool) -> Vec<String> {
     let fixed = before.fixed.keys().chain(after.fixed.keys().filter(|k| !before.fixed.contains_key(*k)));
-    let mut told: Vec<String> = fixed
+    let mut changes: Vec<String> = fixed
         .filter(|fact| before.fixed.get(*fact) != after.fixed.get(*fact))
         .map(|fact| {
             let was = before.fixed.get(fact).map_or("unknown", String::as_str);
@@ -65,26 +63,26 @@ fn of_node(before: &Provenance, after: &Provenance, nodes: usize, external: bool
     let both = |fact: &str| Some((number(before, fact)?, number(after, fact)?));
     // One runnable task a node, and the runner's own.
     let own = nodes as f64 + 1.0;
-    let moved = |(was, is): &(f64, f64)| was - is > own || (!external && is - was > own);
+    let moved = |(was, is): &(f64, f64)| was - is > own || (!background && is - was > own);
     if let Some((was, is)) = both("load").filter(moved) {
         let what = if is > was {
-            "which is more than its own nodes make; see what else runs there"
+            "which is more than the run's own nodes make; see what else runs there"
         } else {
-            "which others had made; let them end before, and run again"
+            "which other programs made; let them end before, and run again"
         };
-        told.push(format!("load was {was} when it began and {is} when it ended, {what}"));
+        changes.push(format!("load was {was} when it began and {is} when it ended, {what}"));
     }
     let moved = |was: f64, is: f64| (is - was).abs() / was;
     if let Some((was, is)) = both("frequency").filter(|(was, is)| moved(*was, *is) > FREQUENCY_BEYOND) {
-        told.push(format!(
+        changes.push(format!(
             "the first core's frequency moved by {}, from {was} to {is} MHz; the governor `performance` holds it",
             percent(moved(was, is))
         ));
     }
-    told
+    changes
 }
 
-/// The first number of a moment's fact: of the load, that of the last minute.
+/// The first number of a moment's fact; of the load that of the last minute.
 fn number(facts: &Provenance, fact: &str) -> Option<f64> {
     facts.moment.get(fact)?.split_whitespace().next()?.parse().ok().filter(|n: &f64| n.is_finite())
 }
@@ -111,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_stayed_the_same_is_not_told() {
+    fn a_machine_that_stayed_the_same_gives_no_warning() {
         let then = node(&[("governor", "performance")], &[("load", "0.5 1 1"), ("frequency", "2600 MHz")]);
         let now = node(&[("governor", "performance")], &[("load", "2.4 1 1"), ("frequency", "2650 MHz")]);
         assert_eq!(changes(&run(&[(then, now)]), false), Vec::<String>::new());
     }
 
     #[test]
-    fn a_changed_fact_is_told_once_for_all_nodes_that_share_it() {
+    fn a_changed_fact_is_reported_once_for_all_nodes_that_share_it() {
         let then = node(&[("cores allowed", "8"), ("governor", "performance")], &[]);
         let slow = node(&[("cores allowed", "8"), ("governor", "powersave")], &[]);
         let both = changes(&run(&[(then.clone(), slow.clone()), (then.clone(), slow.clone())]), false);
@@ -137,24 +135,27 @@ mod tests {
     }
 
     #[test]
-    fn load_and_frequency_are_told_beyond_what_the_run_itself_makes() {
+    fn load_and_frequency_are_reported_beyond_what_the_run_itself_makes() {
         let then = node(&[], &[("load", "0.5 1 1"), ("frequency", "2600 MHz")]);
         let busy = node(&[], &[("load", "2.6 1 1"), ("frequency", "2100 MHz")]);
-        let told = changes(&run(&[(then.clone(), busy.clone())]), false);
+        let changed = changes(&run(&[(then.clone(), busy.clone())]), false);
         assert!(
-            told.iter().any(|t| t.contains("load was 0.5 when it began and 2.6 when it ended")),
-            "{told:?}"
+            changed.iter().any(|t| t.contains("load was 0.5 when it began and 2.6 when it ended")),
+            "{changed:?}"
         );
-        assert!(told.iter().any(|t| t.contains("moved by 19.2 %, from 2600 to 2100 MHz")), "{told:?}");
+        assert!(changed.iter().any(|t| t.contains("moved by 19.2 %, from 2600 to 2100 MHz")), "{changed:?}");
         let four: Vec<_> = (0..4).map(|_| (then.clone(), busy.clone())).collect();
         assert!(!changes(&run(&four), false).iter().any(|t| t.contains("load")), "four nodes may make it");
-        let has_load = |told: Vec<String>| told.iter().any(|told| told.contains("load"));
-        assert!(!has_load(changes(&run(&[(then.clone(), busy.clone())]), true)), "external work may make it");
+        let has_load = |changed: Vec<String>| changed.iter().any(|changed| changed.contains("load"));
+        assert!(
+            !has_load(changes(&run(&[(then.clone(), busy.clone())]), true)),
+            "background work may make it"
+        );
         assert!(has_load(changes(&run(&[(busy, then)]), true)), "others made it when the run began");
     }
 
     #[test]
-    fn a_run_that_did_not_ask_again_says_so() {
+    fn a_run_whose_facts_were_not_read_again_says_so() {
         let mut run = run(&[(node(&[], &[]), node(&[], &[]))]);
         run.provenance_after.clear();
         assert!(changes(&run, false)[0].contains("is not known"));

@@ -5,46 +5,45 @@
 //!        cell × block   selected     a number a block    judged together    in words and figures
 //! ```
 //!
-//! Everything is a pure function of study, catalogues, plan and run: the
-//! runner that asks whether to stop and the report made years later conclude
-//! the same from the same journal.
-//! Each file knows those of the steps before its own, and none behind.
+//! Everything is a pure function of study, catalogues, plan and run: the stopping rule and a report made years later
+//! conclude the same from the same journal. Each file uses files of its own step and of the steps before it.
 
-// A run put in order.
+// A run by cell and block.
 mod cell;
 mod data;
 mod select;
 mod split;
 mod summary;
 
-// A number a block, and what is asked of it.
-mod ask;
+// One number a block, and what is asked of it.
 mod claim;
 mod contrast;
 mod datum;
+mod hypothesis;
 mod lookup;
 mod noise;
 mod pair;
+mod patterns;
 mod question;
-mod shape;
 mod statement;
 
-// Answers, and when there are enough.
+// Answers, and whether they suffice.
 mod decision;
 mod earlier;
 mod family;
 
-// What follows for each question, and why.
+// The finding of each question.
 mod attribution;
 mod causes;
 mod change;
 mod comparison;
 mod detectable;
+mod latency_effect;
 mod network;
-mod scaled;
 mod verdict;
 
-// What else a reader is shown.
+// The other findings.
+mod cell_value;
 mod cells;
 mod context;
 mod failures;
@@ -53,7 +52,6 @@ mod headline;
 mod machine;
 mod notes;
 mod overview;
-mod shown;
 mod sources;
 mod tables;
 

@@ -1,8 +1,7 @@
-//! Whether nothing but the network differs between two cells.
+//! Whether two cells differ in nothing but the network.
 //!
-//! Then a change of waiting is the network's doing. Where nodes or what they
-//! do differ as well, a node may also wait longer because another node takes
-//! longer, and even a program on a faster network may wait for its disk.
+//! Then the network causes a change of waiting. Where nodes or their work differ as well, a node may also wait for a
+//! slower node, or for a disk.
 
 use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::Hertz;
@@ -11,8 +10,8 @@ use super::cell::Cell;
 use crate::catalogue::Catalogues;
 use crate::plan::{Place, Scene};
 
-/// Whether the two cells do the same work on as many and the same nodes.
-pub fn alone((a, b): (&Cell, &Cell), catalogues: &Catalogues) -> bool {
+/// Whether two cells do the same work under the same conditions on as many nodes of the same kind.
+pub fn only_network_differs((a, b): (&Cell, &Cell), catalogues: &Catalogues) -> bool {
     let [a, b]: [&Scene; 2] = [a, b].map(|cell| &cell.planned.scene);
     a.work == b.work && a.conditions == b.conditions && same_nodes(&a.place, &b.place, catalogues)
 }
@@ -28,11 +27,11 @@ fn same_nodes(a: &Place, b: &Place, catalogues: &Catalogues) -> bool {
     }
 }
 
-/// What of a node its speed depends on; `None` where the catalogue does not have it.
+/// What the speed of a place's nodes depends on; `None` where the catalogue does not have its system.
 fn kind(place: &Place, catalogues: &Catalogues) -> Option<NodeKind> {
     let Place::Virtual { system, memory, .. } = place else { return None };
     let node = &catalogues.find_system(system).ok()?.0.node;
     let memory = memory.unwrap_or(node.memory);
-    // Names say nothing: what is emulated of a processor is its cores and their speed.
+    // Of a processor only its cores and their speed are emulated.
     Some(NodeKind { cpu: String::new(), clock: Hertz(0.0), memory, ..node.clone() })
 }

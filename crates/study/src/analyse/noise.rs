@@ -1,22 +1,20 @@
-//! What equal cells show: the floor below which nothing is claimed.
+//! The noise floor: how far equal cells differ.
 //!
-//! A factor named `aa` makes no difference to what runs: cells that differ in
-//! it alone are equal, and what differs between them is noise. An experiment
-//! with such a factor is the study's A/A measurement; it asks nothing itself,
-//! and speaks of every metric that its cells have. Without one the margins are
-//! those of [`crate::rules`], stated beforehand; a measured floor above them
-//! takes their place.
+//! A factor named `aa` changes nothing that runs. Cells that differ in it alone are equal, and their difference is
+//! noise. An experiment with such a factor is an A/A measurement: it asks nothing itself, and measures the noise of
+//! every metric that its cells have. Without one the margins of [`crate::rules`] hold. A measured floor above them
+//! replaces them.
 
 use crosstalk_core::value::{Levels, Value};
 
 use super::datum::{Datum, log_ratio};
 use super::select::View;
-use crate::factor::EQUAL;
+use crate::factor::AA_FACTOR;
 use crate::query::MetricQuery;
 
 /// Whether an experiment is an A/A measurement.
-pub fn measures(view: &View) -> bool {
-    view.written.factors.contains_key(EQUAL)
+pub fn is_aa(view: &View) -> bool {
+    view.written.factors.contains_key(AA_FACTOR)
 }
 
 /// A study's A/A measurements.
@@ -24,68 +22,71 @@ pub struct Noise<'a> {
     views: Vec<View<'a>>,
 }
 
-/// Two equal cells.
-pub struct Twins<'a> {
+/// A pair of equal cells.
+pub struct EqualCells<'a> {
     /// Their experiment.
     experiment: &'a str,
-    /// Their experiment in words.
+    /// Their experiment's title, else its name.
     pub title: String,
-    /// The levels that both have.
+    /// The levels that both share.
     pub at: Levels,
     /// Their log ratios of a metric, by block.
     pub datum: Datum,
 }
 
 impl<'a> Noise<'a> {
-    /// Those among `views`.
+    /// The A/A measurements among `views`.
     pub fn among(views: &[View<'a>]) -> Self {
-        Noise { views: views.iter().copied().filter(measures).collect() }
+        Noise { views: views.iter().copied().filter(is_aa).collect() }
     }
 
-    /// The equal cells that tell the noise of `metric` in `experiment`: its own,
-    /// else all that have the metric. None where no equal cells have it.
-    pub fn about(&self, experiment: &str, metric: &str) -> Vec<Twins<'a>> {
+    /// The equal cells that measure the noise of `metric` in `experiment`: the experiment's own, else all that have
+    /// the metric. Empty where none have it.
+    pub fn equal_cells_for(&self, experiment: &str, metric: &str) -> Vec<EqualCells<'a>> {
         let query = MetricQuery::new(metric);
         let has = |view: &&View| {
             let planned = &view.experiment.planned.metrics;
-            planned.iter().any(|planned| planned.name == query.metric) && tells(view, &query)
+            planned.iter().any(|planned| planned.name == query.metric) && reports(view, &query)
         };
-        let all: Vec<Twins<'a>> =
-            self.views.iter().filter(has).flat_map(|view| twins(view, metric)).collect();
-        let own = all.iter().any(|twins| twins.experiment == experiment);
-        all.into_iter().filter(|twins| !own || twins.experiment == experiment).collect()
+        let all: Vec<EqualCells<'a>> =
+            self.views.iter().filter(has).flat_map(|view| equal_cells(view, metric)).collect();
+        let own = all.iter().any(|equal_cells| equal_cells.experiment == experiment);
+        all.into_iter().filter(|equal_cells| !own || equal_cells.experiment == experiment).collect()
     }
 
-    /// Their log ratios by complete block, as a question takes them.
+    /// The log ratios of these cells by complete block, as a hypothesis takes them.
     pub fn by_position(&self, experiment: &str, metric: &str, blocks: &[usize]) -> Vec<Vec<Option<f64>>> {
-        self.about(experiment, metric).iter().map(|twins| twins.datum.by_position(blocks)).collect()
+        self.equal_cells_for(experiment, metric)
+            .iter()
+            .map(|equal_cells| equal_cells.datum.by_position(blocks))
+            .collect()
     }
 
-    /// Every measurement's experiment and deciding metric.
-    pub fn measured(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+    /// The experiment and the deciding metric of each A/A measurement.
+    pub fn measurements(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.views.iter().filter_map(|view| Some((view.experiment.name(), view.deciding_metric()?)))
     }
 }
 
-/// Whether any attempt that counts tells it: a workload may tell a metric only where it is asked to.
-/// As long as none counts, it may.
-fn tells(view: &View, query: &MetricQuery) -> bool {
+/// Whether any counting attempt reports the metric: a workload may report one only with certain parameters. True as
+/// long as no attempt counts.
+fn reports(view: &View, query: &MetricQuery) -> bool {
     let mut counted = view.experiment.cells.iter().flat_map(|cell| cell.counted()).peekable();
     counted.peek().is_none()
-        || counted.any(|(_, attempt)| attempt.readings.iter().any(|reading| query.means(reading)))
+        || counted.any(|(_, attempt)| attempt.readings.iter().any(|reading| query.matches(reading)))
 }
 
-fn twins<'a>(view: &View<'a>, metric: &str) -> Vec<Twins<'a>> {
-    let levels = view.levels_of(EQUAL, &Levels::new());
+fn equal_cells<'a>(view: &View<'a>, metric: &str) -> Vec<EqualCells<'a>> {
+    let levels = view.levels_of(AA_FACTOR, &Levels::new());
     let Some((base, others)) = levels.split_first() else { return Vec::new() };
-    let only = |level: &Value| Levels::from([(EQUAL.to_string(), level.clone())]);
+    let only = |level: &Value| Levels::from([(AA_FACTOR.to_string(), level.clone())]);
     let title = match view.written.title.as_str() {
         "" => view.experiment.name().to_string(),
         title => title.to_string(),
     };
-    let of_unit = |mut at: Levels| {
-        at.remove(EQUAL);
-        let pair = |other: &Value| Twins {
+    let of_combination = |mut at: Levels| {
+        at.remove(AA_FACTOR);
+        let pair = |other: &Value| EqualCells {
             experiment: view.experiment.name(),
             title: title.clone(),
             at: at.clone(),
@@ -93,5 +94,8 @@ fn twins<'a>(view: &View<'a>, metric: &str) -> Vec<Twins<'a>> {
         };
         others.iter().map(pair).collect::<Vec<_>>()
     };
-    view.units(&only(base)).into_iter().flat_map(|unit| of_unit(unit.levels)).collect()
+    view.combinations(&only(base))
+        .into_iter()
+        .flat_map(|combination| of_combination(combination.levels))
+        .collect()
 }

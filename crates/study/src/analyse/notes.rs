@@ -1,4 +1,4 @@
-//! What a reader must know of numbers over scaled links.
+//! Notes on findings over scaled links.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use super::contrast::Contrast;
 use super::family::Family;
 use super::pair::Pair;
 use super::select::View;
-use super::{comparison, scaled};
+use super::{comparison, latency_effect};
 use crate::catalogue::Catalogues;
 use crate::findings::{ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict};
 
-/// What a reader must know of comparisons and claims whose links are scaled, in `blocks`. `claimed` are the claims
-/// with the experiment of each.
+/// A note on each comparison and claim whose links are scaled, over `blocks`. `claimed` are the claims with the views of
+/// their experiments.
 pub fn of_scaled_links(
     family: &Family,
     found: &[Option<Comparison>],
@@ -19,37 +19,37 @@ pub fn of_scaled_links(
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Vec<String> {
-    let about = |(pair, found): (&Pair, &Comparison)| {
-        let scaled = comparison::scaled(pair, found.ratio.value, blocks, catalogues)?;
-        Some(match scaled.doubt() {
-            Some(doubt) => format!("{}: no verdict: {doubt}", pair.title()),
-            // Of what is not decided there is no number that could hold.
+    let note_on = |(pair, found): (&Pair, &Comparison)| {
+        let effect = comparison::effect_of_missing_latency(pair, found.ratio.value, blocks, catalogues)?;
+        Some(match effect.reason_withheld() {
+            Some(why) => format!("{}: no verdict: {why}", pair.title()),
+            // An undecided comparison has no number that could hold.
             None if found.verdict == ComparisonVerdict::Inconclusive => return None,
-            None => format!("{}: {}", pair.title(), scaled.note()),
+            None => format!("{}: {}", pair.title(), effect.note()),
         })
     };
     let pairs = || family.pairs.iter().map(|(pair, _)| pair);
     let mut all: Vec<String> =
-        pairs().zip(found).filter_map(|(pair, found)| about((pair, found.as_ref()?))).collect();
+        pairs().zip(found).filter_map(|(pair, found)| note_on((pair, found.as_ref()?))).collect();
     let claims = || {
         family.claims.iter().zip(claimed).filter_map(|(judged, (claim, view))| {
             let view = view.as_ref()?;
-            Some((claim, view, judged.stated.contrast(view)?))
+            Some((claim, view, judged.claim.contrast(view)?))
         })
     };
-    // A claim's doubt is in its own sentence, and what holds for a comparison of the same cells is said already.
+    // A withheld claim says so itself, and a comparison of the same cells has its note above.
     all.extend(claims().filter_map(|(claim, view, contrast)| {
         let decided = !matches!(claim.verdict, ClaimVerdict::Inconclusive | ClaimVerdict::NotRun);
-        let again = pairs().any(|pair| contrast.sign(&pair.contrast()).is_some());
-        let scaled = scaled::of(view, &contrast, claim.found?.value, blocks, catalogues)?;
-        (decided && !again && scaled.doubt().is_none())
-            .then(|| format!("claim {}: {}", claim.name, scaled.note()))
+        let noted = pairs().any(|pair| contrast.sign(&pair.contrast()).is_some());
+        let effect = latency_effect::of(view, &contrast, claim.found?.value, blocks, catalogues)?;
+        (decided && !noted && effect.reason_withheld().is_none())
+            .then(|| format!("claim {}: {}", claim.name, effect.note()))
     }));
     let uncounted = |view: &View, contrast: &Contrast| {
-        let scale = scaled::scale(contrast, catalogues)?;
-        scaled::of(view, contrast, 1.0, blocks, catalogues).is_none().then(|| {
+        let scale = latency_effect::scale(contrast, catalogues)?;
+        latency_effect::of(view, contrast, 1.0, blocks, catalogues).is_none().then(|| {
             format!(
-                "{}: links run at 1/{scale} of their rates, latency is not scaled, and what this work sends is not \
+                "{}: links run at 1/{scale} of their rates, latency is not scaled, and the messages of this work are not \
                  counted: whether latency would decide is not known",
                 view.experiment.name()
             )

@@ -1,5 +1,4 @@
-//! An experiment's `compare`: each other level against the base, at every
-//! combination of the other factors.
+//! The comparisons of an experiment: each other level against the base, at every combination of the other factors.
 
 use crosstalk_core::record::{Metric, Origin};
 use crosstalk_core::value::{Levels, Value};
@@ -9,7 +8,6 @@ use super::contrast::Contrast;
 use super::datum::{Datum, log_ratio};
 use super::select::View;
 use crate::level;
-use crate::predicate::equivalence;
 use crate::rules;
 
 /// One comparison with its data.
@@ -18,7 +16,7 @@ pub struct Pair<'a> {
     pub view: View<'a>,
     /// What is compared.
     pub metric: Metric,
-    /// As the study asks for it (`latency p99`).
+    /// The metric as the study writes it (`latency p99`).
     pub query: String,
     /// The factor that differs.
     pub factor: String,
@@ -26,21 +24,21 @@ pub struct Pair<'a> {
     pub base: Value,
     /// Its level in the other cell.
     pub other: Value,
-    /// The levels both share.
+    /// The levels that both share.
     pub at: Levels,
-    /// log (other / base), a number a block.
+    /// log (other / base), one number a block.
     pub datum: Datum,
 }
 
-/// Every comparison that the experiment asks for, in plan order.
+/// Every comparison of the experiment, in plan order.
 pub fn pairs<'a>(view: &View<'a>) -> Vec<Pair<'a>> {
     let (Some(compare), Some(metric)) = (&view.written.compare, view.deciding_metric()) else {
         return Vec::new();
     };
     let base = Levels::from([(compare.factor.clone(), compare.base.clone())]);
     let mut pairs = Vec::new();
-    for unit in view.units(&base) {
-        let mut at = unit.levels.clone();
+    for combination in view.combinations(&base) {
+        let mut at = combination.levels.clone();
         at.remove(&compare.factor);
         for other in view.levels_of(&compare.factor, &at) {
             if other == compare.base {
@@ -63,17 +61,17 @@ pub fn pairs<'a>(view: &View<'a>) -> Vec<Pair<'a>> {
 }
 
 impl<'a> Pair<'a> {
-    /// Whether this host can run its cells: what never has data is not asked.
-    pub fn possible(&self) -> bool {
+    /// Whether all of its cells have data or can have them on this host.
+    pub fn can_run(&self) -> bool {
         let contrast = self.contrast();
-        contrast.of.iter().chain(&contrast.to).all(|cell| !cell.is_out())
+        contrast.of.iter().chain(&contrast.to).all(|cell| !cell.never_has_data())
     }
 
-    /// Beyond which it is a difference, and within which it is none.
+    /// The margins: beyond one it is a difference, within the other it is none.
     pub fn margin(&self) -> Margin {
-        let stated = self.view.written.compare.as_ref().and_then(|compare| compare.margin.as_deref());
-        match stated.and_then(|text| equivalence(text).ok()) {
-            Some(within) => rules::margins_within(within),
+        let stated = self.view.written.compare.as_ref().and_then(|compare| compare.margin.as_ref());
+        match stated {
+            Some(within) => rules::margins_within(within.value.0),
             None => rules::margins(),
         }
     }
@@ -85,19 +83,19 @@ impl<'a> Pair<'a> {
         format!("{}: {} over {}{at}", self.query, self.other, self.base)
     }
 
-    /// The cells that it is about: the other level's over the base's.
+    /// Its cells: the other level's over the base's.
     pub fn contrast(&self) -> Contrast<'a> {
-        let (of, to) = (self.only(&self.other), self.only(&self.base));
+        let (of, to) = (self.level(&self.other), self.level(&self.base));
         Contrast::new(&self.view, &self.query, &self.at, &of, &to)
     }
 
-    /// Whether a formula gave every number: the same in each block, with no noise to have an interval of.
-    pub fn computed(&self) -> bool {
+    /// Whether every number is computed: the same in each block, so that there is no interval.
+    pub fn is_computed(&self) -> bool {
         self.datum.origins.iter().all(|origin| *origin == Origin::Computed) && !self.datum.origins.is_empty()
     }
 
-    /// The level of the compared factor, and no other.
-    pub fn only(&self, level: &Value) -> Levels {
+    /// A level of the compared factor, as [`Levels`].
+    pub fn level(&self, level: &Value) -> Levels {
         Levels::from([(self.factor.clone(), level.clone())])
     }
 }

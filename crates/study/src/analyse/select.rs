@@ -1,8 +1,7 @@
-//! Which cells a statement speaks of, and what they showed.
+//! Which cells a statement is about, and what they showed.
 //!
-//! A factor that is optimised away (`best`) stands at its best level, chosen
-//! on data apart from that which is compared: on every other block for those
-//! between, and the other way.
+//! A factor that is optimised away (`best`) counts at its best level. The level for every second block is chosen on the
+//! blocks between, and the other way round: never on the data that are compared.
 
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::value::{Levels, Value};
@@ -16,14 +15,14 @@ use crate::label;
 use crate::level::matches;
 use crate::query::MetricQuery;
 
-/// Cells that stand for one combination: several only where a factor is optimised away.
+/// One combination of levels with its cells: several only where a factor is optimised away.
 #[derive(Clone, PartialEq)]
-pub struct Unit<'a> {
-    /// Its levels, without those optimised away; those of labels in brackets.
+pub struct Combination<'a> {
+    /// Its levels, without factors that are optimised away. Labels in the place of factors are in brackets.
     pub levels: Levels,
     /// In plan order.
     pub cells: Vec<&'a Cell<'a>>,
-    /// Which of their readings, by label.
+    /// The labels that a reading must have to count.
     pub labels: Levels,
 }
 
@@ -51,36 +50,39 @@ impl<'a> View<'a> {
 
     /// The metric that the experiment decides on.
     pub fn deciding_metric(&self) -> Option<&'a str> {
-        let asked = self.written.compare.as_ref().and_then(|c| c.metric.as_deref());
+        let compared = self.written.compare.as_ref().and_then(|c| c.metric.as_deref());
         let planned = &self.experiment.planned.metrics;
-        asked.or_else(|| planned.first().map(|m| m.name.as_str()))
+        compared.or_else(|| planned.first().map(|m| m.name.as_str()))
     }
 
-    /// The combinations that have all the levels of `at`, in plan order.
-    pub fn units(&self, at: &Levels) -> Vec<Unit<'a>> {
+    /// The combinations that have all levels of `at`, in plan order.
+    pub fn combinations(&self, at: &Levels) -> Vec<Combination<'a>> {
         let (factors, labels) = label::split(at);
-        let mut units: Vec<Unit<'a>> = Vec::new();
+        let mut combinations: Vec<Combination<'a>> = Vec::new();
         for cell in &self.experiment.cells {
             if !matches(cell.levels(), &factors) {
                 continue;
             }
             let mut levels = cell.levels().clone();
             levels.retain(|factor, _| at.contains_key(factor) || !self.optimised(factor));
-            levels.extend(at.iter().filter(|(name, _)| label::label(name).is_some()).map(own));
-            match units.iter_mut().find(|unit| unit.levels == levels) {
-                Some(unit) => unit.cells.push(cell),
-                None => units.push(Unit { levels, cells: vec![cell], labels: labels.clone() }),
+            levels.extend(at.iter().filter(|(name, _)| label::label(name).is_some()).map(cloned));
+            match combinations.iter_mut().find(|combination| combination.levels == levels) {
+                Some(combination) => combination.cells.push(cell),
+                None => combinations.push(Combination { levels, cells: vec![cell], labels: labels.clone() }),
             }
         }
-        units
+        combinations
     }
 
-    /// The levels of a factor in the cells that have all of `at`, as first met; or of a label
-    /// in its place.
+    /// The levels of a factor in the cells that have all levels of `at`, in the order of their first appearance; or
+    /// those of a label in its place.
     pub fn levels_of(&self, factor: &str, at: &Levels) -> Vec<Value> {
         let at = &label::split(at).0;
         if let Some(label) = label::label(factor) {
-            return levels_of_label(self.units(at).into_iter().flat_map(|unit| unit.cells), label);
+            return levels_of_label(
+                self.combinations(at).into_iter().flat_map(|combination| combination.cells),
+                label,
+            );
         }
         let mut levels: Vec<Value> = Vec::new();
         for cell in &self.experiment.cells {
@@ -94,12 +96,12 @@ impl<'a> View<'a> {
         levels
     }
 
-    /// The declaration of what is asked for (`latency p99` is a latency, `share time_wait` a number).
-    pub fn metric(&self, asked: &str) -> Metric {
-        let asked = MetricQuery::new(asked);
-        match asked.share {
-            true => Metric::new(asked.metric, "", Better::Neither),
-            false => self.experiment.metric(asked.metric),
+    /// The declaration of a queried metric: `latency p99` is a latency, `share time_wait` a number without unit.
+    pub fn metric(&self, query: &str) -> Metric {
+        let query = MetricQuery::new(query);
+        match query.share {
+            true => Metric::new(query.metric, "", Better::Neither),
+            false => self.experiment.metric(query.metric),
         }
     }
 
@@ -108,23 +110,23 @@ impl<'a> View<'a> {
     }
 
     /// What a combination showed of a metric, block by block.
-    pub fn values(&self, unit: &Unit, metric: &str) -> Rc<ByBlock> {
-        let of_cell = |cell: &&Cell| self.experiment.labelled(cell, metric, &unit.labels);
-        if let [only] = unit.cells.as_slice() {
+    pub fn values(&self, combination: &Combination, metric: &str) -> Rc<ByBlock> {
+        let of_cell = |cell: &&Cell| self.experiment.labelled(cell, metric, &combination.labels);
+        if let [only] = combination.cells.as_slice() {
             return of_cell(only);
         }
         let lower = self.metric(metric).better != Better::Higher;
-        let variants: Vec<_> = unit.cells.iter().map(of_cell).collect();
-        Rc::new(at_the_best(&variants, lower))
+        let variants: Vec<_> = combination.cells.iter().map(of_cell).collect();
+        Rc::new(best_by_halves(&variants, lower))
     }
 }
 
-fn own((name, level): (&String, &Value)) -> (String, Value) {
+fn cloned((name, level): (&String, &Value)) -> (String, Value) {
     (name.clone(), level.clone())
 }
 
 /// In each block the value of the variant that is best in the blocks of the other half.
-pub fn at_the_best(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
+pub fn best_by_halves(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
     let blocks: BTreeSet<usize> = variants.iter().flat_map(|v| v.keys().copied()).collect();
     let half = |parity: usize| blocks.iter().copied().skip(parity).step_by(2).collect::<Vec<_>>();
     let mut chosen = ByBlock::new();

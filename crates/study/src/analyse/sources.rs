@@ -7,37 +7,37 @@ use crate::catalogue::Catalogues;
 use crate::findings::SourceNote;
 use crate::plan::{Place, Plan};
 
-/// What holds of cells with links that their systems never had.
-const IMAGINED: &str = "where `rate` or `latency` is given, a system has links it never had: G goes with the rate, \
+/// The caveat for cells whose links their systems never had.
+const HYPOTHETICAL_LINKS: &str = "where `rate` or `latency` is given, a system has links it never had: G follows the rate, \
     while o, O and g stay those of its fabric, as if the same software drove a faster network; a real one would \
     cost the CPU more, or need other software";
 
-/// What holds of cells whose nodes have another memory than their systems'.
-const SHORT: &str = "where `memory` is given, nodes have less than their systems: what does not fit is written to \
-    a disk of that class and read from it, by programs that can do so; it tells what spilling does, not how much \
+/// The caveat for cells whose nodes have another memory than their systems'.
+const LIMITED_MEMORY: &str = "where `memory` is given, nodes have less than their systems: what does not fit is written to \
+    a disk of that class and read from it, by programs that can do so; it shows what spilling does, not how much \
     the published nodes spilled";
 
-/// What holds of cells on machines of the user's.
-const OUTSIDE: &str = "what ran on a cluster of the user's was measured there: this page's facts are of the \
-    machine that asked, and what else ran on the cluster is not known";
+/// The caveat for cells on machines of the user's.
+const USER_CLUSTER: &str = "what ran on a cluster of the user's was measured there: the machine facts on this page \
+    are those of the runner's machine, and what else ran on the cluster is not known";
 
-/// Sources by parameter, fabrics first; and what is known to be missing of them.
+/// The sources of all parameters, fabrics first; and the caveats.
 pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
     let (mut fabrics, mut rates, mut systems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let mut slowest: f64 = 1.0;
-    let (mut imagined, mut short, mut outside) = (false, false, false);
+    let mut largest_scale: f64 = 1.0;
+    let (mut hypothetical, mut limited, mut on_user_cluster) = (false, false, false);
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
             Place::Virtual { system, links, memory, .. } => {
                 systems.insert(system.as_str());
-                imagined |= !links.is_unchanged();
-                short |= memory.is_some();
+                hypothetical |= !links.is_unchanged();
+                limited |= memory.is_some();
             }
             Place::Real { fabric, scale, .. } => {
                 rates.insert(fabric.as_str());
-                slowest = slowest.max(*scale);
+                largest_scale = largest_scale.max(*scale);
             }
-            Place::Outside { .. } => outside = true,
+            Place::Outside { .. } => on_user_cluster = true,
         }
     }
     let mut of_systems = BTreeMap::new();
@@ -47,37 +47,37 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
     }
     let (mut sources, mut caveats) = (Vec::new(), Vec::new());
     for fabric in fabrics.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
-        sources.extend(each("fabric", &fabric.name, &fabric.source));
+        sources.extend(source_notes("fabric", &fabric.name, &fabric.source));
         caveats.extend(fabric.caveats.iter().map(|text| format!("fabric {}: {text}", fabric.name)));
     }
-    // In real time a fabric gives its links their rate, and nothing else.
+    // In real time a fabric sets nothing but the rate of its links.
     for fabric in rates.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
         sources.extend(
-            each("fabric", &fabric.name, &fabric.source).filter(|note| note.what.ends_with(": rate")),
+            source_notes("fabric", &fabric.name, &fabric.source).filter(|note| note.what.ends_with(": rate")),
         );
     }
-    if imagined {
-        caveats.push(IMAGINED.to_string());
+    if hypothetical {
+        caveats.push(HYPOTHETICAL_LINKS.to_string());
     }
-    if short {
-        caveats.push(SHORT.to_string());
+    if limited {
+        caveats.push(LIMITED_MEMORY.to_string());
     }
-    if outside {
-        caveats.push(OUTSIDE.to_string());
+    if on_user_cluster {
+        caveats.push(USER_CLUSTER.to_string());
     }
-    if slowest > 1.0 {
+    if largest_scale > 1.0 {
         caveats.push(format!(
-            "links ran at 1/{slowest} of their fabrics' rates: the ratios hold for a program with {slowest} times the data in as many messages"
+            "links ran at 1/{largest_scale} of their fabrics' rates: the ratios hold for a program with {largest_scale} times the data in as many messages"
         ));
     }
     for system in of_systems.values() {
-        sources.extend(each("system", &system.name, &system.source));
+        sources.extend(source_notes("system", &system.name, &system.source));
         caveats.extend(system.caveats.iter().map(|text| format!("system {}: {text}", system.name)));
     }
     (sources, caveats)
 }
 
-fn each<'a>(
+fn source_notes<'a>(
     kind: &'a str,
     name: &'a str,
     sources: &'a BTreeMap<String, Source>,

@@ -8,8 +8,7 @@ use super::summary::at_node;
 use crate::part::{TIME, WAIT};
 use crate::samples::Attempt;
 
-/// The share that the part `metric` has in the time of the node that has the most to do,
-/// block by block.
+/// The share of the part `metric` (`time_wait`) in the time of the busiest node, by block.
 pub fn share(cell: &Cell, metric: &str) -> ByBlock {
     let Some(part) = metric.strip_prefix(TIME) else { return ByBlock::new() };
     let nodes = nodes(cell, TIME);
@@ -17,20 +16,20 @@ pub fn share(cell: &Cell, metric: &str) -> ByBlock {
         parts.iter().filter(|(name, _)| *name != WAIT).map(|(_, seconds)| seconds).sum()
     };
     let of_block = |block: usize| {
-        let told = nodes.iter().filter_map(|node| parts(cell, block, node, TIME));
-        let parts = told.max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
-        // What took no time need not be told.
-        let mine = parts.get(part).copied().unwrap_or(0.0);
-        Some(mine / parts.values().sum::<f64>()).filter(|share| share.is_finite())
+        let of_nodes = nodes.iter().filter_map(|node| parts(cell, block, node, TIME));
+        let parts = of_nodes.max_by(|a, b| busy(a).total_cmp(&busy(b)))?;
+        // A part that took no time may be missing.
+        let seconds_of_part = parts.get(part).copied().unwrap_or(0.0);
+        Some(seconds_of_part / parts.values().sum::<f64>()).filter(|share| share.is_finite())
     };
     cell.counted().filter_map(|(block, _)| Some((block, of_block(block)?))).collect()
 }
 
-/// The node that has the most to do over these cells, of those that all of them have, by the metrics that begin
-/// with `prefix`.
+/// The busiest of the nodes that all of these cells have: the one with the most seconds in all parts but waiting. Parts
+/// are the metrics that begin with `prefix`.
 pub fn busiest(cells: &[&Cell], prefix: &str) -> Option<String> {
     let mut busy: BTreeMap<&str, f64> = BTreeMap::new();
-    for (attempt, reading, part, node) in cells.iter().flat_map(|cell| told(cell, prefix)) {
+    for (attempt, reading, part, node) in cells.iter().flat_map(|cell| part_readings(cell, prefix)) {
         if part != WAIT {
             let time = at_node(&attempt.readings, &reading.metric, node, &seconds(&reading.metric));
             *busy.entry(node).or_default() += time.unwrap_or(0.0);
@@ -43,13 +42,13 @@ pub fn busiest(cells: &[&Cell], prefix: &str) -> Option<String> {
     most.map(|(node, _)| node.to_string())
 }
 
-/// Every node that tells parts of its time.
+/// Every node that reports parts of its time.
 pub fn nodes(cell: &Cell, prefix: &str) -> BTreeSet<String> {
-    told(cell, prefix).map(|(.., node)| node.to_string()).collect()
+    part_readings(cell, prefix).map(|(.., node)| node.to_string()).collect()
 }
 
 /// Every reading of a part of a node's time, with its attempt, part and node.
-fn told<'a, 'b>(
+fn part_readings<'a, 'b>(
     cell: &'b Cell<'a>,
     prefix: &'b str,
 ) -> impl Iterator<Item = (&'a Attempt, &'a Reading, &'a str, &'a str)> + use<'a, 'b> {
@@ -61,9 +60,9 @@ fn told<'a, 'b>(
     })
 }
 
-/// Part → seconds, of one node in one block. `None` where it has none.
+/// Part → seconds, of one node in one block; `None` where the node reports none.
 pub fn parts(cell: &Cell, block: usize, node: &str, prefix: &str) -> Option<BTreeMap<String, f64>> {
-    let attempt = cell.last.get(&block)?;
+    let attempt = cell.last_try.get(&block)?;
     let names: BTreeSet<&str> = attempt
         .readings
         .iter()

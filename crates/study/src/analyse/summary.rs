@@ -1,11 +1,11 @@
 //! One number for each attempt and metric: what comparisons are made of.
 //!
-//! A value stands as it is; a histogram counts by its median, or by the
-//! quantile that is asked for (`latency p99`) where it has the samples for it;
-//! a series by its median after warm-up. Readings that speak of the whole scene
-//! (no labels) go before those that speak of its parts; where there are only
-//! parts, histograms are merged, and of values the whole has the greatest time
-//! (the last to finish decides), the sum of throughputs, the mean of others.
+//! A value counts as it is, a series by its median after warm-up. A histogram counts by its median, or by the queried
+//! quantile (`latency p99`) where it has enough samples for it.
+//!
+//! Readings of the whole scene (without labels) go before readings of its parts. Where there are only parts, histograms
+//! are merged. Of values the longest time counts (the last to finish decides), the sum of throughputs, and the mean of
+//! anything else.
 
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Better, Metric, Observation, Reading};
@@ -16,35 +16,35 @@ use crate::query::{MEDIAN, MetricQuery};
 
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
-/// The error of the interval that a quantile must have samples for.
+/// A quantile needs enough samples for an interval with this error.
 const ERROR: f64 = 0.05;
 
-/// The number that an attempt with these readings has for `query`.
-/// `None` where it has none, too few samples, or one that is not finite.
+/// The number of an attempt with these readings for `query`. `None` where there is none, where samples are too few, or
+/// where it is not finite.
 pub fn summary(readings: &[Reading], query: &MetricQuery, metric: &Metric) -> Option<f64> {
-    let mine = || readings.iter().filter(|reading| query.means(reading));
-    let whole: Vec<_> = mine().filter(|r| r.labels.is_empty()).collect();
-    let parts: Vec<_> = if whole.is_empty() { mine().collect() } else { whole };
-    together(&parts, query.quantile, metric).filter(|v| v.is_finite())
+    let matching = || readings.iter().filter(|reading| query.matches(reading));
+    let whole: Vec<_> = matching().filter(|r| r.labels.is_empty()).collect();
+    let parts: Vec<_> = if whole.is_empty() { matching().collect() } else { whole };
+    merged_value(&parts, query.quantile, metric).filter(|v| v.is_finite())
 }
 
-/// The number for one node.
+/// The number of one metric at one node.
 pub fn at_node(readings: &[Reading], name: &str, node: &str, metric: &Metric) -> Option<f64> {
     let of_node: Vec<_> = readings
         .iter()
         .filter(|r| r.metric == name && r.labels.get("node").is_some_and(|n| n == node))
         .collect();
-    together(&of_node, MEDIAN, metric).filter(|v| v.is_finite())
+    merged_value(&of_node, MEDIAN, metric).filter(|v| v.is_finite())
 }
 
-/// Quantile `q` where there are samples enough to state it.
+/// Quantile `q`, where there are enough samples to state it.
 fn at_quantile(histogram: &Histogram, q: f64) -> Option<f64> {
     let needed = quantile::samples_needed(q, ERROR)?;
     // A median of few values is still the best single guess of a run's centre.
     (q == MEDIAN || histogram.count() >= needed).then(|| histogram.quantile(q)).flatten()
 }
 
-/// The median after warm-up; of the whole where none can be told.
+/// The median after warm-up; of the whole series where no warm-up is detected.
 fn steady_median(series: &[f64]) -> Option<f64> {
     let from = match warmup::detect(series) {
         Warmup::SteadyFrom(index) => index,
@@ -56,7 +56,7 @@ fn steady_median(series: &[f64]) -> Option<f64> {
     (n > 0).then(|| 0.5 * (steady[(n - 1) / 2] + steady[n / 2]))
 }
 
-fn together(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
+fn merged_value(parts: &[&Reading], quantile: f64, metric: &Metric) -> Option<f64> {
     let unit = if metric.unit == "s" { NANOSECOND } else { 1.0 };
     if let [Reading { observation: Observation::Histogram(only), .. }] = parts {
         return at_quantile(only, quantile).map(|v| v * unit);
@@ -92,20 +92,20 @@ mod tests {
 
     #[test]
     fn labels_choose_among_readings() {
-        let asked = |text| MetricQuery::new(text);
-        let wake = asked("stage_time[stage=wake-up, way=there]");
+        let query = |text| MetricQuery::new(text);
+        let wake = query("stage_time[stage=wake-up, way=there]");
         assert_eq!((wake.metric, wake.labels.len()), ("stage_time", 2));
-        let late = asked("latency[offered=5000] p99");
+        let late = query("latency[offered=5000] p99");
         assert_eq!((late.metric, late.quantile, late.labels[0]), ("latency", 0.99, ("offered", "5000")));
-        assert_eq!(asked("stage_time[stage").metric, "stage_time[stage");
-        assert_eq!(asked("stage_time[stage]").metric, "stage_time[stage]");
+        assert_eq!(query("stage_time[stage").metric, "stage_time[stage");
+        assert_eq!(query("stage_time[stage]").metric, "stage_time[stage]");
         let reading = |stage: &str, time: f64| {
             Reading::value("stage_time", time, Origin::Measured).label("stage", stage).label("way", "there")
         };
         let readings = [reading("wake-up", 3.0), reading("copy", 1.0)];
         let metric = Metric::new("stage_time", "s", Better::Neither);
         assert_eq!(summary(&readings, &wake, &metric), Some(3.0));
-        assert_eq!(summary(&readings, &asked("stage_time[stage=copy]"), &metric), Some(1.0));
-        assert_eq!(summary(&readings, &asked("stage_time[stage=none]"), &metric), None);
+        assert_eq!(summary(&readings, &query("stage_time[stage=copy]"), &metric), Some(1.0));
+        assert_eq!(summary(&readings, &query("stage_time[stage=none]"), &metric), None);
     }
 }

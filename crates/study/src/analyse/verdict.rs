@@ -1,4 +1,4 @@
-//! What follows for a claim, and why, in words.
+//! The finding of a claim, from its answer.
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
@@ -7,102 +7,101 @@ use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
-use super::family::{Family, Judged};
-use super::question::{One, Put, Stated};
+use super::family::{Family, JudgedClaim};
+use super::question::{ClaimQuestion, NumberQuestion, OpenClaim};
 use super::select::View;
-use super::statement::Reading;
-use super::{attribution, causes, change, network, scaled, shape};
+use super::statement::Interpretation;
+use super::{attribution, causes, change, latency_effect, network, patterns};
 use crate::catalogue::Catalogues;
 use crate::estimate;
 use crate::file::Claim;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::label;
 use crate::number::{self, percent};
-use crate::predicate::Predicate;
 use crate::rules::{ALPHA, WITHIN};
 use crate::words::{at, counted, list};
 
-/// What follows, why, and what was found.
+/// The verdict, the reason for it, and the number that was found.
 type Verdict = (ClaimVerdict, String, Option<Estimate>);
 
-/// Why what a model made agrees in no size.
+/// Why an agreement in size of a number that a model made does not count.
 const NOISE_ALONE: &str = "that is no evidence of size, since the interval holds this machine's noise, not the \
     error of the model's parameters, which carry no ranges yet";
 
 /// A claim with its verdict after `blocks`. `view` is that of its experiment, where it was planned.
 pub fn finding(
-    judged: &Judged,
+    judged: &JudgedClaim,
     family: &Family,
     view: Option<&View>,
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> ClaimFinding {
-    let stated = &judged.stated;
-    let (verdict, why, found) = match (&judged.answer, &stated.put, view) {
-        (Some((conclusion, reading)), Put::One(one), _) => {
-            about_one(judged, family, conclusion, reading, one, view)
+    let claim = &judged.claim;
+    let (verdict, why, found) = match (&judged.answer, &claim.question, view) {
+        (Some((conclusion, interpretation)), ClaimQuestion::Number(question), _) => {
+            number_verdict(judged, family, conclusion, interpretation, question, view)
         }
-        (Some((conclusion, reading)), Put::Steps(_), Some(view)) => {
-            about_steps(judged, family, conclusion, reading, view)
+        (Some((conclusion, interpretation)), ClaimQuestion::Steps(_), Some(view)) => {
+            steps_verdict(judged, family, conclusion, interpretation, view)
         }
-        (_, Put::Not(why), _) => (ClaimVerdict::NotRun, why.clone(), None),
+        (_, ClaimQuestion::NotAsked(why), _) => (ClaimVerdict::NotRun, why.clone(), None),
         _ => (ClaimVerdict::NotRun, "it was not asked".into(), None),
     };
-    let doubt = view.and_then(|view| doubt(stated, found?, view, blocks, catalogues));
-    let doubted = doubt.is_some();
-    let (verdict, why) = match doubt {
-        Some(doubt) => (ClaimVerdict::Inconclusive, format!("no verdict: {doubt}")),
+    let reason = view.and_then(|view| reason_withheld(claim, found?, view, blocks, catalogues));
+    let is_withheld = reason.is_some();
+    let (verdict, why) = match reason {
+        Some(reason) => (ClaimVerdict::Inconclusive, format!("no verdict: {reason}")),
         None => (verdict, why),
     };
-    let (verdict, why) = set_apart(stated, verdict, why, found.is_some());
-    let view = view.filter(|_| !doubted);
+    let (verdict, why) = unless_no_evidence(claim, verdict, why, found.is_some());
+    let view = view.filter(|_| !is_withheld);
     let attribution = view.and_then(|view| attributed(judged, found?, view, blocks, catalogues));
     let size = judged.answer.as_ref().and_then(|(conclusion, _)| conclusion.answer.size);
     ClaimFinding {
-        name: stated.name.to_string(),
-        statement: statement(stated),
+        name: claim.name.to_string(),
+        statement: statement(claim),
         verdict,
         why,
         found,
-        published: stated.published,
-        margin: stated.margin,
-        size_agrees: size.filter(|_| !doubted),
-        unit: stated.unit.clone(),
-        quantity: quantity(stated.claim).into(),
+        published: claim.published,
+        margin: claim.margin,
+        size_agrees: size.filter(|_| !is_withheld),
+        unit: claim.unit.clone(),
+        quantity: quantity(claim.written).into(),
         attribution,
     }
 }
 
-/// Why there is no verdict on a ratio whatever the data say: links were scaled down, and latency was not.
-fn doubt(
-    stated: &Stated,
+/// Why the verdict on a ratio is withheld: links were scaled down, and latency was not. `None` where it is not.
+fn reason_withheld(
+    claim: &OpenClaim,
     found: Estimate,
     view: &View,
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Option<String> {
-    scaled::of(view, &stated.contrast(view)?, found.value, blocks, catalogues)?.doubt()
+    latency_effect::of(view, &claim.contrast(view)?, found.value, blocks, catalogues)?.reason_withheld()
 }
 
-/// Where the extra time goes: of a claim about a ratio that is decided and not one.
+/// Where the extra time goes, for a claim about a ratio that is decided and not 1.
 fn attributed(
-    judged: &Judged,
+    judged: &JudgedClaim,
     found: Estimate,
     view: &View,
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Option<Attribution> {
-    let ratio = judged.stated.claim.ratio.as_ref()?;
+    let ratio = judged.claim.written.ratio.as_ref()?;
     let decided = matches!(judged.answer.as_ref()?.0.answer.side?, Side::Above | Side::Below);
-    let apart = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-    let contrast = judged.stated.contrast(view)?;
-    let cells = contrast.cells().filter(|_| decided && apart)?;
+    let not_one = found.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    let contrast = judged.claim.contrast(view)?;
+    let cells = contrast.cells().filter(|_| decided && not_one)?;
     let shares = causes::shares(view, &contrast, blocks);
-    let network = network::alone(cells, catalogues);
-    attribution::of(&shares, found.value, [&ratio.of, &ratio.to], network)
+    let network = network::only_network_differs(cells, catalogues);
+    attribution::attribute(&shares, found.value, [&ratio.of, &ratio.to], network)
 }
 
-/// What the number of a claim is, where it is not the ratio or the value that the claim states.
+/// What the number of a claim is, where it is not what the claim states; else empty.
 fn quantity(claim: &Claim) -> &'static str {
     match claim {
         Claim { trend: Some(_), .. } => "exponent",
@@ -114,77 +113,93 @@ fn quantity(claim: &Claim) -> &'static str {
 }
 
 /// The claim in words, with what was published.
-fn statement(stated: &Stated) -> String {
-    let words = stated.claim.statement.trim_end_matches('.');
-    match stated.published {
-        Some(value) => format!("{words} (published: {})", number::number(value, &stated.unit)),
+fn statement(claim: &OpenClaim) -> String {
+    let words = claim.written.statement.trim_end_matches('.');
+    match claim.published {
+        Some(value) => format!("{words} (published: {})", number::number(value, &claim.unit)),
         None => words.to_string(),
     }
 }
 
-/// Calibrations and stand-ins are no evidence, whatever was found; secondary claims say that they are.
-fn set_apart(stated: &Stated, verdict: ClaimVerdict, why: String, found: bool) -> (ClaimVerdict, String) {
-    let claim = stated.claim;
+/// The verdict of a claim that is no evidence, whatever was found: a calibration, or a stand-in. Others keep theirs;
+/// a secondary claim says that it is one.
+fn unless_no_evidence(
+    claim: &OpenClaim,
+    verdict: ClaimVerdict,
+    why: String,
+    found: bool,
+) -> (ClaimVerdict, String) {
+    let written = claim.written;
     let also = if found { format!("; {why}") } else { String::new() };
     if verdict == ClaimVerdict::NotRun {
         (verdict, why)
-    } else if let Some(reason) = &claim.not_comparable {
+    } else if let Some(reason) = &written.not_comparable {
         (ClaimVerdict::NotComparable, format!("{reason}{also}"))
-    } else if let Some(parameter) = &claim.calibration {
+    } else if let Some(parameter) = &written.calibration {
         (ClaimVerdict::Calibration, format!("its figure set {parameter}, so that it is no evidence{also}"))
-    } else if !claim.primary {
+    } else if !written.primary {
         (verdict, format!("{why} (judged by itself, not corrected for the study's other claims)"))
     } else {
         (verdict, why)
     }
 }
 
-/// A claim about one number.
-fn about_one(
-    judged: &Judged,
+/// The verdict on a claim about one number.
+fn number_verdict(
+    judged: &JudgedClaim,
     family: &Family,
     conclusion: &Conclusion,
-    reading: &Reading,
-    one: &One,
+    interpretation: &Interpretation,
+    question: &NumberQuestion,
     view: Option<&View>,
 ) -> Verdict {
-    let stated = &judged.stated;
-    let missing = one.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
+    let claim = &judged.claim;
+    let missing = question.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
     let Some(interval) = conclusion.answer.interval else {
-        let values: Vec<f64> = one.datum.values.values().copied().collect();
-        let found = estimate::of_plain(&values).map(|e| one.reading.point(e.value, e.n));
+        let values: Vec<f64> = question.datum.values.values().copied().collect();
+        let found = estimate::of_plain(&values).map(|e| question.interpretation.point(e.value, e.n));
         return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
     };
-    let found = no_sharper(reading.found(&interval), stated, one, view);
-    let (verdict, means) = meaning(stated, reading, &conclusion.answer, one.datum.modelled);
-    let mut why = format!("found {}{}{means}", number::estimate(&found, &stated.unit), stated.per);
+    let found = at_known_precision(interpretation.estimate(&interval), claim, question, view);
+    let (verdict, means) = meaning(claim, interpretation, &conclusion.answer, question.datum.modelled);
+    let mut why = format!("found {}{}{means}", number::estimate(&found, &claim.unit), claim.per);
     if verdict == ClaimVerdict::Inconclusive {
         why += &format!(" after {}{missing}", counted(found.n, "block"));
     }
-    (verdict, why, estimate::sound(found))
+    (verdict, why, estimate::finite(found))
 }
 
-/// What was found, no sharper than it is known: what formulas and models give is the same in each block and has no
-/// interval; what histograms counted, is known to a bucket.
-fn no_sharper(found: Estimate, stated: &Stated, one: &One, view: Option<&View>) -> Estimate {
+/// A number no more precise than it is known. What formulas and models give is the same in each block and has no
+/// interval. What histograms counted is known to the width of a bucket.
+fn at_known_precision(
+    found: Estimate,
+    claim: &OpenClaim,
+    question: &NumberQuestion,
+    view: Option<&View>,
+) -> Estimate {
     let exact = |origin: &Origin| matches!(origin, Origin::Computed | Origin::Predicted);
-    let flat = found.interval.is_some_and(change::flat);
-    if flat && !one.datum.origins.is_empty() && one.datum.origins.iter().all(exact) {
+    let no_width = found.interval.is_some_and(change::has_no_width);
+    if no_width && !question.datum.origins.is_empty() && question.datum.origins.iter().all(exact) {
         return Estimate { interval: None, n: 1, ..found };
     }
-    let metric = stated.claim.threshold.as_ref().map(|threshold| threshold.metric.as_str());
+    let metric = claim.written.threshold.as_ref().map(|threshold| threshold.metric.as_str());
     match (metric, view) {
         (Some(metric), Some(view)) if view.experiment.has_histograms(metric) => {
-            estimate::as_counted(found, &stated.unit)
+            estimate::at_bucket_precision(found, &claim.unit)
         }
         _ => found,
     }
 }
 
-/// What an answer says about direction and size.
-fn meaning(stated: &Stated, reading: &Reading, answer: &Answer, modelled: bool) -> (ClaimVerdict, String) {
-    let margin = percent(stated.margin.unwrap_or(WITHIN));
-    match (reading.holds(answer), answer.size) {
+/// The verdict that an answer gives, and its reason: about direction and size.
+fn meaning(
+    claim: &OpenClaim,
+    interpretation: &Interpretation,
+    answer: &Answer,
+    modelled: bool,
+) -> (ClaimVerdict, String) {
+    let margin = percent(claim.margin.unwrap_or(WITHIN));
+    match (interpretation.holds(answer), answer.size) {
         (None, Some(false)) => (
             ClaimVerdict::Inconclusive,
             format!(
@@ -192,11 +207,13 @@ fn meaning(stated: &Stated, reading: &Reading, answer: &Answer, modelled: bool) 
             ),
         ),
         (None, _) => (ClaimVerdict::Inconclusive, ": not decided".into()),
-        (Some(false), _) => (ClaimVerdict::NotReproduced, refuted(stated, reading, answer, &margin)),
-        (Some(true), _) if reading.stands == Side::Within && modelled => {
+        (Some(false), _) => {
+            (ClaimVerdict::NotReproduced, why_refuted(claim, interpretation, answer, &margin))
+        }
+        (Some(true), _) if interpretation.holds_on == Side::Within && modelled => {
             (ClaimVerdict::DirectionOnly, format!(": as published, within {margin}; {NOISE_ALONE}"))
         }
-        (Some(true), _) if reading.stands == Side::Within => {
+        (Some(true), _) if interpretation.holds_on == Side::Within => {
             (ClaimVerdict::Reproduced, format!(": as published, within {margin}"))
         }
         (Some(true), Some(true)) if modelled => (
@@ -210,62 +227,64 @@ fn meaning(stated: &Stated, reading: &Reading, answer: &Answer, modelled: bool) 
             ClaimVerdict::DirectionOnly,
             format!(": on the published side, but its size differs by more than {margin}"),
         ),
-        (Some(true), None) if reading.sized => (
+        (Some(true), None) if interpretation.size_asked => (
             ClaimVerdict::DirectionOnly,
             format!(": on the published side; whether its size is within {margin} is not decided"),
         ),
-        (Some(true), None) if stated.published.is_some() => (
+        (Some(true), None) if claim.published.is_some() => (
             ClaimVerdict::DirectionOnly,
             ": on the published side; how near its size comes is not asked".into(),
         ),
-        (Some(true), None) => (ClaimVerdict::Reproduced, format!(": as claimed ({})", expected(stated))),
+        (Some(true), None) => (ClaimVerdict::Reproduced, format!(": as claimed ({})", expected(claim))),
     }
 }
 
 /// The predicate as written, or the published side.
-fn expected(stated: &Stated) -> String {
-    let written = stated.claim.expect.as_deref().filter(|text| Predicate::parse(text).is_ok());
-    written.map_or_else(|| "on the published side".into(), |text| text.trim().to_string())
+fn expected(claim: &OpenClaim) -> String {
+    let written = claim.written.expect.as_ref().map(|expect| expect.text().trim());
+    written.unwrap_or("on the published side").to_string()
 }
 
-fn refuted(stated: &Stated, reading: &Reading, answer: &Answer, margin: &str) -> String {
+fn why_refuted(claim: &OpenClaim, interpretation: &Interpretation, answer: &Answer, margin: &str) -> String {
     match answer.side {
-        Some(Side::Within) if reading.offset == 0.0 => {
+        Some(Side::Within) if interpretation.offset == 0.0 => {
             // A slope is in doublings.
-            let log = if stated.claim.trend.is_some() { answer.margin * LN_2 } else { answer.margin };
+            let log = if claim.written.trend.is_some() { answer.margin * LN_2 } else { answer.margin };
             let within = log.exp_m1();
             format!(": no difference beyond {}", percent(within))
         }
-        Some(Side::Within) => format!(": at its bound, not beyond it ({})", expected(stated)),
-        _ if reading.stands == Side::Within => format!(": more than {margin} from what was published"),
-        _ => format!(": not {}", expected(stated)),
+        Some(Side::Within) => format!(": at its bound, not beyond it ({})", expected(claim)),
+        _ if interpretation.holds_on == Side::Within => {
+            format!(": more than {margin} from what was published")
+        }
+        _ => format!(": not {}", expected(claim)),
     }
 }
 
 /// Why there is no interval.
-fn too_few(values: usize, judged: &Judged, family: &Family) -> String {
+fn too_few(values: usize, judged: &JudgedClaim, family: &Family) -> String {
     let questions = if judged.primary { family.questions } else { 1 };
     let needed = family.blocks_needed(questions);
     let values = counted(values, "block");
     format!("{values} decide nothing: deciding {} takes at least {needed}", counted(questions, "question"))
 }
 
-/// An order or a peak: several differences, of which the smallest speaks.
-fn about_steps(
-    judged: &Judged,
+/// The verdict on an order or a peak: the smallest of several differences decides.
+fn steps_verdict(
+    judged: &JudgedClaim,
     family: &Family,
     conclusion: &Conclusion,
-    reading: &Reading,
+    interpretation: &Interpretation,
     view: &View,
 ) -> Verdict {
-    let stated = &judged.stated;
+    let claim = &judged.claim;
     let Some(interval) = conclusion.answer.interval else {
         return (ClaimVerdict::Inconclusive, too_few(family.conclusions.blocks, judged, family), None);
     };
-    let smallest = reading.found(&interval);
+    let smallest = interpretation.estimate(&interval);
     let (verdict, means) = match conclusion.answer.side {
         Some(Side::Above) => (ClaimVerdict::Reproduced, String::new()),
-        Some(Side::Below | Side::Within) => (ClaimVerdict::NotReproduced, ": that is none".into()),
+        Some(Side::Below | Side::Within) => (ClaimVerdict::NotReproduced, ": no step at all".into()),
         None => (ClaimVerdict::Inconclusive, format!(": not decided after {}", counted(smallest.n, "block"))),
     };
     let step = match smallest.interval {
@@ -274,21 +293,26 @@ fn about_steps(
         }
         _ => number::estimate(&smallest, "ratio"),
     };
-    let text = match &stated.claim.peak {
+    let text = match &claim.written.peak {
         Some(peak) => format!(
             "{}; what is claimed leads the next best by {step}",
-            place_of_peak(view, &peak.metric, &peak.along, &stated.claim.at)
+            peak_sentence(view, &peak.metric, &peak.along, &claim.written.at)
         ),
         None => format!("the smallest step up is {step}"),
     };
-    (verdict, text + &means, estimate::sound(smallest))
+    (verdict, text + &means, estimate::finite(smallest))
 }
 
-/// Which levels may be the peak.
-fn place_of_peak(view: &View, metric: &str, along: &str, levels: &Levels) -> String {
-    let (among, rows) = shape::by_level(view, metric, along, levels);
-    let named: Vec<String> =
-        peak::confidence_set(&rows, ALPHA).into_iter().map(|place| among[place].to_string()).collect();
-    let verb = if named.len() == 1 { "is" } else { "may be" };
-    format!("{metric} {verb} greatest at {} {}{}", label::called(along), list(&named), at(levels))
+/// The levels that may be the peak, in a sentence.
+fn peak_sentence(view: &View, metric: &str, along: &str, at_levels: &Levels) -> String {
+    let (among, rows) = patterns::by_level(view, metric, along, at_levels);
+    let levels_in_words: Vec<String> =
+        peak::confidence_set(&rows, ALPHA).into_iter().map(|index| among[index].to_string()).collect();
+    let verb = if levels_in_words.len() == 1 { "is" } else { "may be" };
+    format!(
+        "{metric} {verb} greatest at {} {}{}",
+        label::display_name(along),
+        list(&levels_in_words),
+        at(at_levels)
+    )
 }

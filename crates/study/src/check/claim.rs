@@ -1,9 +1,9 @@
-//! A claim against the experiments it speaks of.
+//! Checks a claim against its experiments.
 
 use super::names;
 use crate::file::{Claim, Experiment, Study};
 use crate::label::label;
-use crate::predicate::{Predicate, margin};
+use crate::predicate::Predicate;
 use crate::stages::stage;
 use crate::words::counted;
 use crosstalk_core::Fault;
@@ -11,17 +11,11 @@ use crosstalk_core::value::{Levels, Value};
 
 pub(super) fn check(study: &Study, name: &str, claim: &Claim) -> Result<(), Fault> {
     let path = format!("claim.{name}");
-    one_kind(claim).map_err(|fault| fault.at(study.written.at(&path)))?;
+    one_kind(claim).map_err(|fault| fault.at(study.key_lines.at(&path)))?;
     statement(study, claim, &path)?;
-    if let Some(expect) = &claim.expect {
-        Predicate::parse(expect).map_err(|fault| fault.at(study.written.at(&format!("{path}.expect"))))?;
-    }
-    if let Some(text) = &claim.margin {
-        margin(text).map_err(|fault| fault.at(study.written.at(&format!("{path}.margin"))))?;
-    }
-    decidable(claim).map_err(|fault| fault.at(study.written.at(&path)))?;
-    let open = |key: &str, fault: Fault| fault.at(study.written.at(&format!("{path}.{key}")));
-    possible(claim).map_err(|(key, fault)| open(key, fault))
+    decidable(claim).map_err(|fault| fault.at(study.key_lines.at(&path)))?;
+    let at_key = |key: &str, fault: Fault| fault.at(study.key_lines.at(&format!("{path}.{key}")));
+    possible(claim).map_err(|(key, fault)| at_key(key, fault))
 }
 
 /// The kinds of statement, and whether the claim is of each.
@@ -46,24 +40,24 @@ fn one_kind(claim: &Claim) -> Result<(), Fault> {
         .remedy("give one of: ratio, trend, order, peak, threshold, correlation"))
 }
 
-/// What the claim names is there, in every experiment that it speaks of.
+/// Refuses a statement that names what one of its experiments does not have.
 fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
-    for (place, (key, name)) in claim.experiments().enumerate() {
+    for (index, (key, name)) in claim.experiments().enumerate() {
         let experiment = names::find(study, name, &format!("{path}.{key}"))?;
-        if claim.experiments().take(place).any(|(_, earlier)| earlier == name) {
-            return Err(Fault::usage(format!("the claim speaks of experiment `{name}` already"))
-                .at(study.written.at(&format!("{path}.{key}")))
+        if claim.experiments().take(index).any(|(_, earlier)| earlier == name) {
+            return Err(Fault::usage(format!("the claim names experiment `{name}` already"))
+                .at(study.key_lines.at(&format!("{path}.{key}")))
                 .remedy("name another one"));
         }
         if stage(study, name) != stage(study, &claim.experiment) {
             return Err(Fault::usage(format!(
-                "`{name}` and `{}` are run one after the other, and a claim is about what runs side by side",
+                "`{name}` and `{}` are run one after the other, and a claim is about experiments that run in the same blocks",
                 claim.experiment
             ))
-            .at(study.written.at(&format!("{path}.{key}")))
-            .remedy("give the later one both as levels of a factor, or make a claim about each"));
+            .at(study.key_lines.at(&format!("{path}.{key}")))
+            .remedy("make both levels of a factor of the later one, or make a claim about each"));
         }
-        names::places(study, experiment, &claim.at, &format!("{path}.where"))?;
+        names::factor_levels(study, experiment, &claim.at, &format!("{path}.where"))?;
         names(study, experiment, claim, path)?;
     }
     Ok(())
@@ -72,35 +66,35 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
 /// The factors and levels that the statement itself names.
 fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> Result<(), Fault> {
     if let Some(ratio) = &claim.ratio {
-        names::places(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
-        names::places(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
+        names::factor_levels(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
+        names::factor_levels(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
     }
     if let Some(sides) = claim.correlation.as_ref().and_then(|correlation| correlation.ratio.as_ref()) {
-        names::places(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
-        names::places(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
+        names::factor_levels(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
+        names::factor_levels(study, experiment, &sides.to, &format!("{path}.correlation.ratio.to"))?;
     }
     if let Some(trend) = &claim.trend {
         names::axis(study, experiment, &trend.along, &format!("{path}.trend.along"))?;
         let beyond = trend.beyond.iter();
         beyond.into_iter().try_for_each(|levels| {
-            names::places(study, experiment, levels, &format!("{path}.trend.beyond"))
+            names::factor_levels(study, experiment, levels, &format!("{path}.trend.beyond"))
         })?;
     }
     if let Some(order) = &claim.order {
         let path = format!("{path}.order");
         names::axis(study, experiment, &order.factor, &format!("{path}.factor"))?;
-        named(study, experiment, &order.factor, &order.ascending, &format!("{path}.ascending"))?;
+        listed_levels(study, experiment, &order.factor, &order.ascending, &format!("{path}.ascending"))?;
     }
     if let Some(peak) = &claim.peak {
         let path = format!("{path}.peak");
         names::axis(study, experiment, &peak.along, &format!("{path}.along"))?;
-        named(study, experiment, &peak.along, &peak.among, &format!("{path}.among"))?;
+        listed_levels(study, experiment, &peak.along, &peak.among, &format!("{path}.among"))?;
     }
     Ok(())
 }
 
-/// The levels in a row of a factor; what a label's are, only a run can tell.
-fn named(
+/// Checks a list of a factor's levels. Those of a label are known from a run only.
+fn listed_levels(
     study: &Study,
     experiment: &Experiment,
     factor: &str,
@@ -115,9 +109,9 @@ fn named(
     })
 }
 
-/// There are data that make it true and data that make it false; else the key that is wrong.
+/// Refuses a claim that no data could decide, with the wrong key.
 fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
-    let bound = claim.expect.as_deref().and_then(|text| Predicate::parse(text).ok());
+    let bound = claim.expect.as_ref().map(|expect| expect.value);
     if let Some(ratio) = &claim.ratio {
         sides(&ratio.of, &ratio.to, &claim.at).map_err(|fault| ("ratio", fault))?;
         if let Some(Predicate { bound, .. }) = bound.filter(|expected| expected.bound <= 0.0) {
@@ -138,7 +132,7 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
     if let Some(beyond) = claim.trend.as_ref().and_then(|trend| trend.beyond.as_ref())
         && beyond.iter().all(|(factor, level)| claim.at.get(factor) == Some(level))
     {
-        let fault = Fault::usage("these are the claim's own cells, beyond which they have nothing");
+        let fault = Fault::usage("these are the claim's own cells: there is no difference");
         return Err(("trend.beyond", fault.remedy("name the level in which the others differ")));
     }
     if let Some(order) = &claim.order {
@@ -150,7 +144,7 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
     }
 }
 
-/// Two sides that can differ, neither of which says otherwise than the claim's `where`.
+/// Refuses sides of a ratio that are the same cells, or that contradict the claim's `where`.
 fn sides(of: &Levels, to: &Levels, at: &Levels) -> Result<(), Fault> {
     let whole =
         |side: &Levels| at.iter().chain(side).map(|(f, l)| (f.clone(), l.clone())).collect::<Levels>();
@@ -172,7 +166,7 @@ fn sides(of: &Levels, to: &Levels, at: &Levels) -> Result<(), Fault> {
     }
 }
 
-/// At least so many levels, each named once.
+/// Refuses fewer than `least` levels, and a level that is named twice.
 fn distinct(levels: &[Value], least: usize) -> Result<(), Fault> {
     if levels.len() < least {
         return Err(Fault::usage(format!(
@@ -181,14 +175,14 @@ fn distinct(levels: &[Value], least: usize) -> Result<(), Fault> {
             levels.len()
         )));
     }
-    let twice = levels.iter().enumerate().find(|(place, level)| levels[..*place].contains(level));
+    let twice = levels.iter().enumerate().find(|(index, level)| levels[..*index].contains(level));
     match twice {
         Some((_, level)) => Err(Fault::usage(format!("level `{level}` is named twice"))),
         None => Ok(()),
     }
 }
 
-/// Data can refute it: it says what is expected, or what was published and how near it must come.
+/// Refuses a claim without an expectation and without a published value with its margin.
 fn decidable(claim: &Claim) -> Result<(), Fault> {
     let states_itself = claim.order.is_some() || claim.peak.is_some();
     let sized = claim.published.is_some() && claim.margin.is_some();

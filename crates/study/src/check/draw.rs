@@ -1,4 +1,4 @@
-//! Figures, tables and the headline against the experiments they show.
+//! Checks figures, tables and the headline against their experiments.
 
 use super::names;
 use crate::file::{DrawAs, Experiment, FigureSpec, Study, TableSpec};
@@ -19,33 +19,33 @@ fn figure(study: &Study, path: &str, figure: &FigureSpec) -> Result<(), Fault> {
         across(study, experiment, figure, &figure.x, &format!("{path}.x"))?;
     }
     series(study, experiment, figure, &format!("{path}.series"))?;
-    alone(figure).map_err(|(key, fault)| {
-        fault.at(study.written.at(&format!("{path}.{key}"))).remedy(format!("leave `{key}` out"))
+    without_extras(figure).map_err(|(key, fault)| {
+        fault.at(study.key_lines.at(&format!("{path}.{key}"))).remedy(format!("leave `{key}` out"))
     })?;
     if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
-        return Err(unknown("axis", axis, ["x", "y"]).at(study.written.at(&format!("{path}.log"))));
+        return Err(unknown("axis", axis, ["x", "y"]).at(study.key_lines.at(&format!("{path}.log"))));
     }
-    marks(figure).map_err(|(name, fault)| fault.at(study.written.at(&format!("{path}.marks.{name}"))))?;
+    marks(figure).map_err(|(name, fault)| fault.at(study.key_lines.at(&format!("{path}.marks.{name}"))))?;
     cells(study, experiment, &figure.at, figure.relative_to.as_ref(), path)?;
     template(study, experiment, figure.published.as_deref(), path)
 }
 
-/// Nothing stands beside what has no place for it; else the key that is too much.
-fn alone(figure: &FigureSpec) -> Result<(), (&'static str, Fault)> {
+/// Refuses a key that this kind of figure has no place for.
+fn without_extras(figure: &FigureSpec) -> Result<(), (&'static str, Fault)> {
     if figure.kind.of_parts() && !figure.also.is_empty() {
-        return Err(("also", Fault::usage("the parts of the time stand alone")));
+        return Err(("also", Fault::usage("a figure of the parts of the time has no further metrics")));
     }
     let frontier = figure.kind == DrawAs::Frontier;
     if frontier && !figure.also.is_empty() {
         return Err(("also", Fault::usage("a frontier is of two metrics")));
     }
     if frontier && figure.published.is_some() {
-        return Err(("published", Fault::usage("published values have no place beside a frontier")));
+        return Err(("published", Fault::usage("published values have no place in a frontier")));
     }
     Ok(())
 }
 
-/// What parts of the time are drawn along is a factor: a cell has them once.
+/// Checks a factor or label of a figure. Parts of the time take factors only: a cell has them once.
 fn across(
     study: &Study,
     experiment: &Experiment,
@@ -59,24 +59,24 @@ fn across(
     }
 }
 
-/// What tells bars and lines apart: a factor, the metrics, or the nodes themselves.
+/// Checks what makes the series: a factor, the metrics, or the nodes.
 fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &str) -> Result<(), Fault> {
     match (figure.kind, figure.series.is_empty()) {
         (DrawAs::Nodes, true) => Ok(()),
         (DrawAs::Nodes, false) => Err(Fault::usage("the bars of a figure of nodes are the nodes")
-            .at(study.written.at(path))
+            .at(study.key_lines.at(path))
             .remedy("leave `series` out")),
         (_, true) if !figure.also.is_empty() => Ok(()),
         (_, true) => Err(Fault::usage("missing `series`")
-            .at(study.written.at(path))
-            .remedy("name the factor whose levels are told apart")),
+            .at(study.key_lines.at(path))
+            .remedy("name the factor whose levels make the series")),
         (DrawAs::Frontier, false) => {
             figure.series.all().iter().try_for_each(|name| names::axis(study, experiment, name, path))
         }
         (_, false) => match figure.series.all() {
             [name] => across(study, experiment, figure, name, path),
             _ => Err(Fault::usage("several factors make the points of a frontier only")
-                .at(study.written.at(path))
+                .at(study.key_lines.at(path))
                 .remedy("name one factor, and levels of the others in `where`")),
         },
     }
@@ -88,20 +88,20 @@ fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
         names::axis(study, experiment, rows, &format!("{path}.rows"))?;
     }
     let both =
-        Fault::usage("expected `metric` and `columns`, or a list of `column`").at(study.written.at(path));
+        Fault::usage("expected `metric` and `columns`, or a list of `column`").at(study.key_lines.at(path));
     match (table.metric.is_empty(), table.columns.is_empty(), table.column.is_empty()) {
         (false, false, true) => names::axis(study, experiment, &table.columns, &format!("{path}.columns"))?,
         (true, true, false) => {}
         _ => return Err(both.remedy("give a metric and the factor across, or each column by itself")),
     }
-    for (place, column) in table.column.iter().enumerate() {
-        let path = format!("{path}.column.{place}");
+    for (index, column) in table.column.iter().enumerate() {
+        let path = format!("{path}.column.{index}");
         if column.metric.is_some() == column.published.is_some() {
             return Err(Fault::usage(format!(
                 "expected a metric or published values in column `{}`",
                 column.title
             ))
-            .at(study.written.at(&path))
+            .at(study.key_lines.at(&path))
             .remedy("give one of: metric, published"));
         }
         template(study, experiment, column.published.as_deref(), &path)?;
@@ -111,16 +111,16 @@ fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
     template(study, experiment, table.published.as_deref(), path)
 }
 
-/// Every mark has a place on a numeric axis.
+/// Refuses a mark without a place on a numeric axis.
 fn marks(figure: &FigureSpec) -> Result<(), (&String, Fault)> {
-    for (name, place) in &figure.marks {
+    for (name, position) in &figure.marks {
         if figure.kind != DrawAs::Lines {
             return Err((name, Fault::usage("only figures of lines have marks across")));
         }
-        if place.in_base_unit().is_none() {
+        if position.in_base_unit().is_none() {
             return Err((
                 name,
-                Fault::usage(format!("expected a number with the axis' unit, found `{place}`")),
+                Fault::usage(format!("expected a number with the axis' unit, found `{position}`")),
             ));
         }
     }
@@ -135,7 +135,7 @@ fn headline(study: &Study) -> Result<(), Fault> {
             "the headline is about experiment `{}`, which compares nothing",
             headline.experiment
         ))
-        .at(study.written.at("headline"))
+        .at(study.key_lines.at("headline"))
         .remedy("give the experiment compare = { factor = \"…\", base = … }"));
     };
     names::level(study, experiment, &compare.factor, &headline.level, "headline.level")?;
@@ -149,12 +149,13 @@ fn cells(
     relative_to: Option<&Levels>,
     path: &str,
 ) -> Result<(), Fault> {
-    names::places(study, experiment, at, &format!("{path}.where"))?;
-    relative_to
-        .map_or(Ok(()), |levels| names::places(study, experiment, levels, &format!("{path}.relative_to")))
+    names::factor_levels(study, experiment, at, &format!("{path}.where"))?;
+    relative_to.map_or(Ok(()), |levels| {
+        names::factor_levels(study, experiment, levels, &format!("{path}.relative_to"))
+    })
 }
 
-/// Every `{factor}` of a template is a factor.
+/// Refuses a template with a `{factor}` that is no factor.
 fn template(study: &Study, experiment: &Experiment, text: Option<&str>, path: &str) -> Result<(), Fault> {
     placeholders(text.unwrap_or_default())
         .into_iter()

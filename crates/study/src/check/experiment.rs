@@ -1,7 +1,7 @@
-//! An experiment against itself and against the experiments it draws on.
+//! Checks an experiment against itself and against the experiments whose results it takes.
 
 use super::{limits, names};
-use crate::factor::EQUAL;
+use crate::factor::AA_FACTOR;
 use crate::file::{Experiment, Factor, Study};
 use crate::substitute::factors_in;
 use crosstalk_core::Fault;
@@ -10,7 +10,7 @@ use crosstalk_core::value::Value;
 
 pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
     let path = format!("experiment.{name}");
-    let at = |key: &str| study.written.at(&format!("{path}.{key}"));
+    let at = |key: &str| study.key_lines.at(&format!("{path}.{key}"));
     if experiment.work.is_empty() {
         return Err(Fault::usage("an experiment needs work")
             .at(at("work"))
@@ -18,15 +18,15 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
     }
     for (part, spec) in &experiment.work {
         for (param, value) in &spec.params.0 {
-            known(experiment, value).map_err(|fault| fault.at(at(&format!("work.{part}.{param}"))))?;
+            references(experiment, value).map_err(|fault| fault.at(at(&format!("work.{part}.{param}"))))?;
         }
     }
     for (condition, value) in &experiment.conditions {
-        known(experiment, value).map_err(|fault| fault.at(at(&format!("conditions.{condition}"))))?;
+        references(experiment, value).map_err(|fault| fault.at(at(&format!("conditions.{condition}"))))?;
     }
     for (factor, spec) in &experiment.factors {
         sources(spec).map_err(|fault| fault.at(at(&format!("factors.{factor}"))))?;
-        from(study, name, factor)?;
+        earlier_result(study, name, factor)?;
     }
     for (number, excluded) in experiment.exclude.iter().enumerate() {
         names::levels(study, experiment, excluded, &format!("{path}.exclude.{number}"))?;
@@ -38,28 +38,25 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
         let path = format!("{path}.compare");
         names::factor(study, experiment, &compare.factor, &format!("{path}.factor"))?;
         names::level(study, experiment, &compare.factor, &compare.base, &format!("{path}.base"))?;
-        if let Some(margin) = &compare.margin {
-            crate::predicate::equivalence(margin).map_err(|fault| fault.at(format!("{path}.margin")))?;
-        }
     }
     Ok(())
 }
 
-/// What is decided on runs as long as the study does.
+/// Refuses a limit of blocks for an experiment that decides something: it runs as long as the study.
 fn blocks(study: &Study, name: &str, experiment: &Experiment, most: usize) -> Result<(), Fault> {
     if most == 0 {
         return Err(Fault::usage("expected at least 1 block, found 0").remedy("or leave the experiment out"));
     }
     let claimed = study.claim.values().any(|claim| claim.experiments().any(|(_, claimed)| claimed == name));
-    if claimed || experiment.compare.is_some() || experiment.factors.contains_key(EQUAL) {
-        let why = "a study's looks say how long it runs where something is compared, claimed or equal";
+    if claimed || experiment.compare.is_some() || experiment.factors.contains_key(AA_FACTOR) {
+        let why = "the interim analyses say how long an experiment runs that is compared, claimed about or measures noise";
         return Err(Fault::usage(why).remedy("leave `blocks` out"));
     }
     Ok(())
 }
 
-/// Every `$name` in `value` is a factor.
-fn known(experiment: &Experiment, value: &Value) -> Result<(), Fault> {
+/// Refuses a `$name` in `value` that is no factor.
+fn references(experiment: &Experiment, value: &Value) -> Result<(), Fault> {
     factors_in(value).into_iter().find(|name| !experiment.factors.contains_key(*name)).map_or(
         Ok(()),
         |name| {
@@ -74,7 +71,7 @@ fn known(experiment: &Experiment, value: &Value) -> Result<(), Fault> {
     )
 }
 
-/// Levels come from exactly one place, and none comes twice.
+/// Refuses levels from no source or from several, and a level that is listed twice.
 fn sources(factor: &Factor) -> Result<(), Fault> {
     let spec = factor.detail();
     let discovered = spec.is_some_and(|spec| spec.discover.is_some());
@@ -87,21 +84,21 @@ fn sources(factor: &Factor) -> Result<(), Fault> {
     if factor.levels().is_empty() { Ok(()) } else { limits::distinct(factor.levels()) }
 }
 
-/// A factor taken from a result follows a chain of experiments that ends.
-fn from(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
+/// Checks the earlier result of a factor: it exists, and does not wait for this experiment.
+fn earlier_result(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
     let path = format!("experiment.{experiment}.factors.{factor}.from");
     let mut seen = vec![experiment];
-    let mut waiting: Vec<&str> = taken_from(&study.experiment[experiment].factors[factor]).collect();
+    let mut pending: Vec<&str> = taken_from(&study.experiment[experiment].factors[factor]).collect();
     if let Some(from) =
         study.experiment[experiment].factors[factor].detail().and_then(|spec| spec.from.as_ref())
     {
         let earlier = names::find(study, &from.experiment, &format!("{path}.experiment"))?;
         names::factor(study, earlier, &from.factor, &format!("{path}.factor"))?;
     }
-    while let Some(next) = waiting.pop() {
+    while let Some(next) = pending.pop() {
         if next == experiment {
             return Err(Fault::usage(format!("experiment `{experiment}` waits for its own result"))
-                .at(study.written.at(&path))
+                .at(study.key_lines.at(&path))
                 .remedy(
                     "take the level from an experiment that does not wait for this one, or list levels",
                 ));
@@ -109,7 +106,7 @@ fn from(study: &Study, experiment: &str, factor: &str) -> Result<(), Fault> {
         if !seen.contains(&next) {
             seen.push(next);
             let later = study.experiment.get(next).into_iter().flat_map(|found| found.factors.values());
-            waiting.extend(later.flat_map(taken_from));
+            pending.extend(later.flat_map(taken_from));
         }
     }
     Ok(())

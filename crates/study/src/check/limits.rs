@@ -1,10 +1,10 @@
-//! How much a run may be asked for.
+//! Limits of a run.
 
 use crate::rules::{MOST_BLOCKS, MOST_CELLS, MOST_LOOKS};
 use crosstalk_core::Fault;
 use crosstalk_core::value::Value;
 
-/// Looks ascend from 1, and end.
+/// Refuses interim analyses that do not ascend from 1, or are too many or too late.
 pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
     if looks.len() > MOST_LOOKS {
         return Err(Fault::usage(format!(
@@ -21,13 +21,15 @@ pub(crate) fn looks(looks: &[usize]) -> Result<(), Fault> {
     }
     let ascending = looks.windows(2).all(|pair| pair[0] < pair[1]);
     if looks.is_empty() || looks[0] < 1 || !ascending {
-        return Err(Fault::usage(format!("expected looks that ascend from at least 1, found {looks:?}"))
-            .remedy("write for example looks = [12, 24, 48]"));
+        return Err(Fault::usage(format!(
+            "expected interim analyses (looks) that ascend from at least 1, found {looks:?}"
+        ))
+        .remedy("write for example looks = [12, 24, 48]"));
     }
     Ok(())
 }
 
-/// Runs of each cell that do not count end, too.
+/// Refuses too many warm-up runs.
 pub(crate) fn warmup(runs: usize) -> Result<(), Fault> {
     if runs <= MOST_BLOCKS {
         return Ok(());
@@ -35,7 +37,7 @@ pub(crate) fn warmup(runs: usize) -> Result<(), Fault> {
     Err(Fault::usage(format!("expected at most {MOST_BLOCKS} runs to warm up, found {runs}")))
 }
 
-/// Levels are some, no more than a run can have cells, and none comes twice.
+/// Refuses no levels, too many, and a level that is listed twice.
 pub(crate) fn distinct(levels: &[Value]) -> Result<(), Fault> {
     if levels.is_empty() {
         return Err(Fault::usage("expected at least one level"));
@@ -47,7 +49,7 @@ pub(crate) fn distinct(levels: &[Value]) -> Result<(), Fault> {
     }
 }
 
-/// No more levels than a run can have cells.
+/// Refuses more levels than a run can have cells.
 fn few(levels: &[Value]) -> Result<(), Fault> {
     if levels.len() <= MOST_CELLS {
         return Ok(());

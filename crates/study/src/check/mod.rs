@@ -1,5 +1,5 @@
-//! What a study file alone can tell is wrong: names that nothing bears, levels
-//! that no factor has, predicates that do not read. Every fault has its line.
+//! Checks of a study file against itself: unknown names, levels that no factor has, claims that no data could refute. Every
+//! fault has its line.
 
 mod claim;
 mod draw;
@@ -9,8 +9,8 @@ mod names;
 
 use crate::file::{OnEngine, Quick, Study};
 use crate::name::file_name;
-use crate::scale::scale;
-use crate::stages::waiting;
+use crate::scale::parse_scale;
+use crate::stages::pending_factors;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use names::{find, level};
@@ -19,12 +19,12 @@ pub(crate) use limits::{distinct, looks, warmup};
 
 /// Checks a study against itself.
 pub(crate) fn check(study: &Study) -> Result<(), Fault> {
-    file_name("study", &study.name).map_err(|fault| fault.at(study.written.at("name")))?;
-    looks(&study.looks).map_err(|fault| fault.at(study.written.at("looks")))?;
-    warmup(study.warmup).map_err(|fault| fault.at(study.written.at("warmup")))?;
+    file_name("study", &study.name).map_err(|fault| fault.at(study.key_lines.at("name")))?;
+    looks(&study.looks).map_err(|fault| fault.at(study.key_lines.at("looks")))?;
+    warmup(study.warmup).map_err(|fault| fault.at(study.key_lines.at("warmup")))?;
     if study.experiment.is_empty() {
         return Err(Fault::usage("a study needs at least one experiment")
-            .at(study.written.at("experiment"))
+            .at(study.key_lines.at("experiment"))
             .remedy("add a section [experiment.NAME] with work and factors"));
     }
     for (name, experiment) in &study.experiment {
@@ -40,15 +40,15 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
         let quick = on.quick.iter().map(move |quick| (format!("engine.{name}.quick"), quick));
         std::iter::once(whole).chain(quick)
     });
-    quick.chain(engines).try_for_each(|(path, some)| cut(study, some, &path))?;
+    quick.chain(engines).try_for_each(|(path, some)| reduced_part(study, some, &path))?;
     study.engine.iter().try_for_each(|(name, on)| engine(study, name, on))
 }
 
-/// An engine's links have a rate, and its claims are the study's.
+/// Checks an engine's section: its scale, and the claims that it names.
 fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
-    let at = |key: &str| study.written.at(&format!("engine.{name}.{key}"));
+    let at = |key: &str| study.key_lines.at(&format!("engine.{name}.{key}"));
     if let Some(ratio) = on.scale {
-        scale(&ratio.into()).map_err(|fault| fault.at(at("scale")))?;
+        parse_scale(&ratio.into()).map_err(|fault| fault.at(at("scale")))?;
     }
     match on.not_comparable.keys().find(|claim| !study.claim.contains_key(*claim)) {
         None => Ok(()),
@@ -59,11 +59,11 @@ fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
     }
 }
 
-/// What an experiment that is kept takes from another's result is kept, too.
-fn source(study: &Study, quick: &Quick, name: &str) -> Result<(), Fault> {
+/// Refuses a part of the study that keeps an experiment but not the one whose result it takes.
+fn earlier_result_kept(study: &Study, quick: &Quick, name: &str) -> Result<(), Fault> {
     let listed = |factor: &str| quick.experiment[name].contains_key(factor);
-    let mut waiting = waiting(study, name).filter(|(factor, _)| !listed(factor));
-    match waiting.find(|(_, from)| !quick.experiment.contains_key(&from.experiment)) {
+    let mut pending = pending_factors(study, name).filter(|(factor, _)| !listed(factor));
+    match pending.find(|(_, from)| !quick.experiment.contains_key(&from.experiment)) {
         None => Ok(()),
         Some((factor, from)) => Err(Fault::usage(format!(
             "factor `{factor}` waits for the result of experiment `{}`, which is left out here",
@@ -73,32 +73,32 @@ fn source(study: &Study, quick: &Quick, name: &str) -> Result<(), Fault> {
     }
 }
 
-/// What is kept of a study is there, at `path` in its file.
-fn cut(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
+/// Checks the part of a study that `quick` or an engine names, at the key `at`.
+fn reduced_part(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
     if let Some(some) = &quick.looks {
-        looks(some).map_err(|fault| fault.at(study.written.at(&format!("{at}.looks"))))?;
+        looks(some).map_err(|fault| fault.at(study.key_lines.at(&format!("{at}.looks"))))?;
     }
     for (name, factors) in &quick.experiment {
         let path = format!("{at}.experiment.{name}");
         let experiment = find(study, name, &path)?;
         for (factor, remaining) in factors {
             let path = format!("{path}.{factor}");
-            distinct(remaining).map_err(|fault| fault.at(study.written.at(&path)))?;
+            distinct(remaining).map_err(|fault| fault.at(study.key_lines.at(&path)))?;
             for value in remaining {
                 level(study, experiment, factor, value, &path)?;
             }
         }
     }
     for name in quick.experiment.keys() {
-        source(study, quick, name)
-            .map_err(|fault| fault.at(study.written.at(&format!("{at}.experiment.{name}"))))?;
+        earlier_result_kept(study, quick, name)
+            .map_err(|fault| fault.at(study.key_lines.at(&format!("{at}.experiment.{name}"))))?;
     }
     for (name, parts) in &quick.work {
         let path = format!("{at}.work.{name}");
         let experiment = find(study, name, &path)?;
         if let Some(part) = parts.keys().find(|part| !experiment.work.contains_key(*part)) {
             let fault = unknown("work", part, experiment.work.keys().map(String::as_str));
-            return Err(fault.at(study.written.at(&format!("{path}.{part}"))));
+            return Err(fault.at(study.key_lines.at(&format!("{path}.{part}"))));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What the keys of a study file name, found in the study.
+//! Looks up what a study file names: experiments, factors and levels.
 
 use crate::file::{Experiment, Study};
 use crate::label::{label, split};
@@ -9,7 +9,7 @@ use crosstalk_core::{Fault, quoted};
 /// The experiment that the key at `path` names.
 pub(super) fn find<'a>(study: &'a Study, name: &str, path: &str) -> Result<&'a Experiment, Fault> {
     study.experiment.get(name).ok_or_else(|| {
-        unknown("experiment", name, study.experiment.keys().map(String::as_str)).at(study.written.at(path))
+        unknown("experiment", name, study.experiment.keys().map(String::as_str)).at(study.key_lines.at(path))
     })
 }
 
@@ -18,7 +18,7 @@ pub(super) fn factor(study: &Study, experiment: &Experiment, name: &str, path: &
     if experiment.factors.contains_key(name) {
         return Ok(());
     }
-    Err(unknown("factor", name, experiment.factors.keys().map(String::as_str)).at(study.written.at(path)))
+    Err(unknown("factor", name, experiment.factors.keys().map(String::as_str)).at(study.key_lines.at(path)))
 }
 
 /// The factor that the key at `path` names, or the label of readings in its place.
@@ -26,8 +26,7 @@ pub(super) fn axis(study: &Study, experiment: &Experiment, name: &str, path: &st
     if label(name).is_some() { Ok(()) } else { factor(study, experiment, name, path) }
 }
 
-/// The level that the key at `path` names. Levels that only the host or an
-/// earlier result can tell are not checked.
+/// The level that the key at `path` names. Levels from the host or an earlier result are not checked.
 pub(super) fn level(
     study: &Study,
     experiment: &Experiment,
@@ -37,17 +36,22 @@ pub(super) fn level(
 ) -> Result<(), Fault> {
     factor(study, experiment, name, path)?;
     let Some(factor) = experiment.factors.get(name).filter(|factor| factor.listed()) else { return Ok(()) };
-    if factor.named().any(|known| known == value) {
+    if factor.nameable().any(|known| known == value) {
         return Ok(());
     }
-    let known: Vec<String> = factor.named().map(ToString::to_string).collect();
+    let known: Vec<String> = factor.nameable().map(ToString::to_string).collect();
     Err(Fault::usage(format!("factor `{name}` has no level `{}`", quoted(value.to_string())))
-        .at(study.written.at(path))
+        .at(study.key_lines.at(path))
         .remedy(format!("one of: {}", known.join(", "))))
 }
 
-/// Every level that the table at `path` names; what a label's are, only a run can tell.
-pub(super) fn places(study: &Study, experiment: &Experiment, at: &Levels, path: &str) -> Result<(), Fault> {
+/// Every level that the table at `path` names, without those of labels, which are known from a run only.
+pub(super) fn factor_levels(
+    study: &Study,
+    experiment: &Experiment,
+    at: &Levels,
+    path: &str,
+) -> Result<(), Fault> {
     levels(study, experiment, &split(at).0, path)
 }
 

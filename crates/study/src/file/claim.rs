@@ -2,35 +2,30 @@
 
 use crosstalk_core::value::{Levels, Value};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-/// A share: text in percent, or a ratio.
-#[derive(Deserialize, JsonSchema)]
+use crate::predicate::{AsWritten, Predicate, SizeMargin};
+
+/// The form of a margin in the schema: text in percent, or a ratio.
+#[derive(JsonSchema)]
 #[serde(untagged)]
+#[expect(dead_code, reason = "the schema alone is made from it")]
 enum Share {
     Ratio(f64),
     Text(String),
 }
 
-fn share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    Ok(Some(match Share::deserialize(from)? {
-        Share::Ratio(ratio) => ratio.to_string(),
-        Share::Text(text) => text,
-    }))
-}
-
 /// A statement that data can refute. Exactly one of `ratio`, `trend`, `order`, `peak`, `threshold`, `correlation`.
 ///
-/// Where it names a metric, `latency p99` is a percentile of one, and `share time_wait` the share
-/// that this part has in the time of the node that has the most to do; of readings with labels
-/// `stage_time[stage=wake-up, way=there, band=p50]` are those that have these. Where it names a
-/// factor, `[stage]` is what the readings' label `stage` tells apart within one cell.
+/// A metric may be a percentile, `latency p99`; the share of a part in the busiest node's time, `share time_wait`; or readings
+/// with certain labels, `stage_time[stage=wake-up, way=there, band=p50]`. A name in brackets in the place of a factor,
+/// `[stage]`, is a label of readings within one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// In words.
     pub statement: String,
-    /// The experiment it speaks of.
+    /// The experiment that it is about.
     pub experiment: String,
     /// The levels it holds at.
     #[serde(default, rename = "where")]
@@ -41,7 +36,7 @@ pub struct Claim {
     /// Along a factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
-    /// Levels in a row, by a metric ascending.
+    /// Levels in the order of a metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
     /// Where a metric is greatest.
@@ -56,41 +51,42 @@ pub struct Claim {
     /// Published values: an id of `published/*.csv`, or a number in the claim's own unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-    /// The predicate on what is found: `"> 1"`, `"< 0"`, `">= 0.5"`. For `order` and `peak` it is what they state.
+    /// The predicate on the number that is found: `"> 1"`, `"< 0"`, `">= 0.5"`. `order` and `peak` need none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub expect: Option<AsWritten<Predicate>>,
     /// Margin of the size test, `"5 %"` or `0.05`: published ± margin, as a ratio.
-    #[serde(default, deserialize_with = "share", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Share>")]
-    pub margin: Option<String>,
-    /// Its figure set this parameter: no evidence.
+    pub margin: Option<AsWritten<SizeMargin>>,
+    /// The parameter that its published figure set: the claim is then no evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
-    /// Why a stand-in makes it not comparable.
+    /// Why it is not comparable: a stand-in removes the published cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_comparable: Option<String>,
-    /// Whether it counts among the study's primary claims (Holm's correction).
-    #[serde(default = "yes")]
+    /// Whether it is judged together with the study's other questions (Holm's correction).
+    #[serde(default = "default_true")]
     pub primary: bool,
 }
 
 impl Claim {
-    /// Whether it is evidence that the study stands on: judged together with all others like it.
+    /// Whether it is judged together with the study's other questions: primary, and neither a calibration nor a stand-in.
     pub fn is_primary_evidence(&self) -> bool {
         self.primary && self.calibration.is_none() && self.not_comparable.is_none()
     }
 
-    /// The experiments that it speaks of, its own first, each with the key that names it.
+    /// The experiments that it is about, each with the key that names it; that of `experiment` first.
     pub fn experiments(&self) -> impl Iterator<Item = (String, &str)> {
         let own = std::iter::once(("experiment".to_string(), self.experiment.as_str()));
         let over = self.ratio.iter().flat_map(|ratio| &ratio.over);
         let with = self.correlation.iter().flat_map(|correlation| &correlation.with).enumerate();
         own.chain(over.map(|name| ("ratio.over".to_string(), name.as_str())))
-            .chain(with.map(|(place, name)| (format!("correlation.with.{place}"), name.as_str())))
+            .chain(with.map(|(index, name)| (format!("correlation.with.{index}"), name.as_str())))
     }
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -110,16 +106,16 @@ pub enum Published {
 pub struct Ratio {
     /// The metric.
     pub metric: String,
-    /// Numerator's levels.
+    /// The numerator's levels.
     pub of: Levels,
-    /// Denominator's levels.
+    /// The denominator's levels.
     pub to: Levels,
-    /// Another experiment: the number is this ratio over the one of the same levels there.
+    /// Another experiment: the number is this ratio over the ratio of the same levels there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
 }
 
-/// The slope of log `metric` along `along` (per doubling where its levels are numbers, per step where they are words).
+/// The slope of log `metric` along the factor `along`: per doubling of levels that are numbers, per step of others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trend {
@@ -127,7 +123,7 @@ pub struct Trend {
     pub metric: String,
     /// The factor.
     pub along: String,
-    /// Where given, of what `metric` has beyond that at these levels: the seconds that something costs, say.
+    /// The metric counts less its value at these levels: for example the seconds that something costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond: Option<Levels>,
 }
@@ -152,7 +148,7 @@ pub struct Peak {
     pub metric: String,
     /// The factor.
     pub along: String,
-    /// Where it is claimed to be: one of these levels.
+    /// The claimed level is one of these.
     pub among: Vec<Value>,
 }
 
@@ -172,21 +168,21 @@ pub struct Correlation {
     pub x: String,
     /// The other.
     pub y: String,
-    /// Where given, `y` is its value at levels `of` over that at `to`. `x` is read at `to`, so that
-    /// noise which both have speaks against their rising together.
+    /// `y` counts as its ratio of levels `of` to levels `to`. `x` is taken at `to`: noise that both share then works against
+    /// the correlation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Sides>,
-    /// Further experiments, whose cells count too.
+    /// Further experiments whose cells count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<String>,
 }
 
-/// What a ratio is of.
+/// The two sides of a ratio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sides {
-    /// Numerator's levels.
+    /// The numerator's levels.
     pub of: Levels,
-    /// Denominator's levels.
+    /// The denominator's levels.
     pub to: Levels,
 }

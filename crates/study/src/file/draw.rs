@@ -5,61 +5,64 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What to draw. Where it names a factor, `[stage]` is what the readings' label `stage` tells
-/// apart within one cell.
+/// A figure. A name in brackets in the place of a factor, `[stage]`, is a label of readings within one cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
-    /// For people.
+    /// Its title, for people.
     pub title: String,
-    /// What to see in it.
+    /// What it shows.
     #[serde(default)]
     pub caption: String,
-    /// Place among the figures.
+    /// Its position among the figures.
     #[serde(default)]
     pub order: u32,
     /// The experiment.
     pub experiment: String,
-    /// `lines`, `bars`, `split` (computing, serialising, waiting stacked, at the busiest node), `nodes` (the same at every node), `waterfall` (steps, each from where the one before ended), `heat` (a field for every two levels) or `frontier` (one metric against another, and the levels that no other beats in both).
+    /// `lines`, `bars`, `split` (the parts of the busiest node's time, stacked), `nodes` (the same of every node), `waterfall`
+    /// (steps, each from the end of the one before), `heat` (a field for each pair of levels) or `frontier` (one metric
+    /// against another, and the levels that no other dominates).
     pub kind: DrawAs,
     /// The metric; for `split` and `nodes` the common prefix of its parts (`time`).
     pub metric: String,
-    /// Further metrics of the same unit, drawn as series of their own: `["latency p99"]`.
+    /// Further metrics of the same unit, each a series of its own: `["latency p99"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// The factor across; of a waterfall its steps; of `frontier` the metric across.
+    /// The factor across; of `waterfall` its steps; of `frontier` a metric.
     pub x: String,
-    /// The factor that makes the series, of `heat` the rows, of `frontier` the points, which several may make: a point each combination; none for `nodes`, where every node has a bar, and where `also` tells the series apart.
+    /// The factor whose levels make the series; of `heat` the rows, of `frontier` the points. Several factors of a `frontier`
+    /// make a point for each combination. `nodes` has none, and a figure with `also` needs none.
     #[serde(default, skip_serializing_if = "Names::is_empty")]
     pub series: Names,
-    /// Levels it is drawn at.
+    /// The levels at which it is drawn.
     #[serde(default, rename = "where")]
     pub at: Levels,
     /// Logarithmic axes: any of `x`, `y`.
     #[serde(default)]
     pub log: Vec<String>,
-    /// Places across to point out by name: `{ MicroBlade = "2.5 Gbit/s" }`.
+    /// Named positions across: `{ MicroBlade = "2.5 Gbit/s" }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub marks: BTreeMap<String, Value>,
-    /// Draw each value over that of the cell with these levels.
+    /// Draws each value as a ratio to that of the cell with these levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_to: Option<Levels>,
-    /// Ids of published values, with `{factor}` for levels: `kosmos/graph-analytics/completion-time/{system}/{slaves}`.
+    /// A template of published values' ids, with `{factor}` for levels:
+    /// `kosmos/graph-analytics/completion-time/{system}/{slaves}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Levels that the ids spell otherwise: `{ kosmos-srio = "kosmos" }`.
+    /// Levels with another spelling in the ids: `{ kosmos-srio = "kosmos" }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published_as: BTreeMap<String, String>,
 }
 
 impl FigureSpec {
-    /// Everything it draws.
+    /// All metrics that it draws.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.metric).chain(&self.also).map(String::as_str)
     }
 
-    /// The factor that makes the series, the first where several do; empty where none does.
-    pub fn by(&self) -> &str {
+    /// The factor that makes the series, the first of several; empty where there is none.
+    pub fn series_factor(&self) -> &str {
         self.series.all().first().map_or("", String::as_str)
     }
 }
@@ -68,40 +71,40 @@ impl FigureSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawAs {
-    /// A line a series.
+    /// A line for each series.
     Lines,
     /// Groups of bars.
     Bars,
     /// Stacked parts of the time at the busiest node.
     Split,
-    /// Stacked parts of the time, a bar a node.
+    /// Stacked parts of the time, a bar for each node.
     Nodes,
-    /// For each series a bar a step, from where the one before ended, and one for all.
+    /// For each series a bar for each step, from the end of the one before, and one for their sum.
     Waterfall,
-    /// A field for each place across and each series, the darker the more.
+    /// A field for each level across and each series: darker is more.
     Heat,
-    /// A point a level, one metric against another; those that no other beats in both are joined.
+    /// A point for each level, one metric against another. Points that no other dominates are joined.
     Frontier,
 }
 
 impl DrawAs {
-    /// Whether it is made of the parts of nodes' time.
+    /// Whether it shows parts of nodes' time.
     pub fn of_parts(self) -> bool {
         matches!(self, DrawAs::Split | DrawAs::Nodes)
     }
 }
 
-/// What to tabulate: a row for each level of one factor, a column for each of another, or those
-/// that are listed. Where it names a factor, `[stage]` is a label of the readings.
+/// A table: a row for each level of one factor, and a column for each level of another, or listed columns. A name in
+/// brackets in the place of a factor, `[stage]`, is a label of readings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// For people.
+    /// Its title, for people.
     pub title: String,
-    /// What stands in it.
+    /// What it shows.
     #[serde(default)]
     pub caption: String,
-    /// Place among the tables.
+    /// Its position among the tables.
     #[serde(default)]
     pub order: u32,
     /// The experiment.
@@ -109,25 +112,25 @@ pub struct TableSpec {
     /// The metric, where the columns are levels.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub metric: String,
-    /// The factor down, or several, of which each combination is a row; one row where there is none.
+    /// The factor whose levels are the rows, or several with a row for each combination; without any there is one row.
     #[serde(default, skip_serializing_if = "Names::is_empty")]
     pub rows: Names,
-    /// The factor across.
+    /// The factor whose levels are the columns.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub columns: String,
-    /// Columns of different kinds, in the place of `metric` and `columns`.
+    /// Listed columns, instead of `metric` and `columns`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<ColumnSpec>,
-    /// Levels it is made at.
+    /// The levels at which it is made.
     #[serde(default, rename = "where")]
     pub at: Levels,
-    /// Show each value over that of the cell with these levels.
+    /// Shows each value as a ratio to that of the cell with these levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_to: Option<Levels>,
-    /// Ids of published values to set beside, with `{factor}` for levels.
+    /// A template of published values' ids, with `{factor}` for levels: a further column for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Levels that the ids spell otherwise: `{ kosmos-srio = "kosmos" }`.
+    /// Levels with another spelling in the ids: `{ kosmos-srio = "kosmos" }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published_as: BTreeMap<String, String>,
 }
@@ -138,13 +141,13 @@ pub struct TableSpec {
 pub struct ColumnSpec {
     /// Its head.
     pub title: String,
-    /// What was found of this metric;
+    /// The metric that it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// or ids of published values, with `{factor}` for levels.
+    /// Instead: a template of published values' ids, with `{factor}` for levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Show each value over that of the cell with these levels, whatever the table does.
+    /// Shows each value as a ratio to that of the cell with these levels; replaces the table's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_to: Option<Levels>,
 }

@@ -1,4 +1,4 @@
-//! From lines to attempts.
+//! Assembles a run from its journal's lines.
 
 use crosstalk_core::Fault;
 use crosstalk_core::cell::CellId;
@@ -6,7 +6,7 @@ use crosstalk_core::name::unknown;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, JOURNAL_SCHEMAS, Line, Status};
 use std::collections::{BTreeSet, HashMap};
 
-use crate::samples::{Attempt, Run};
+use crate::samples::{Attempt, Failure, Run};
 use crate::words::counted;
 
 /// A run as far as its journal's lines have been taken.
@@ -14,15 +14,15 @@ use crate::words::counted;
 pub(super) struct Assembly {
     run: Run,
     study: Option<String>,
-    /// Whether any line could be read.
+    /// Whether a line could be read.
     any: bool,
-    /// Number in the journal → place in `run.attempts`; a resumed run may count anew.
-    place: HashMap<AttemptId, usize>,
-    /// The place of the attempt that has begun and not ended.
+    /// Attempt's number → index in `run.attempts`. A resumed run may count from 0 again.
+    index_of: HashMap<AttemptId, usize>,
+    /// The index of the attempt that has begun and not ended.
     open: Option<usize>,
-    /// Whether a line was lost since the last that begins or ends an attempt.
+    /// Whether a line was lost since the last one that begins or ends an attempt.
     lost: bool,
-    /// Places of the attempts whose lines are not all there.
+    /// The indices of attempts that lost lines.
     damaged: BTreeSet<usize>,
     orphans: usize,
     unreadable: Vec<String>,
@@ -32,9 +32,9 @@ impl Assembly {
     /// Takes the next line.
     ///
     /// # Errors
-    /// Where it cannot be the journal's next.
+    /// A usage fault where it cannot be the journal's next.
     pub(super) fn take(&mut self, line: Line) -> Result<(), Fault> {
-        // A run whose first line is lost is one all the same.
+        // A run may have lost its first line.
         if self.study.is_none() && self.unreadable.is_empty() && !matches!(line, Line::Run { .. }) {
             return Err(no_run());
         }
@@ -54,33 +54,33 @@ impl Assembly {
                 experiment,
                 levels,
                 block,
-                try_number: turn,
+                try_number,
                 status,
                 reason,
                 fidelity,
                 at,
                 ..
             } => {
-                self.clock(at);
+                self.note_time(at);
                 self.attempt(Attempt {
                     id: attempt,
                     cell: CellId { experiment, levels },
                     block,
-                    turn,
+                    try_number,
                     status,
-                    reason,
+                    failure: reason.as_deref().map(Failure::from),
                     fidelity,
                     at,
                     readings: Vec::new(),
                 });
             }
-            Line::Sample { attempt, reading, .. } => match self.place.get(&attempt) {
-                Some(&place) => self.run.attempts[place].readings.push(reading),
+            Line::Sample { attempt, reading, .. } => match self.index_of.get(&attempt) {
+                Some(&index) => self.run.attempts[index].readings.push(reading),
                 None => self.orphans += 1,
             },
             Line::Decision { .. } => {}
             Line::End { status, why, at } => {
-                self.clock(at);
+                self.note_time(at);
                 self.run.end = why;
                 self.run.finished = status == Status::Finished;
             }
@@ -88,7 +88,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// A run begins, or goes on after it was cut short.
+    /// Begins a run, or continues one that was cut short.
     fn open(&mut self, schema: &str, study: String, opened: Run) -> Result<(), Fault> {
         if !JOURNAL_SCHEMAS.contains(&schema) {
             return Err(unknown("journal schema", schema, JOURNAL_SCHEMAS));
@@ -104,13 +104,13 @@ impl Assembly {
             None => {
                 self.study = Some(study);
                 let Run { command, version, seed, quick, began, .. } = opened;
-                self.clock(began);
+                self.note_time(began);
                 self.run = Run { command, version, seed, quick, ..std::mem::take(&mut self.run) };
             }
             Some(first) if *first == study && self.run.seed == opened.seed => {
                 self.run.end.clear();
                 self.run.finished = false;
-                self.clock(opened.began);
+                self.note_time(opened.began);
             }
             Some(first) => {
                 return Err(Fault::usage(format!(
@@ -123,31 +123,31 @@ impl Assembly {
         Ok(())
     }
 
-    /// Written when an attempt starts and again when it ends.
+    /// Takes an attempt's line, which is written when it starts and again when it ends.
     fn attempt(&mut self, line: Attempt) {
         let ends = line.status != Status::Started;
-        let known = self.place.get(&line.id).copied().filter(|_| ends);
-        let place = known.unwrap_or(self.run.attempts.len());
+        let known = self.index_of.get(&line.id).copied().filter(|_| ends);
+        let index = known.unwrap_or(self.run.attempts.len());
         match known {
-            Some(place) => {
-                let attempt = &mut self.run.attempts[place];
+            Some(index) => {
+                let attempt = &mut self.run.attempts[index];
                 attempt.status = line.status;
-                attempt.reason = line.reason;
+                attempt.failure = line.failure;
                 attempt.fidelity = line.fidelity;
             }
             None => {
                 if ends && self.lost {
-                    self.damaged.insert(place);
+                    self.damaged.insert(index);
                 }
-                self.place.insert(line.id, place);
+                self.index_of.insert(line.id, index);
                 self.run.attempts.push(line);
             }
         }
-        self.open = (!ends).then_some(place);
+        self.open = (!ends).then_some(index);
         self.lost = false;
     }
 
-    fn clock(&mut self, at: f64) {
+    fn note_time(&mut self, at: f64) {
         if self.run.began == 0.0 {
             self.run.began = at;
         }
@@ -162,8 +162,8 @@ impl Assembly {
         self.damaged.extend(self.open);
     }
 
-    /// Refuses a journal of whose lines none could be read.
-    pub(super) fn is_a_run(&self) -> Result<(), Fault> {
+    /// A usage fault for a journal that has lines, none of which can be read.
+    pub(super) fn require_a_line(&self) -> Result<(), Fault> {
         if self.any || self.unreadable.is_empty() { Ok(()) } else { Err(no_run()) }
     }
 
@@ -172,18 +172,17 @@ impl Assembly {
         &self.run
     }
 
-    /// Takes attempts whose lines are not all there as if the run had been killed in them: what is there of them
-    /// does not count, and they may be repeated.
+    /// Leaves out attempts that lost lines, as if the run had been killed in them. They may be repeated.
     pub(super) fn leave_out_damaged(&mut self) {
-        for place in &self.damaged {
-            self.run.attempts[*place].status = Status::Started;
+        for index in &self.damaged {
+            self.run.attempts[*index].status = Status::Started;
         }
     }
 
-    /// The run, with what was odd in its journal.
+    /// The run, with warnings about its journal.
     ///
     /// # Errors
-    /// Where no line could be read.
+    /// A usage fault where no line could be read.
     pub(super) fn finish(mut self) -> Result<Run, Fault> {
         if !self.any {
             return Err(no_run());
@@ -191,9 +190,9 @@ impl Assembly {
         self.leave_out_damaged();
         if !self.unreadable.is_empty() {
             self.run.warnings.push(format!(
-                "damage to the journal in {}, of which nothing counts: {}{}; was the run killed, is the disk full or failing, or were files mixed?",
+                "damage to the journal in {}, which does not count: {}{}; was the run killed, is the disk full or failing, or were files mixed?",
                 counted(self.unreadable.len(), "place"),
-                some(&self.unreadable),
+                first_few(&self.unreadable),
                 self.left_out(),
             ));
         }
@@ -204,7 +203,7 @@ impl Assembly {
         }
         if self.orphans > 0 {
             self.run.warnings.push(format!(
-                "{} of the journal belong{} to no attempt and count for nothing",
+                "{} of the journal belong{} to no attempt (not counted)",
                 counted(self.orphans, "sample"),
                 if self.orphans == 1 { "s" } else { "" },
             ));
@@ -212,20 +211,20 @@ impl Assembly {
         Ok(self.run)
     }
 
-    /// Which attempts a lost line was part of.
+    /// The attempts that are left out, as a clause.
     fn left_out(&self) -> String {
-        let number = |place: &usize| self.run.attempts[*place].id.to_string();
+        let number = |index: &usize| self.run.attempts[*index].id.to_string();
         let numbers: Vec<String> = self.damaged.iter().map(number).collect();
         match numbers.len() {
             0 => String::new(),
             1 => format!("; attempt {} is left out", numbers[0]),
-            _ => format!("; attempts {} are left out", some(&numbers)),
+            _ => format!("; attempts {} are left out", first_few(&numbers)),
         }
     }
 }
 
-/// All of a few, the first of many.
-fn some(names: &[String]) -> String {
+/// All names where they are few, else the first ones and how many more.
+fn first_few(names: &[String]) -> String {
     const MOST: usize = 20;
     let more = names.len().saturating_sub(MOST);
     let first = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");

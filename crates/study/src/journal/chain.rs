@@ -1,35 +1,35 @@
-//! What ties a journal's lines together: whose they are, in which order, and that they are what was written.
+//! The checksums of a journal's lines: of which run a line is, its number, and that it is as written.
 //!
-//! The last member of each line's object is `"check":"RRRRRRRR-NNNNNNNN-CCCCCCCC"`, in hexadecimal digits:
-//! the run, which is the CRC-32 (that of zlib and PNG) of its first such line's other members; the line's number
-//! in the journal, from 1; and the CRC-32 of all bytes of the line before these eight digits. Version 2 of the
-//! journal had the CRC-32 of the other members alone, in `"crc"`; version 1 had nothing.
+//! The last member of each line's object is `"check":"RRRRRRRR-NNNNNNNN-CCCCCCCC"`, in hexadecimal digits. R is the run: the
+//! CRC-32 (that of zlib and PNG) of the other members of its first such line. N is the line's number in the journal, from 1.
+//! C is the CRC-32 of all bytes of the line before these eight digits. Version 2 of the journal had the CRC-32 of the other
+//! members alone, in `"crc"`; version 1 had nothing.
 
 use crosstalk_core::Fault;
 use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_core::quote::message;
 use crosstalk_core::record::{JOURNAL_SCHEMA, Line};
 
-/// How long what is checked is, with what is around it, in versions 3 and 2.
-const CHECK: usize = r#","check":"01234567-01234567-01234567"}"#.len();
-const CRC: usize = r#","crc":"01234567"}"#.len();
+/// The lengths of the checksum member in versions 3 and 2, in bytes.
+const CHECK_LENGTH: usize = r#","check":"01234567-01234567-01234567"}"#.len();
+const CRC_LENGTH: usize = r#","crc":"01234567"}"#.len();
 
-/// How far a journal has been read or written.
+/// The state of reading or writing a journal: its run and the number of its last line.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
-    /// The run, once a line has told.
+    /// The run; `None` before the first line that names it.
     run: Option<u32>,
-    /// The number of the last line that told it.
+    /// The number of the last line that has one.
     last: u32,
-    /// Lines since, whatever they are.
+    /// How many lines came since, readable or not.
     since: u32,
-    /// What every line carries from here on.
-    carried: Carried,
+    /// The least protection of every further line.
+    protection: Protection,
 }
 
-/// What a line carries, and lines of each version at least.
+/// How the lines of a journal's versions are protected, weakest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Carried {
+enum Protection {
     #[default]
     Nothing,
     Crc,
@@ -37,15 +37,15 @@ enum Carried {
 }
 
 impl Chain {
-    /// The run, once a line has told.
+    /// The run; `None` before the first line that names it.
     pub fn run(&self) -> Option<u32> {
         self.run
     }
 
-    /// The next line as it is written, with its end.
+    /// The next line as bytes to write, with its end.
     ///
     /// # Errors
-    /// An environment fault where the line has no form in JSON.
+    /// An environment fault where the line cannot be written as JSON.
     pub fn written(&mut self, line: &Line) -> Result<Vec<u8>, Fault> {
         let mut text =
             serde_json::to_vec(line).map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
@@ -58,7 +58,7 @@ impl Chain {
         Ok(text)
     }
 
-    /// The next line, and how many are missing before it.
+    /// Reads the next line, and how many lines are missing before it.
     pub(super) fn read(&mut self, bytes: Vec<u8>) -> (Result<Line, Fault>, u32) {
         match self.line(bytes) {
             Ok((line, None)) => {
@@ -77,33 +77,33 @@ impl Chain {
         }
     }
 
-    /// The line, and its number where it has one.
+    /// Checks and reads a line; its number where it has one.
     fn line(&mut self, bytes: Vec<u8>) -> Result<(Line, Option<u32>), Fault> {
-        let (found, members) = Found::of(&bytes);
-        let carries = match found {
-            Found::Wrong => {
+        let (found, members) = Checksum::of(&bytes);
+        let protected_by = match found {
+            Checksum::Wrong => {
                 return Err(Fault::usage("this line is not what was written: its checksum is another"));
             }
-            Found::Check { .. } => Carried::Check,
-            Found::Crc => Carried::Crc,
-            Found::Nothing => Carried::Nothing,
+            Checksum::Numbered { .. } => Protection::Check,
+            Checksum::Crc => Protection::Crc,
+            Checksum::Missing => Protection::Nothing,
         };
-        let bare = Err(Fault::usage("this line has no checksum, or too simple a one"));
-        if carries < self.carried {
-            return bare;
+        let unprotected = Err(Fault::usage("this line has no checksum, or too simple a one"));
+        if protected_by < self.protection {
+            return unprotected;
         }
-        self.carried = carries;
+        self.protection = protected_by;
         let mut number = None;
-        if let Found::Check { run, number: told } = found {
+        if let Checksum::Numbered { run, number: numbered } = found {
             if *self.run.get_or_insert(run) != run {
                 return Err(Fault::usage("this line is of another run"));
             }
-            if told <= self.last {
+            if numbered <= self.last {
                 return Err(Fault::usage("this line is doubled, or stood at another place"));
             }
-            number = Some(told);
+            number = Some(numbered);
         }
-        let end: &[u8] = if carries == Carried::Nothing { b"" } else { b"}" };
+        let end: &[u8] = if protected_by == Protection::Nothing { b"" } else { b"}" };
         let line = serde_json::from_slice(&[members, end].concat()).map_err(|e| {
             Fault::usage(format!(
                 "not a line of {JOURNAL_SCHEMA}: {}",
@@ -112,45 +112,49 @@ impl Chain {
         })?;
         match &line {
             Line::Run { schema, .. } if schema == JOURNAL_SCHEMA && number.is_none() => {
-                self.carried = Carried::Check;
-                bare
+                self.protection = Protection::Check;
+                unprotected
             }
             _ => Ok((line, number)),
         }
     }
 }
 
-/// What a line's last member says.
-enum Found {
-    Check { run: u32, number: u32 },
+/// The checksum of a line, its last member.
+enum Checksum {
+    /// Right, with the run and the line's number (version 3).
+    Numbered { run: u32, number: u32 },
+    /// Right, a CRC alone (version 2).
     Crc,
-    Nothing,
+    /// There is none (version 1).
+    Missing,
+    /// It does not match the line.
     Wrong,
 }
 
-impl Found {
-    /// With the line before that member.
+impl Checksum {
+    /// The checksum, and the line before it.
     fn of(line: &[u8]) -> (Self, &[u8]) {
-        if let Some((members, check)) = line.split_last_chunk::<CHECK>()
+        if let Some((members, check)) = line.split_last_chunk::<CHECK_LENGTH>()
             && check.starts_with(br#","check":""#)
         {
-            return (Found::check(line, check).unwrap_or(Found::Wrong), members);
+            return (Checksum::numbered(line, check).unwrap_or(Checksum::Wrong), members);
         }
-        match line.split_last_chunk::<CRC>() {
+        match line.split_last_chunk::<CRC_LENGTH>() {
             Some((members, crc)) if crc.starts_with(br#","crc":""#) => {
                 let right = format!(",\"crc\":\"{:08x}\"}}", crc32fast::hash(members));
-                (if right.as_bytes() == crc { Found::Crc } else { Found::Wrong }, members)
+                (if right.as_bytes() == crc { Checksum::Crc } else { Checksum::Wrong }, members)
             }
-            _ => (Found::Nothing, line),
+            _ => (Checksum::Missing, line),
         }
     }
 
-    fn check(line: &[u8], check: &[u8; CHECK]) -> Option<Self> {
+    fn numbered(line: &[u8], check: &[u8; CHECK_LENGTH]) -> Option<Self> {
         let text = str::from_utf8(check).ok()?.strip_prefix(",\"check\":\"")?.strip_suffix("\"}")?;
         let before = line.len() - r#"01234567"}"#.len();
         let [run, number, crc] = text.split('-').collect::<Vec<_>>()[..] else { return None };
         let right = format!("{:08x}", crc32fast::hash(&line[..before]));
         let digits = |text: &str| u32::from_str_radix(text, 16).ok();
-        (crc == right).then_some(Found::Check { run: digits(run)?, number: digits(number)? })
+        (crc == right).then_some(Checksum::Numbered { run: digits(run)?, number: digits(number)? })
     }
 }

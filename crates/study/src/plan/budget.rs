@@ -1,4 +1,4 @@
-//! What a plan's blocks can decide, and whether some are to spare.
+//! What a plan's blocks can decide, and whether some are spare.
 
 use super::Plan;
 use crate::rules::ALPHA;
@@ -7,8 +7,7 @@ use crosstalk_stats::family::{first_deciding_look, level, most_questions};
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::paired::blocks_needed;
 
-/// Blocks beyond the fewest that could decide: a block is lost where an attempt fails, or is not faithful, in
-/// all its tries.
+/// Spare blocks beyond the fewest that could decide: a block is lost where all tries at a cell fail or are unfaithful.
 const SPARE: usize = 2;
 
 impl Plan {
@@ -24,7 +23,7 @@ impl Plan {
                 "{runs} can decide nothing: one comparison needs {}; values and intervals are reported",
                 blocks_needed(level(ALPHA, 1, 0))
             ),
-            _ if self.questions == 0 && self.cells().any(|cell| cell.lacks.is_some()) => {
+            _ if self.questions == 0 && self.cells().any(|cell| cell.unmet_need.is_some()) => {
                 format!(
                     "{runs}; nothing is left to compare: this host cannot run the other side (see the notes)"
                 )
@@ -42,13 +41,13 @@ impl Plan {
         }
     }
 
-    /// The fewest blocks, analysed once, that can decide what is asked and have some to spare.
+    /// The fewest blocks that can decide all questions at one analysis, and spare ones.
     pub fn enough(&self) -> usize {
         blocks_needed(level(ALPHA, self.questions, 0)) + SPARE
     }
 }
 
-/// What is said of a budget in which nothing could be decided however clear the data, or only if no block is lost.
+/// A warning about a budget that could decide nothing, or only if no block is lost.
 pub(crate) fn warning(plan: &Plan) -> Option<String> {
     let looks = Looks::new(&plan.looks, ALPHA)?;
     if plan.questions == 0 {

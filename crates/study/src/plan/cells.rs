@@ -1,4 +1,4 @@
-//! The combinations of levels that are run.
+//! The levels of factors, and their combinations that are run.
 
 use super::PlanOptions;
 use crate::file::{Experiment, Factor, Study};
@@ -6,55 +6,54 @@ use crate::stages;
 use crosstalk_core::value::{Levels, Value};
 use std::collections::BTreeMap;
 
-/// Levels of one factor.
-pub(super) enum Known {
+/// The levels of one factor.
+pub(super) enum FactorLevels {
     /// They are known.
-    Levels(Vec<Value>),
-    /// Not yet, and why; some levels that are possible.
-    Waiting { why: String, possible: Vec<Value> },
+    Known(Vec<Value>),
+    /// They are not known yet, and why; some possible levels.
+    Pending { why: String, possible: Vec<Value> },
 }
 
-/// The levels of `factor` as the file, the host and earlier results give them.
-pub(super) fn levels(study: &Study, experiment: &str, name: &str, options: &PlanOptions) -> Known {
+/// The levels of the factor `name`, from the study file, the host or earlier results.
+pub(super) fn levels(study: &Study, experiment: &str, name: &str, options: &PlanOptions) -> FactorLevels {
     let factor = &study.experiment[experiment].factors[name];
-    let Some(spec) = factor.detail() else { return Known::Levels(factor.levels().to_vec()) };
+    let Some(spec) = factor.detail() else { return FactorLevels::Known(factor.levels().to_vec()) };
     if let Some(what) = &spec.discover {
         return match options.discovered.get(what) {
-            Some(found) if !found.is_empty() => Known::Levels(found.clone()),
-            _ => Known::Waiting {
+            Some(found) if !found.is_empty() => FactorLevels::Known(found.clone()),
+            _ => FactorLevels::Pending {
                 why: format!("factor `{name}` asks for the host's {what}, and none was found"),
                 possible: Vec::new(),
             },
         };
     }
     if let Some(from) = &spec.from {
-        if let Some(level) = options.from_results.get(&stages::key(experiment, name)) {
-            return Known::Levels(vec![level.clone()]);
+        if let Some(level) = options.from_results.get(&stages::factor_key(experiment, name)) {
+            return FactorLevels::Known(vec![level.clone()]);
         }
         let possible = match levels(study, &from.experiment, &from.factor, options) {
-            Known::Levels(levels) => levels,
-            Known::Waiting { possible, .. } => possible,
+            FactorLevels::Known(levels) => levels,
+            FactorLevels::Pending { possible, .. } => possible,
         };
         let why = format!(
             "factor `{name}` waits for the {} at which {} peaks in experiment `{}`",
             from.factor, from.metric, from.experiment
         );
-        return Known::Waiting { why, possible };
+        return FactorLevels::Pending { why, possible };
     }
-    Known::Levels(spec.levels.clone())
+    FactorLevels::Known(spec.levels.clone())
 }
 
-/// `options` with a level for every factor that waits for an earlier result: which one it will be makes no
-/// difference to how much is asked.
-pub(crate) fn stand_ins(study: &Study, options: &PlanOptions) -> PlanOptions {
+/// `options` with a possible level for every pending factor: the number of questions does not depend on the level.
+pub(crate) fn with_assumed_levels(study: &Study, options: &PlanOptions) -> PlanOptions {
     let mut all = options.clone();
     for experiment in study.experiment.keys() {
-        for (factor, _) in stages::waiting(study, experiment) {
-            let Known::Waiting { possible, .. } = levels(study, experiment, factor, options) else {
+        for (factor, _) in stages::pending_factors(study, experiment) {
+            let FactorLevels::Pending { possible, .. } = levels(study, experiment, factor, options) else {
                 continue;
             };
             if let Some(level) = possible.into_iter().next() {
-                all.from_results.insert(stages::key(experiment, factor), level);
+                all.from_results.insert(stages::factor_key(experiment, factor), level);
             }
         }
     }
@@ -87,13 +86,15 @@ pub(super) fn combine(levels: &BTreeMap<String, Vec<Value>>, experiment: &Experi
     cells
 }
 
-/// A study with only what `--quick` keeps. Experiments that it does not name go.
-pub(super) fn cut_down(study: &Study) -> Study {
-    let mut cut = study.clone();
-    let Some(quick) = &study.quick else { return cut };
-    cut.experiment.retain(|name, _| quick.experiment.contains_key(name) || quick.experiment.is_empty());
+/// The part of a study that its `quick` section names.
+pub(super) fn reduced(study: &Study) -> Study {
+    let mut study_part = study.clone();
+    let Some(quick) = &study.quick else { return study_part };
+    study_part
+        .experiment
+        .retain(|name, _| quick.experiment.contains_key(name) || quick.experiment.is_empty());
     for (name, factors) in &quick.experiment {
-        let Some(experiment) = cut.experiment.get_mut(name) else { continue };
+        let Some(experiment) = study_part.experiment.get_mut(name) else { continue };
         for (factor, remaining) in factors {
             if let Some(found) = experiment.factors.get_mut(factor) {
                 *found = found.with_levels(remaining.clone());
@@ -101,7 +102,7 @@ pub(super) fn cut_down(study: &Study) -> Study {
         }
     }
     for (name, parts) in &quick.work {
-        let Some(experiment) = cut.experiment.get_mut(name) else { continue };
+        let Some(experiment) = study_part.experiment.get_mut(name) else { continue };
         for (part, params) in parts {
             if let Some(spec) = experiment.work.get_mut(part) {
                 spec.params.0.extend(params.0.clone());
@@ -109,13 +110,13 @@ pub(super) fn cut_down(study: &Study) -> Study {
         }
     }
     if let Some(looks) = &quick.looks {
-        cut.looks.clone_from(looks);
+        study_part.looks.clone_from(looks);
     }
-    cut
+    study_part
 }
 
-/// Factors that change nothing: their levels are repetitions of the same.
-pub(super) fn idle_factors(experiment: &Experiment) -> Vec<&str> {
+/// Factors that nothing uses: their levels are repetitions of the same scene.
+pub(super) fn unused_factors(experiment: &Experiment) -> Vec<&str> {
     let params = experiment.work.values().flat_map(|spec| spec.params.0.values());
     let used: Vec<&str> =
         params.chain(experiment.conditions.values()).flat_map(crate::substitute::factors_in).collect();
@@ -123,7 +124,7 @@ pub(super) fn idle_factors(experiment: &Experiment) -> Vec<&str> {
 }
 
 /// The factors whose levels are grouped within a block.
-pub(super) fn hard(experiment: &Experiment) -> Vec<String> {
+pub(super) fn hard_factors(experiment: &Experiment) -> Vec<String> {
     let hard = |(_, factor): &(&String, &Factor)| factor.hard();
     experiment.factors.iter().filter(hard).map(|(name, _)| name.clone()).collect()
 }

@@ -1,16 +1,16 @@
-//! Study, catalogues, registry and options → plan.
+//! Makes a plan from a study, catalogues, registry and options.
 
-use super::scene::Maker;
-use super::{Place, Plan, PlanOptions, PlannedExperiment, cells, metrics, same};
+use super::scene::CellBuilder;
+use super::{Place, Plan, PlanOptions, PlannedExperiment, cells, equal_levels, metrics};
 use crate::catalogue::Catalogues;
 use crate::check;
-use crate::factor::EQUAL;
+use crate::factor::AA_FACTOR;
 use crate::file::{Experiment, Study};
 use crate::rules::MOST_CELLS;
 use crate::stages;
 use crate::substitute::factors_in;
 use crate::words::{counted, list};
-use cells::Known;
+use cells::FactorLevels;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, Unmet};
 use crosstalk_core::record::Metric;
@@ -19,26 +19,29 @@ use crosstalk_core::value::Value;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Checks a study against itself and the catalogues, before anything is written into it.
+/// Checks a study against itself and the catalogues, before it is resolved.
 pub(crate) fn check(study: &Study, catalogues: &Catalogues) -> Result<(), Fault> {
     check::check(study)?;
     metrics::published(study, catalogues)
 }
 
-/// Makes a resolved study concrete: every cell with its scene, checked against the
-/// catalogues and the registry. How many questions it asks, who judges them counts.
+/// Plans a resolved study: every cell with its scene, checked against the catalogues and the registry. The numbers of
+/// questions are set afterwards, by [`crate::prepare`].
 pub(crate) fn plan(
     resolved: &Study,
     catalogues: &Catalogues,
     registry: &Registry,
     options: &PlanOptions,
 ) -> Result<Plan, Fault> {
-    // An engine's part of the study stands in the place of the quick one.
-    let cut = options.quick || options.engine.is_some();
-    let study = if cut { cells::cut_down(resolved) } else { resolved.clone() };
+    // An engine's section replaces the quick one.
+    let reduced = options.quick || options.engine.is_some();
+    let study = if reduced { cells::reduced(resolved) } else { resolved.clone() };
     let mut warnings = Vec::new();
-    if cut && study.quick.is_none() {
-        warnings.push("the study has no [quick] section: all its cells are run, until its first look".into());
+    if reduced && study.quick.is_none() {
+        warnings.push(
+            "the study has no [quick] section: all its cells are run, until the first interim analysis"
+                .into(),
+        );
     }
     let mut experiments = Vec::new();
     for name in study.experiment.keys() {
@@ -46,28 +49,28 @@ pub(crate) fn plan(
     }
     one_meaning(&experiments)?;
     metrics::check(&study, &experiments)?;
-    lacking(&mut experiments, registry)?;
-    warnings.extend(missing(&study, &experiments, registry)?);
+    mark_unmet_needs(&mut experiments, registry)?;
+    warnings.extend(warnings_about_needs(&study, &experiments, registry)?);
     let mut looks = study.looks.clone();
-    if cut && study.quick.is_none() && options.looks.is_none() {
+    if reduced && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
     }
     Ok(Plan {
         study: study.name.clone(),
         seed: study.seed,
         quick: options.quick,
-        cut,
+        reduced,
         looks,
         warmup: study.warmup,
         questions: 0,
-        to_come: 0,
+        pending_questions: 0,
         experiments,
         warnings,
     })
 }
 
-/// One experiment with its cells, or why it must wait for them. `whole` is the
-/// study before `--quick` cut it down: earlier results are sought there.
+/// Plans one experiment: its cells, or why it has none yet. `whole` is the study before it was reduced: earlier results
+/// are looked up there.
 fn experiment(
     whole: &Study,
     study: &Study,
@@ -83,19 +86,19 @@ fn experiment(
     for (factor, spec) in &experiment.factors {
         let source = if spec.listed() { study } else { whole };
         let levels = match cells::levels(source, name, factor, options) {
-            Known::Levels(levels) => levels,
-            Known::Waiting { why, possible } => {
+            FactorLevels::Known(levels) => levels,
+            FactorLevels::Pending { why, possible } => {
                 pending.get_or_insert(why);
                 possible.into_iter().take(1).collect()
             }
         };
         all.insert(factor.clone(), levels);
     }
-    let maker = Maker { study, name, experiment, catalogues, registry };
+    let builder = CellBuilder { study, name, experiment, catalogues, registry };
     let mut planned = PlannedExperiment {
         name: name.to_string(),
         metrics: Vec::new(),
-        hard: cells::hard(experiment),
+        hard: cells::hard_factors(experiment),
         blocks: experiment.blocks,
         cells: Vec::new(),
         pending,
@@ -107,17 +110,17 @@ fn experiment(
             "experiment `{name}` combines its levels to {many} cells: expected at most {}",
             MOST_CELLS
         ))
-        .at(study.written.at(&format!("experiment.{name}.factors")))
+        .at(study.key_lines.at(&format!("experiment.{name}.factors")))
         .remedy("take fewer levels, or an experiment for each question"));
     }
     let combinations = cells::combine(&all, experiment);
     if combinations.is_empty() && planned.pending.is_none() {
         return Err(Fault::usage(format!("experiment `{name}` excludes all its cells"))
-            .at(study.written.at(&format!("experiment.{name}.exclude"))));
+            .at(study.key_lines.at(&format!("experiment.{name}.exclude"))));
     }
     for levels in combinations {
-        let (cell, metrics) = maker.cell(&levels)?;
-        join(&mut planned.metrics, metrics);
+        let (cell, metrics) = builder.cell(&levels)?;
+        add_new(&mut planned.metrics, metrics);
         planned.cells.push(cell);
     }
     compares_something(study, name, experiment)?;
@@ -125,11 +128,11 @@ fn experiment(
     for observer in &experiment.observe {
         let observer = registry
             .observer(observer)
-            .map_err(|fault| fault.at(study.written.at(&format!("experiment.{name}.observe"))))?;
-        join(&mut planned.metrics, observer.metrics());
+            .map_err(|fault| fault.at(study.key_lines.at(&format!("experiment.{name}.observe"))))?;
+        add_new(&mut planned.metrics, observer.metrics());
     }
     if let Some(why) = &planned.pending {
-        // The cells above stood in for the ones to come: they were made for their faults and metrics.
+        // The cells above have assumed levels: they were made for their faults and metrics.
         planned.cells.clear();
         warnings.push(format!("experiment `{name}` has no cells yet: {why}"));
     }
@@ -137,7 +140,7 @@ fn experiment(
     Ok(planned)
 }
 
-fn join(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
+fn add_new(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
     for metric in more {
         if !metrics.contains(&metric) {
             metrics.push(metric);
@@ -145,24 +148,23 @@ fn join(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
     }
 }
 
-/// What is compared differs in more than its name: else a run would measure
-/// noise for hours, and call it a comparison.
+/// Refuses a comparison of levels that change nothing: it would only measure noise.
 fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
-    let idle = cells::idle_factors(experiment);
+    let unused = cells::unused_factors(experiment);
     let compared = experiment.compare.as_ref().map(|compare| compare.factor.as_str());
-    match compared.filter(|factor| *factor != EQUAL && idle.contains(factor)) {
+    match compared.filter(|factor| *factor != AA_FACTOR && unused.contains(factor)) {
         None => Ok(()),
         Some(factor) => Err(Fault::usage(format!(
-            "nothing takes factor `{factor}`, so its levels are the same scene and cannot be compared"
+            "nothing uses factor `{factor}`, so its levels are the same scene and cannot be compared"
         ))
-        .at(study.written.at(&format!("experiment.{name}.factors.{factor}")))
+        .at(study.key_lines.at(&format!("experiment.{name}.factors.{factor}")))
         .remedy(format!(
-            "use \"${factor}\" in the experiment's work or conditions; call the factor `{EQUAL}` to measure noise"
+            "use \"${factor}\" in the experiment's work or conditions; call the factor `{AA_FACTOR}` to measure noise"
         ))),
     }
 }
 
-/// What is compared by its links alone has links: one node has none.
+/// Refuses a comparison of links alone on a single node, which has no link.
 fn compares_over_links(
     study: &Study,
     name: &str,
@@ -183,7 +185,7 @@ fn compares_over_links(
     if is_used || !shapes || levels.len() < 2 || !cells.iter().all(alone) {
         return Ok(());
     }
-    let place = study.written.at(&format!("experiment.{name}.factors.{factor}"));
+    let place = study.key_lines.at(&format!("experiment.{name}.factors.{factor}"));
     let is_file = place.contains(':');
     Err(Fault::usage(format!("one node has no link, so `{factor}` changes nothing"))
         .at(if is_file { place } else { format!("--vary {factor}") })
@@ -194,21 +196,21 @@ fn compares_over_links(
         }))
 }
 
-/// What a reader of the plan should know about one experiment.
+/// Warnings about one experiment.
 fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Registry) -> Vec<String> {
     let experiment = &study.experiment[name];
-    let idle = cells::idle_factors(experiment);
-    let mut remarks: Vec<String> = idle
+    let unused = cells::unused_factors(experiment);
+    let mut remarks: Vec<String> = unused
         .iter()
-        .filter(|factor| **factor != EQUAL)
+        .filter(|factor| **factor != AA_FACTOR)
         .map(|factor| {
             format!(
-                "experiment `{name}`: nothing takes factor `{factor}`, so its levels repeat the same scene"
+                "experiment `{name}`: nothing uses factor `{factor}`, so its levels repeat the same scene"
             )
         })
         .collect();
-    for factor in experiment.factors.keys().filter(|factor| !idle.contains(&factor.as_str())) {
-        remarks.extend(same::levels(planned, factor, registry).into_iter().map(|levels| {
+    for factor in experiment.factors.keys().filter(|factor| !unused.contains(&factor.as_str())) {
+        remarks.extend(equal_levels::equal_levels(planned, factor, registry).into_iter().map(|levels| {
             let levels: Vec<String> = levels.iter().map(|level| format!("`{level}`")).collect();
             format!("experiment `{name}`: {} of `{factor}` are the same on this machine", list(&levels))
         }));
@@ -225,7 +227,7 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Re
     remarks
 }
 
-/// A metric's name has one meaning in a study.
+/// Refuses metrics with one name and two declarations.
 fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
     let mut known: BTreeMap<&str, &Metric> = BTreeMap::new();
     for metric in experiments.iter().flat_map(|experiment| &experiment.metrics) {
@@ -241,60 +243,60 @@ fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Marks the cells whose work needs what this host lacks. Each kind of work with the same
-/// parameters is asked once.
-fn lacking(experiments: &mut [PlannedExperiment], registry: &Registry) -> Result<(), Fault> {
+/// Marks the cells whose work needs what this host does not have. Each kind of work with the same parameters is asked
+/// once.
+fn mark_unmet_needs(experiments: &mut [PlannedExperiment], registry: &Registry) -> Result<(), Fault> {
     let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
     for cell in experiments.iter_mut().flat_map(|planned| &mut planned.cells) {
         for work in cell.scene.work.values() {
-            let lacks = match known.entry(format!("{} {:?}", work.kind, work.params)) {
+            let unmet = match known.entry(format!("{} {:?}", work.kind, work.params)) {
                 Entry::Occupied(entry) => entry.get().clone(),
                 Entry::Vacant(entry) => {
                     let needs = registry.workload(&work.kind)?.needs(&work.params);
-                    entry.insert(needs.into_iter().find_map(|need| unmet(&work.kind, need))).clone()
+                    entry.insert(needs.into_iter().find_map(|need| unmet_need(&work.kind, need))).clone()
                 }
             };
-            cell.lacks = cell.lacks.take().or(lacks);
+            cell.unmet_need = cell.unmet_need.take().or(unmet);
         }
     }
     Ok(())
 }
 
-/// What a part needs of this host and does not find, with the remedy.
-fn unmet(part: &str, need: Need) -> Option<String> {
+/// A part's unmet need as a sentence, with the remedy; `None` where the need is met.
+fn unmet_need(part: &str, need: Need) -> Option<String> {
     let Unmet { what, consequence, remedy } = need.unmet()?;
     let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
     Some(format!("`{part}` needs {what}: {consequence}{remedy}"))
 }
 
-/// What this host lacks, each with how many cells are therefore not run; and what is not seen
-/// or set in those that are.
-fn missing(
+/// A warning for each unmet need: how many cells are not run, and which observers and conditions do not work.
+fn warnings_about_needs(
     study: &Study,
     experiments: &[PlannedExperiment],
     registry: &Registry,
 ) -> Result<Vec<String>, Fault> {
     let mut not_run: BTreeMap<&str, usize> = BTreeMap::new();
-    for lacks in
-        experiments.iter().flat_map(|planned| &planned.cells).filter_map(|cell| cell.lacks.as_deref())
+    for unmet in
+        experiments.iter().flat_map(|planned| &planned.cells).filter_map(|cell| cell.unmet_need.as_deref())
     {
-        *not_run.entry(lacks).or_default() += 1;
+        *not_run.entry(unmet).or_default() += 1;
     }
     let mut sentences: Vec<String> = not_run
         .into_iter()
-        .map(|(lacks, cells)| format!("{lacks}; not run: {}", counted(cells, "cell")))
+        .map(|(unmet, cells)| format!("{unmet}; not run: {}", counted(cells, "cell")))
         .collect();
     let mut seen = BTreeSet::new();
     for experiment in study.experiment.values() {
         for name in experiment.observe.iter().filter(|name| seen.insert((*name).clone())) {
-            sentences
-                .extend(registry.observer(name)?.needs().into_iter().filter_map(|need| unmet(name, need)));
+            sentences.extend(
+                registry.observer(name)?.needs().into_iter().filter_map(|need| unmet_need(name, need)),
+            );
         }
         for name in experiment.conditions.keys() {
             if let Ok(condition) = registry.condition(name)
                 && seen.insert(name.clone())
             {
-                sentences.extend(condition.needs().into_iter().filter_map(|need| unmet(name, need)));
+                sentences.extend(condition.needs().into_iter().filter_map(|need| unmet_need(name, need)));
             }
         }
     }

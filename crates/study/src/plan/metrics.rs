@@ -1,5 +1,5 @@
-//! Names of metrics in claims, figures and tables against what is reported,
-//! and ids of published values against the catalogue.
+//! Checks the metrics that claims, figures and tables name against those that are reported, and the ids of published
+//! values against the catalogue.
 
 use super::PlannedExperiment;
 use super::cells::combine;
@@ -13,13 +13,12 @@ use crosstalk_core::name::{nearest, unknown};
 use crosstalk_core::record::{Better, Metric};
 use std::collections::BTreeMap;
 
-/// Every metric that the study names is reported by the experiment it is
-/// looked for in. Experiments that are not planned are not checked.
+/// Refuses a metric that its experiment does not report. Experiments that are not planned are not checked.
 pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), Fault> {
     for (name, claim) in &study.claim {
-        for (place, (other, experiment)) in claim.experiments().enumerate() {
-            for (key, metric) in named(claim) {
-                let key = if place == 0 { key } else { other.as_str() };
+        for (index, (other, experiment)) in claim.experiments().enumerate() {
+            for (key, metric) in metrics_of(claim) {
+                let key = if index == 0 { key } else { other.as_str() };
                 reported(study, planned, experiment, metric, &format!("claim.{name}.{key}"))?;
             }
         }
@@ -47,8 +46,8 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
         if figure.kind == DrawAs::Frontier {
             let across = format!("figure.{name}.x");
             reported(study, planned, &figure.experiment, &figure.x, &across)?;
-            judged(study, planned, &figure.experiment, &figure.x, &across)?;
-            judged(study, planned, &figure.experiment, &figure.metric, &path)?;
+            has_direction(study, planned, &figure.experiment, &figure.x, &across)?;
+            has_direction(study, planned, &figure.experiment, &figure.metric, &path)?;
         }
     }
     for (name, table) in &study.table {
@@ -62,7 +61,7 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
 }
 
 /// The metrics that a claim names, with their keys.
-fn named(claim: &Claim) -> Vec<(&'static str, &str)> {
+fn metrics_of(claim: &Claim) -> Vec<(&'static str, &str)> {
     let mut names = Vec::new();
     names.extend(claim.ratio.as_ref().map(|ratio| ("ratio.metric", ratio.metric.as_str())));
     names.extend(claim.trend.as_ref().map(|trend| ("trend.metric", trend.metric.as_str())));
@@ -76,7 +75,7 @@ fn named(claim: &Claim) -> Vec<(&'static str, &str)> {
     names
 }
 
-/// The metrics of an experiment, where it is planned and they are known.
+/// The metrics of an experiment; `None` where it is not planned or they are not known.
 fn metrics<'a>(planned: &'a [PlannedExperiment], experiment: &str) -> Option<&'a [Metric]> {
     let found = planned.iter().find(|planned| planned.name == experiment)?;
     (!found.metrics.is_empty()).then_some(found.metrics.as_slice())
@@ -95,20 +94,21 @@ fn reported(
         let parts: Vec<&str> =
             metrics.iter().map(|known| known.name.as_str()).filter(|name| name.starts_with(TIME)).collect();
         let fault = Fault::usage(format!("`share` takes a part of a node's time, found `{metric}`"))
-            .at(study.written.at(path));
+            .at(study.key_lines.at(path));
         return Err(match parts.as_slice() {
-            [] => fault.remedy(format!("experiment `{experiment}` tells none: leave `share` out")),
+            [] => fault.remedy(format!("experiment `{experiment}` reports none: leave `share` out")),
             parts => fault.remedy(format!("one of: {}", parts.join(", "))),
         });
     }
     if metrics.iter().any(|known| known.name == metric) {
         return Ok(());
     }
-    Err(unknown("metric", metric, metrics.iter().map(|known| known.name.as_str())).at(study.written.at(path)))
+    Err(unknown("metric", metric, metrics.iter().map(|known| known.name.as_str()))
+        .at(study.key_lines.at(path)))
 }
 
-/// More of it is better, or less: else nothing beats anything.
-fn judged(
+/// Refuses a metric of which neither more nor less is better: without a direction no point dominates another.
+fn has_direction(
     study: &Study,
     planned: &[PlannedExperiment],
     experiment: &str,
@@ -116,17 +116,17 @@ fn judged(
     path: &str,
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
-    let asked = MetricQuery::new(metric);
-    let known = metrics.iter().find(|known| known.name == asked.metric && !asked.share);
+    let query = MetricQuery::new(metric);
+    let known = metrics.iter().find(|known| known.name == query.metric && !query.share);
     match known.is_some_and(|known| known.better != Better::Neither) {
         true => Ok(()),
         false => Err(Fault::usage(format!("neither more nor less of `{metric}` is better"))
-            .at(study.written.at(path))
+            .at(study.key_lines.at(path))
             .remedy("a frontier takes metrics of which one or the other is")),
     }
 }
 
-/// At least one metric begins with the prefix of a split.
+/// Refuses a split of which the experiment reports no part.
 fn parts(
     study: &Study,
     planned: &[PlannedExperiment],
@@ -140,18 +140,17 @@ fn parts(
     }
     let known: Vec<&str> = metrics.iter().map(|known| known.name.as_str()).collect();
     Err(Fault::usage(format!("no metric of experiment `{experiment}` is a part of `{prefix}`"))
-        .at(study.written.at(path))
+        .at(study.key_lines.at(path))
         .remedy(format!("its metrics are {}", known.join(", "))))
 }
 
-/// Every id of a published value is in the catalogue, and every template
-/// stands for at least one id that is.
+/// Refuses an id that is not in the catalogue, and a template that makes no id that is.
 pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fault> {
     for (name, claim) in &study.claim {
         if let Some(Published::Id(id)) = &claim.published
             && catalogues.published(id).is_none()
         {
-            return Err(unknown_id(catalogues, id).at(study.written.at(&format!("claim.{name}.published"))));
+            return Err(unknown_id(catalogues, id).at(study.key_lines.at(&format!("claim.{name}.published"))));
         }
     }
     let figures = study.figure.iter().map(|(name, figure)| {
@@ -161,38 +160,37 @@ pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fa
         let own = std::iter::once((format!("table.{name}"), &table.published));
         let listed = table.column.iter().enumerate();
         let listed =
-            listed.map(move |(place, column)| (format!("table.{name}.column.{place}"), &column.published));
+            listed.map(move |(index, column)| (format!("table.{name}.column.{index}"), &column.published));
         own.chain(listed)
             .map(move |(path, template)| (path, &table.experiment, template, &table.published_as))
     });
-    for (path, experiment, template, spelt) in figures.chain(tables) {
+    for (path, experiment, template, spellings) in figures.chain(tables) {
         let Some(template) = template else { continue };
-        let Some(ids) = stands_for(study, experiment, template, spelt) else { continue };
+        let Some(ids) = ids_of(study, experiment, template, spellings) else { continue };
         if !ids.iter().any(|id| catalogues.published(id).is_some()) {
             let first = ids.first().map_or(template.as_str(), String::as_str);
             let fault = unknown_id(catalogues, first);
-            return Err(fault.at(study.written.at(&format!("{path}.published"))));
+            return Err(fault.at(study.key_lines.at(&format!("{path}.published"))));
         }
     }
     Ok(())
 }
 
-/// Every id that `template` stands for; `None` where only the host or an
-/// earlier result can tell the levels.
-fn stands_for(
+/// Every id that `template` makes; `None` where the levels come from the host or an earlier result.
+fn ids_of(
     study: &Study,
     experiment: &str,
     template: &str,
-    spelt: &BTreeMap<String, String>,
+    spellings: &BTreeMap<String, String>,
 ) -> Option<Vec<String>> {
     let experiment = study.experiment.get(experiment)?;
     let mut levels = BTreeMap::new();
     for name in placeholders(template) {
         let factor = experiment.factors.get(name).filter(|factor| factor.listed())?;
-        levels.insert(name.to_string(), factor.named().cloned().collect());
+        levels.insert(name.to_string(), factor.nameable().cloned().collect());
     }
     let cells = combine(&levels, experiment);
-    Some(cells.iter().filter_map(|cell| published_id(template, cell, spelt)).collect())
+    Some(cells.iter().filter_map(|cell| published_id(template, cell, spellings)).collect())
 }
 
 fn unknown_id(catalogues: &Catalogues, id: &str) -> Fault {

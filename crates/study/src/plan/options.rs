@@ -6,25 +6,25 @@ use std::collections::BTreeMap;
 /// What the command line and the host add to a study.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PlanOptions {
-    /// Run what the study's `[quick]` says.
+    /// Run the part of the study that its `quick` section names.
     pub quick: bool,
     /// `--set KEY=VALUE`, in order: `experiment.factor`, `experiment.part.parameter`,
     /// or the last of these alone where the study has it only once.
     pub set: Vec<(String, Value)>,
     /// Seed instead of the study's.
     pub seed: Option<u64>,
-    /// Looks instead of the study's.
+    /// Interim analyses instead of the study's.
     pub looks: Option<Vec<usize>>,
     /// Attempts at each cell before the first block, instead of the study's.
     pub warmup: Option<usize>,
-    /// A shell's line that node 0 runs before each attempt at a program of the user's own.
+    /// A shell command that node 0 runs before each attempt at a program of the user's.
     pub prepare: Option<String>,
-    /// Run the workloads on this engine, and of the study what it has for it.
+    /// Run the workloads on this engine, and the part of the study that the engine's section names.
     pub engine: Option<String>,
-    /// Run every experiment's links at their fabric's rate over this, instead of what the study says.
+    /// Divide the rates of all links by this, instead of the study's scale.
     pub scale: Option<f64>,
-    /// What was found on the host, by what a factor's `discover` asks for: `cores` → 1, 2.
+    /// Levels that were discovered on the host, by the name in a factor's `discover`: `cores` → 1, 2.
     pub discovered: BTreeMap<String, Vec<Value>>,
-    /// Levels that earlier results gave, by the factor that waits for them: `groups.tasks` → 96.
+    /// Levels from earlier results, by pending factor: `groups.tasks` → 96.
     pub from_results: BTreeMap<String, Value>,
 }

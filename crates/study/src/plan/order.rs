@@ -1,10 +1,8 @@
 //! The order in which the cells of a block are run, and how long it takes.
 //!
-//! Within a block every cell of every experiment comes once, shuffled, so that
-//! what drifts with time falls on all cells alike. Where an experiment has hard
-//! factors, the cells of one combination of hard levels stay together: the
-//! groups are shuffled among everything else, and the cells within each group
-//! (a split plot: Jones and Nachtsheim, "Split-plot designs", J. Quality
+//! Every cell of every experiment comes once in a block, in random order, so that drifts affect all cells alike. The cells of
+//! one combination of hard factors' levels stay together: the groups are shuffled with everything else, and the cells
+//! within each group (a split plot: Jones and Nachtsheim, "Split-plot designs", J. Quality
 //! Technology 41(4), 2009).
 
 use super::{Cell, Plan, PlannedExperiment};
@@ -16,14 +14,14 @@ use std::collections::BTreeMap;
 pub struct WallTime {
     /// The first block.
     pub block: f64,
-    /// Until the first look.
+    /// Until the first interim analysis.
     pub least: f64,
-    /// Until the last look: the whole budget.
+    /// Until the last interim analysis: the whole budget.
     pub most: f64,
 }
 
 impl Plan {
-    /// The cells of `block` in the order they are run. Depends on the seed and the block alone.
+    /// The cells of `block` in the order in which they run. It depends on the seed and the block alone.
     pub fn order(&self, block: usize) -> Vec<&Cell> {
         let mut random = SplitMix::new(self.seed, block as u64);
         let here = self.experiments.iter().filter(|experiment| experiment.runs_in(block));
@@ -35,13 +33,13 @@ impl Plan {
         groups.concat()
     }
 
-    /// How long the run takes, by the workloads' first estimates, on a machine
-    /// that takes `pace` times as long as the yardstick.
+    /// How long the run takes, by the workloads' own estimates, on a machine that takes `pace` times as long as the
+    /// reference machine.
     pub fn seconds(&self, pace: f64) -> WallTime {
         let of = |experiment: &PlannedExperiment, count: usize| {
             experiment
                 .runnable()
-                .map(|cell| experiment.effort(cell).seconds(experiment.within(count), pace))
+                .map(|cell| experiment.effort(cell).seconds(experiment.blocks_within(count), pace))
                 .sum::<f64>()
         };
         let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
@@ -50,13 +48,13 @@ impl Plan {
         WallTime { block: blocks(1), least: until(self.looks.first()), most: until(self.looks.last()) }
     }
 
-    /// About how long the attempts before the first block take.
+    /// An estimate of the time of the attempts before the first block, in seconds.
     pub fn seconds_of_warmup(&self, pace: f64) -> f64 {
         self.runnable().map(|cell| cell.effort.seconds(self.warmup, pace)).sum()
     }
 }
 
-/// Cells that stay together: those with equal hard levels, else each for itself.
+/// Groups of cells that stay together: those with equal levels of hard factors, else each cell alone.
 fn groups(experiment: &PlannedExperiment) -> Vec<Vec<&Cell>> {
     if experiment.hard.is_empty() {
         return experiment.runnable().map(|cell| vec![cell]).collect();
@@ -69,7 +67,7 @@ fn groups(experiment: &PlannedExperiment) -> Vec<Vec<&Cell>> {
     together.into_values().collect()
 }
 
-/// Fisher and Yates.
+/// The shuffle of Fisher and Yates.
 fn shuffle<T>(items: &mut [T], random: &mut SplitMix) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.below(last as u64 + 1) as usize);

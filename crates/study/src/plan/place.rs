@@ -1,10 +1,9 @@
-//! Where a cell happens, as its conditions say: on a catalogued system in
-//! virtual time, or in real time over links held to a rate.
+//! The place of a cell, from its conditions: a catalogued system in virtual time, or links of a certain rate in real time.
 
 use super::Place;
 use crate::catalogue::{Catalogues, NO_FABRIC};
 use crate::emulate::emulation;
-use crate::scale::{scale, scaled};
+use crate::scale::{parse_scale, scaled_link};
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::name::unknown;
@@ -16,24 +15,24 @@ use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Conditions that say where a scene happens.
+/// The conditions that make the place of a scene.
 pub(super) const PLACE: [&str; 7] = ["system", "boards", "rate", "latency", "memory", "fabric", "scale"];
 
-/// What is known of a cell before its place is.
-pub(super) struct Site<'a> {
-    /// Its conditions, `$factor`s filled in.
+/// What the place of a cell is made from.
+pub(super) struct PlaceRequest<'a> {
+    /// Its conditions, with levels in the place of `$factor`.
     pub conditions: &'a BTreeMap<String, Value>,
-    /// What its workloads are called, for faults.
+    /// The names of its workloads, for faults.
     pub kinds: String,
-    /// How many nodes they ask for.
+    /// The number of nodes that they need.
     pub nodes: usize,
-    /// Where a condition stands in the study file.
+    /// The line of a condition in the study file.
     pub at: &'a dyn Fn(&str) -> String,
 }
 
-impl Site<'_> {
-    /// The place for workloads that are told by `timing`. Where they can be told
-    /// by either clock, a `fabric` asks for links of the kernel, so for real time.
+impl PlaceRequest<'_> {
+    /// The place for workloads of that `timing`. Workloads that can use either clock run in real time where the conditions
+    /// have a `fabric`.
     pub fn place(&self, timing: Timing, catalogues: &Catalogues) -> Result<Place, Fault> {
         match timing {
             Timing::Virtual => self.in_virtual_time(catalogues),
@@ -75,12 +74,12 @@ impl Site<'_> {
         let (placement, links) = (self.placement()?, self.links()?);
         let place =
             Place::Virtual { system: system.to_string(), links, memory, placement, nodes: self.nodes };
-        // OwnGroup here for its faults: unknown names, and boards that are too small.
+        // Made here for its faults: unknown names, and boards that are too small.
         emulation(catalogues, &place).map_err(|fault| fault.at(at))?;
         Ok(place)
     }
 
-    /// A fabric or a system says how fast links are; nothing else of a system is held.
+    /// A fabric or a system sets the rate of links; nothing else of a system is emulated.
     fn in_real_time(&self, catalogues: &Catalogues) -> Result<Place, Fault> {
         let kinds = &self.kinds;
         let why = |name: &str| format!("`{kinds}` runs in real time, where `{name}` means nothing");
@@ -88,7 +87,7 @@ impl Site<'_> {
         self.refuse("latency", &why("latency"), "leave it out: in real time only rates are held")?;
         let scale = match self.given("scale") {
             None => 1.0,
-            Some((value, at)) => scale(value).map_err(|fault| fault.at(at))?,
+            Some((value, at)) => parse_scale(value).map_err(|fault| fault.at(at))?,
         };
         let real = |fabric: &str, link| Place::Real { fabric: fabric.into(), link, scale, nodes: self.nodes };
         match (self.given("system"), self.given("fabric")) {
@@ -97,7 +96,7 @@ impl Site<'_> {
                 .remedy("leave out `system` or `fabric`")),
             (Some((system, at)), None) => {
                 let fabric = self.of_system(catalogues, &system.to_string()).map_err(|fault| fault.at(at))?;
-                let link = scaled(fabric.1, scale).map_err(|fault| fault.at((self.at)("scale")))?;
+                let link = scaled_link(fabric.1, scale).map_err(|fault| fault.at((self.at)("scale")))?;
                 Ok(real(&fabric.0, link))
             }
             (None, fabric) => {
@@ -112,7 +111,8 @@ impl Site<'_> {
                     Some((name, at)) if *name != NO_FABRIC.into() => {
                         let name = name.to_string();
                         let found = catalogues.find_fabric(&name).map_err(|fault| fault.at(at))?;
-                        let link = scaled(found.rate, scale).map_err(|fault| fault.at((self.at)("scale")))?;
+                        let link =
+                            scaled_link(found.rate, scale).map_err(|fault| fault.at((self.at)("scale")))?;
                         Ok(real(&name, link))
                     }
                     _ => Ok(real(NO_FABRIC, Link::Unshaped)),
@@ -121,8 +121,8 @@ impl Site<'_> {
         }
     }
 
-    /// Machines of the user's are as they are: links without a fabric may be asked
-    /// for, so that one study can be run there and on nodes of ours.
+    /// A cluster of the user's is used as it is. Conditions may still ask for links without a fabric, so that one study
+    /// runs there and on nodes of Crosstalk.
     fn outside(&self) -> Result<Place, Fault> {
         let kinds = &self.kinds;
         for name in PLACE {
@@ -164,7 +164,7 @@ impl Site<'_> {
         }
     }
 
-    /// A quantity with its unit that is above zero, where it is given.
+    /// A condition that is a quantity above zero; `None` where it is not given.
     fn above_zero<T: FromStr<Err = Fault>>(
         &self,
         name: &str,

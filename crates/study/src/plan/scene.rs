@@ -1,6 +1,6 @@
 //! One cell's scene: what runs, where, under which conditions.
 
-use super::place::{PLACE, Site};
+use super::place::{PLACE, PlaceRequest};
 use super::{Cell, Scene, Work};
 use crate::catalogue::Catalogues;
 use crate::file::{Experiment, Study};
@@ -14,8 +14,8 @@ use crosstalk_core::scene::{Effort, Timing};
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
 
-/// Everything cells are made from.
-pub(super) struct Maker<'a> {
+/// Builds the cells of one experiment.
+pub(super) struct CellBuilder<'a> {
     pub study: &'a Study,
     pub name: &'a str,
     pub experiment: &'a Experiment,
@@ -23,7 +23,7 @@ pub(super) struct Maker<'a> {
     pub registry: &'a Registry,
 }
 
-/// What the workloads of a cell ask for.
+/// The demands of a cell's workloads.
 struct Demands {
     work: BTreeMap<String, Work>,
     metrics: Vec<Metric>,
@@ -32,40 +32,50 @@ struct Demands {
     timing: Timing,
 }
 
-impl Maker<'_> {
+impl CellBuilder<'_> {
     /// The cell at `levels`, and the metrics that its workloads report.
     pub fn cell(&self, levels: &Levels) -> Result<(Cell, Vec<Metric>), Fault> {
-        let asked = self.work(levels)?;
+        let demands = self.work(levels)?;
         let mut conditions: BTreeMap<String, Value> = self
             .experiment
             .conditions
             .iter()
             .map(|(name, value)| (name.clone(), substitute(value, levels)))
             .collect();
-        let kinds: Vec<&str> = asked.work.values().map(|work| work.kind.as_str()).collect();
+        let kinds: Vec<&str> = demands.work.values().map(|work| work.kind.as_str()).collect();
         let at = |name: &str| self.at(&format!("conditions.{name}"));
-        let site = Site { conditions: &conditions, kinds: kinds.join(" and "), nodes: asked.nodes, at: &at };
-        let place = site.place(asked.timing, self.catalogues).map_err(|fault| match fault.place {
+        let request = PlaceRequest {
+            conditions: &conditions,
+            kinds: kinds.join(" and "),
+            nodes: demands.nodes,
+            at: &at,
+        };
+        let place = request.place(demands.timing, self.catalogues).map_err(|fault| match fault.place {
             Some(_) => fault,
             None => fault.at(self.at("conditions")),
         })?;
         conditions.retain(|name, _| !PLACE.contains(&name.as_str()));
-        let lasting = asked.work.values().any(|work| work.lasts);
+        let lasting = demands.work.values().any(|work| work.lasts);
         for (name, value) in &conditions {
             self.condition(name, value, lasting)?;
         }
-        let scene = Scene { work: asked.work, place, conditions, observe: self.experiment.observe.clone() };
+        let scene = Scene { work: demands.work, place, conditions, observe: self.experiment.observe.clone() };
         Ok((
-            Cell { id: CellId::new(self.name, levels.clone()), scene, effort: asked.effort, lacks: None },
-            asked.metrics,
+            Cell {
+                id: CellId::new(self.name, levels.clone()),
+                scene,
+                effort: demands.effort,
+                unmet_need: None,
+            },
+            demands.metrics,
         ))
     }
 
     fn at(&self, key: &str) -> String {
-        self.study.written.at(&format!("experiment.{}.{key}", self.name))
+        self.study.key_lines.at(&format!("experiment.{}.{key}", self.name))
     }
 
-    /// Whether a condition is known, and its value one of its own.
+    /// Refuses an unknown condition, and a value that it does not take. With `lasting`, the scene has background work.
     fn condition(&self, name: &str, value: &Value, lasting: bool) -> Result<(), Fault> {
         let registered = &self.registry.conditions;
         let checked = match registered.iter().find(|condition| condition.name() == name) {
@@ -79,9 +89,9 @@ impl Maker<'_> {
     }
 
     fn work(&self, levels: &Levels) -> Result<Demands, Fault> {
-        let mut asked: Option<Demands> = None;
-        // A study decides by the first metric: by what work that ends tells.
-        let mut beside = Vec::new();
+        let mut demands: Option<Demands> = None;
+        // The first metric is the deciding one: metrics of background work come last.
+        let mut background_metrics = Vec::new();
         for (part, spec) in &self.experiment.work {
             let path = format!("work.{part}");
             let workload = self
@@ -96,43 +106,44 @@ impl Maker<'_> {
                 return Err(fault.at(self.at(&format!("{path}.{name}"))));
             }
             let deployment = workload.deploy(&params).map_err(|fault| self.parameter(fault, &path))?;
-            let asked = asked.get_or_insert_with(|| Demands {
+            let demands = demands.get_or_insert_with(|| Demands {
                 work: BTreeMap::new(),
                 metrics: Vec::new(),
                 nodes: 0,
                 effort: Effort::default(),
                 timing: Timing::Either,
             });
-            asked.timing = match (asked.timing, deployment.timing) {
+            demands.timing = match (demands.timing, deployment.timing) {
                 (Timing::Either, timing) | (timing, Timing::Either) => timing,
                 (one, other) if one == other => one,
                 _ => {
                     return Err(Fault::usage(
-                        "work that different clocks tell, or that runs elsewhere, cannot share a scene",
+                        "work in virtual time, in real time and on another cluster cannot share a scene",
                     )
                     .at(self.at(&path))
                     .remedy("put them in experiments of their own"));
                 }
             };
             let lasts = self.lasts(part, spec.start.as_deref(), workload.runs_until_stopped())?;
-            asked.nodes = asked.nodes.max(deployment.nodes);
-            asked.effort = asked.effort.together_with(&deployment.effort);
-            let told = if lasts { &mut beside } else { &mut asked.metrics };
-            told.extend(deployment.metrics);
+            demands.nodes = demands.nodes.max(deployment.nodes);
+            demands.effort = demands.effort.together_with(&deployment.effort);
+            let metrics = if lasts { &mut background_metrics } else { &mut demands.metrics };
+            metrics.extend(deployment.metrics);
             let work = Work { kind: spec.kind.clone(), params, nodes: deployment.nodes, lasts };
-            asked.work.insert(part.clone(), work);
+            demands.work.insert(part.clone(), work);
         }
-        let mut asked = asked.ok_or_else(|| Fault::usage("an experiment needs work").at(self.at("work")))?;
-        asked.metrics.extend(beside);
-        if asked.work.len() > 1 && asked.timing == Timing::Virtual {
+        let mut demands =
+            demands.ok_or_else(|| Fault::usage("an experiment needs work").at(self.at("work")))?;
+        demands.metrics.extend(background_metrics);
+        if demands.work.len() > 1 && demands.timing == Timing::Virtual {
             return Err(Fault::usage("work side by side is timed by the wall clock, not by virtual clocks")
                 .at(self.at("work"))
                 .remedy("put it in experiments of their own"));
         }
-        Ok(asked)
+        Ok(demands)
     }
 
-    /// Whether a part begins first and ends last, as its `start` says and its kind can.
+    /// Whether a part is background work: its `start` must agree with what its workload can do (`can`).
     fn lasts(&self, part: &str, start: Option<&str>, can: bool) -> Result<bool, Fault> {
         let at = self.at(&format!("work.{part}.start"));
         let ends =
@@ -146,29 +157,29 @@ impl Maker<'_> {
             (None, false) => Ok(false),
             (None, true) if others().next().is_some() => Ok(true),
             (_, true) if others().next().is_none() => {
-                Err(Fault::usage(format!("`{part}` goes on until other work has ended, and there is none"))
+                Err(Fault::usage(format!("`{part}` runs until other work has ended, and there is none"))
                     .at(self.at(&format!("work.{part}")))
-                    .remedy("put work beside it that ends by itself"))
+                    .remedy("add work that ends by itself"))
             }
             (Some(_), false) => {
                 Err(Fault::usage(format!("`{part}` ends by itself: it starts with the others"))
                     .at(at)
                     .remedy("leave `start` out"))
             }
-            (told, true) => {
-                let told = told.unwrap_or_default();
-                match told.strip_prefix("steady before ") {
+            (start, true) => {
+                let start = start.unwrap_or_default();
+                match start.strip_prefix("steady before ") {
                     Some(name) if others().any(|other| other == name) => Ok(true),
                     Some(name) => Err(unknown("work", name, others().collect::<Vec<_>>()).at(at)),
                     None => {
-                        Err(Fault::usage(format!("expected \"steady before NAME\", found {told:?}")).at(at))
+                        Err(Fault::usage(format!("expected \"steady before NAME\", found {start:?}")).at(at))
                     }
                 }
             }
         }
     }
 
-    /// A workload's fault about a parameter, with the line of that parameter.
+    /// A workload's fault about a parameter, with the parameter's line.
     fn parameter(&self, mut fault: Fault, path: &str) -> Fault {
         let line = self.at(&match &fault.parameter {
             Some(name) => format!("{path}.{name}"),

@@ -29,7 +29,7 @@ pub struct Mock {
     pub name: &'static str,
     pub timing: Timing,
     pub parameters: Parameters,
-    /// Nodes beside those that the parameter `slaves` or `nodes` asks for.
+    /// Nodes in addition to those of the parameters `slaves` and `nodes`.
     pub nodes: usize,
     pub metrics: &'static [(&'static str, &'static str, Better)],
 }

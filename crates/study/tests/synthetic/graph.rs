@@ -3,7 +3,7 @@
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_study::samples::Run;
 
-use super::{OwnGroup, is, made};
+use super::{PlannedStudy, is, planned_study};
 
 /// PageRank on two systems; on KOSMOS it waits less and computes the same.
 pub const GRAPH: &str = r#"
@@ -68,14 +68,14 @@ pub const GRAPH: &str = r#"
 "#;
 
 /// Completion 2 s: 1 s computing, 1 s waiting at the busiest node, and on KOSMOS 0.2 s of waiting.
-pub fn graph(blocks: usize) -> (OwnGroup, Run) {
+pub fn graph(blocks: usize) -> (PlannedStudy, Run) {
     graph_and("", blocks)
 }
 
 /// The same with more in the study.
-pub fn graph_and(more: &str, blocks: usize) -> (OwnGroup, Run) {
-    let made = made(&format!("{GRAPH}{more}"));
-    let mut run = made
+pub fn graph_and(more: &str, blocks: usize) -> (PlannedStudy, Run) {
+    let planned = planned_study(&format!("{GRAPH}{more}"));
+    let mut run = planned
         .run(blocks, 0.01, 11, &|_, levels, _| if is(levels, "system", "kosmos-srio") { 1.2 } else { 2.0 });
     for attempt in &mut run.attempts {
         attempt.readings.retain(|r| r.metric == "completion_time");
@@ -91,5 +91,5 @@ pub fn graph_and(more: &str, blocks: usize) -> (OwnGroup, Run) {
             );
         }
     }
-    (made, run)
+    (planned, run)
 }

@@ -19,23 +19,23 @@ use crate::mock;
 pub type Truth<'a> = &'a dyn Fn(&str, &Levels, &str) -> f64;
 
 /// What a command has nothing of: one thread, on a processor of its own.
-const UNTOLD: [&str; 2] = ["time_queue", "parallel_cpu_time"];
+const NOT_REPORTED: [&str; 2] = ["time_queue", "parallel_cpu_time"];
 
 /// A study with its plan.
-pub struct OwnGroup {
+pub struct PlannedStudy {
     pub study: Study,
     pub plan: Plan,
 }
 
 /// Reads and plans a study with the mock workloads.
-pub fn made(text: &str) -> OwnGroup {
+pub fn planned_study(text: &str) -> PlannedStudy {
     with_options(text, &options())
 }
 
-pub fn with_options(text: &str, options: &PlanOptions) -> OwnGroup {
+pub fn with_options(text: &str, options: &PlanOptions) -> PlannedStudy {
     let study = parse(text, "synthetic.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), options).expect("plans");
-    OwnGroup { study, plan }
+    PlannedStudy { study, plan }
 }
 
 fn options() -> PlanOptions {
@@ -44,7 +44,7 @@ fn options() -> PlanOptions {
     options
 }
 
-impl OwnGroup {
+impl PlannedStudy {
     /// `blocks` blocks in which every cell shows the truth times log-normal
     /// noise of relative size `noise`, on top of a drift that cells of a block share.
     pub fn run(&self, blocks: usize, noise: f64, seed: u64, truth: Truth) -> Run {
@@ -60,8 +60,9 @@ impl OwnGroup {
             let drift = 0.2 * rng.normal();
             for experiment in &self.plan.experiments {
                 for cell in &experiment.cells {
-                    let told = experiment.metrics.iter().filter(|m| !UNTOLD.contains(&m.name.as_str()));
-                    let readings = told.map(|metric| {
+                    let reported =
+                        experiment.metrics.iter().filter(|m| !NOT_REPORTED.contains(&m.name.as_str()));
+                    let readings = reported.map(|metric| {
                         let value = truth(&experiment.name, &cell.id.levels, &metric.name);
                         let value = value * (drift + noise * rng.normal()).exp();
                         Reading::value(&metric.name, value, Origin::Measured)
@@ -70,9 +71,9 @@ impl OwnGroup {
                         id: run.attempts.len() as u64,
                         cell: cell.id.clone(),
                         block,
-                        turn: 1,
+                        try_number: 1,
                         status: Status::Finished,
-                        reason: None,
+                        failure: None,
                         fidelity: Some(Fidelity::default()),
                         at: 0.0,
                         readings: readings.collect(),

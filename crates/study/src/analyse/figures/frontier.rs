@@ -1,31 +1,32 @@
-//! One metric against another: a point a level, or a combination of several factors' levels, and which
-//! of them no other beats in both.
+//! One metric against another: a point for each level, or for each combination of several factors' levels. The Pareto
+//! frontier are the points that no other dominates.
 //!
-//! Who beats whom is told by the points; their intervals tell how sure that is.
+//! Points decide about dominance. Their intervals show how sure that is.
 
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::Value;
 
 use super::Drawing;
-use crate::analyse::shown::value;
+use crate::analyse::cell_value::value;
 use crate::findings::{Point, Series};
 use crate::level;
 
-/// What those are called that no other beats,
+/// The series of points that no other dominates.
 const FRONTIER: &str = "frontier";
-/// and the others,
+/// The series of the other points.
 const DOMINATED: &str = "dominated";
-/// and a level at which a factor does nothing.
+/// A level at which a factor does nothing.
 const NONE: &str = "none";
 
 impl Drawing<'_> {
-    /// The points that no other beats in both metrics, in x order, and the others.
+    /// The points that no other dominates, in x order, and the others.
     pub(super) fn frontier(&self) -> Vec<Series> {
         let (points, origins): (Vec<Point>, Vec<Origin>) =
-            self.combinations().iter().filter_map(|levels| self.traded(levels)).unzip();
+            self.combinations().iter().filter_map(|levels| self.frontier_point(levels)).unzip();
         let origin = origins.into_iter().max().unwrap_or(Origin::Measured);
-        let beaten = |point: &Point| points.iter().any(|other| self.beats(other, point));
-        let (dominated, mut frontier): (Vec<Point>, Vec<Point>) = points.iter().cloned().partition(beaten);
+        let dominated_by_another = |point: &Point| points.iter().any(|other| self.dominates(other, point));
+        let (dominated, mut frontier): (Vec<Point>, Vec<Point>) =
+            points.iter().cloned().partition(dominated_by_another);
         frontier.sort_by(|a, b| a.x.partial_cmp(&b.x).unwrap_or(std::cmp::Ordering::Equal));
         let all = [(FRONTIER, frontier), (DOMINATED, dominated)].into_iter();
         all.filter(|(_, points)| !points.is_empty())
@@ -33,7 +34,7 @@ impl Drawing<'_> {
             .collect()
     }
 
-    /// The combinations of levels that make points, the first factor's outermost.
+    /// The combinations of levels that make points, the last factor's level changing fastest.
     fn combinations(&self) -> Vec<Vec<(&str, Value)>> {
         let mut all = vec![Vec::new()];
         for factor in self.spec.series.all() {
@@ -47,19 +48,19 @@ impl Drawing<'_> {
         all
     }
 
-    /// Where a combination stands, by both metrics; none where it was not run.
-    fn traded(&self, levels: &[(&str, Value)]) -> Option<(Point, Origin)> {
+    /// The point of a combination, by both metrics; `None` where it was not run.
+    fn frontier_point(&self, levels: &[(&str, Value)]) -> Option<(Point, Origin)> {
         let spec = self.spec;
-        let own = levels.iter().map(|(factor, level)| ((*factor).into(), level.clone())).collect();
-        let at = level::with(&spec.at, &own);
+        let levels_here = levels.iter().map(|(factor, level)| ((*factor).into(), level.clone())).collect();
+        let at = level::with(&spec.at, &levels_here);
         let (x, from) = value(self.view, &spec.x, &at, None)?;
         let (y, origin) = value(self.view, &spec.metric, &at, spec.relative_to.as_ref())?;
-        let point = Point { x: Some(x.value), x_interval: x.interval, label: called(levels), y };
+        let point = Point { x: Some(x.value), x_interval: x.interval, label: combination_name(levels), y };
         Some((point, origin.max(from)))
     }
 
-    /// As good in both, and better in one.
-    fn beats(&self, one: &Point, other: &Point) -> bool {
+    /// Whether `one` is as good as `other` in both metrics, and better in one.
+    fn dominates(&self, one: &Point, other: &Point) -> bool {
         let gain = |metric: &str, one: f64, other: f64| match self.view.metric(metric).better {
             Better::Lower => other - one,
             Better::Higher | Better::Neither => one - other,
@@ -70,10 +71,10 @@ impl Drawing<'_> {
     }
 }
 
-/// What a combination is called: its levels, of which `none` says nothing beside others.
-fn called(levels: &[(&str, Value)]) -> String {
+/// The name of a combination: its levels, without `none` where there are others.
+fn combination_name(levels: &[(&str, Value)]) -> String {
     let all: Vec<String> = levels.iter().map(|(_, level)| level.to_string()).collect();
-    let mut telling: Vec<&str> = all.iter().map(String::as_str).filter(|level| *level != NONE).collect();
-    telling.extend(all.first().filter(|_| telling.is_empty()).map(String::as_str));
-    telling.join(", ")
+    let mut names: Vec<&str> = all.iter().map(String::as_str).filter(|level| *level != NONE).collect();
+    names.extend(all.first().filter(|_| names.is_empty()).map(String::as_str));
+    names.join(", ")
 }

@@ -1,25 +1,24 @@
-//! Waterfalls: the steps of each series one after the other, and all of them together.
+//! Waterfalls: the steps of each series one after the other, and their sum.
 //!
-//! Estimates of steps do not add up to the estimate of their sum, and bars that stand one on the
-//! end of the other must. So a step is its mean over the middle half of the blocks by that sum,
-//! where one that went astray has no say; it has no interval.
+//! Estimates of steps do not add up to the estimate of their sum, and the bars of a waterfall must. So a step is its mean
+//! over the middle half of the blocks by that sum: outliers do not count, and it has no interval.
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Value;
 
 use super::Drawing;
 use crate::analyse::cell::ByBlock;
+use crate::analyse::cell_value::by_block;
 use crate::analyse::datum::combine;
-use crate::analyse::shown::by_block;
 use crate::findings::{Estimate, Point, Series};
 
-/// What the last bar is called.
+/// The name of the last bar.
 const ALL: &str = "in all";
 
 impl Drawing<'_> {
-    /// A series a level, with a point a step and a last one for all.
+    /// A series for each level, with a point for each step and a last one for their sum.
     pub(super) fn steps(&self) -> Vec<Series> {
-        let levels = self.told_apart();
+        let levels = self.series_levels();
         levels.iter().filter_map(|level| self.waterfall(level.as_ref())).collect()
     }
 
@@ -39,7 +38,7 @@ impl Drawing<'_> {
             (n > 0).then(|| Estimate { value: sum / n as f64, interval: None, n })
         };
         let mut points: Vec<Point> =
-            steps.iter().filter_map(|(at, values, _)| self.placed(at, mean(values)?)).collect();
+            steps.iter().filter_map(|(at, values, _)| self.point_at(at, mean(values)?)).collect();
         points.push(Point { x: None, x_interval: None, label: ALL.into(), y: mean(&sums)? });
         Some(Series { name: self.name(level, metric), group: String::new(), origin, points })
     }

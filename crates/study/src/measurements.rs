@@ -1,4 +1,4 @@
-//! What was measured, as times that can stand in components' places.
+//! Measured times that can replace those of catalogue components.
 
 use crosstalk_core::Fault;
 use crosstalk_core::cell::CellId;
@@ -11,78 +11,76 @@ use crate::analyse::summary;
 use crate::query::MetricQuery;
 use crate::samples::Run;
 
-/// Readings with what their metrics are, attempt by attempt.
+/// Readings with their metrics, by attempt.
 #[derive(Debug, Clone, Default)]
-pub struct Measured {
-    /// Where they come from, for people.
+pub struct Measurements {
+    /// Their source, for people.
     pub from: String,
     metrics: BTreeMap<String, Metric>,
-    /// Of each attempt that counts its cell, where a run has several, and its readings.
+    /// For each attempt that counts: its cell, in a run, and its readings.
     attempts: Vec<(Option<CellId>, Vec<Reading>)>,
 }
 
-/// From the least to the most that was measured.
+/// The least and the greatest measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// Seconds.
+    /// The least, in seconds.
     pub low: f64,
-    /// Seconds.
+    /// The greatest, in seconds.
     pub high: f64,
-    /// Attempts behind it.
+    /// The number of values behind it.
     pub attempts: usize,
 }
 
-impl Measured {
-    /// What one instrument told, once.
-    pub fn once(from: &str, metrics: Vec<Metric>, readings: Vec<Reading>) -> Self {
-        Measured::new(from, metrics, vec![(None, readings)])
+impl Measurements {
+    /// The readings of one instrument.
+    pub fn from_readings(from: &str, metrics: Vec<Metric>, readings: Vec<Reading>) -> Self {
+        Measurements::new(from, metrics, vec![(None, readings)])
     }
 
-    /// What a run told, of the attempts that count.
-    pub fn run(from: &str, run: &Run) -> Self {
+    /// The readings of a run's attempts that count.
+    pub fn from_run(from: &str, run: &Run) -> Self {
         let counted = run.attempts.iter().filter(|attempt| counts(attempt));
         let readings =
             |attempt: &crate::samples::Attempt| (Some(attempt.cell.clone()), attempt.readings.clone());
-        Measured::new(from, run.metrics.clone(), counted.map(readings).collect())
+        Measurements::new(from, run.metrics.clone(), counted.map(readings).collect())
     }
 
     fn new(from: &str, metrics: Vec<Metric>, attempts: Vec<(Option<CellId>, Vec<Reading>)>) -> Self {
         let metrics = metrics.into_iter().map(|metric| (metric.name.clone(), metric)).collect();
-        Measured { from: from.to_string(), metrics, attempts }
+        Measurements { from: from.to_string(), metrics, attempts }
     }
 
-    /// What is asked for (`load_time[size=65536]`, `latency p99`): of each thing that its labels
-    /// and its cell tell apart the median over its attempts, and of these the least and the most.
-    /// `None` where nothing of it was measured.
+    /// The range of a metric query (`load_time[size=65536]`, `latency p99`): the least and the greatest of the medians over
+    /// attempts, one for each cell and set of labels. `None` where it was not measured.
     ///
     /// # Errors
-    /// A usage fault where it is no time.
-    pub fn range(&self, asked: &str) -> Result<Option<Range>, Fault> {
-        let asked = MetricQuery::new(asked);
-        let Some(metric) = self.metrics.get(asked.metric) else { return Ok(None) };
+    /// A usage fault where the metric is no time.
+    pub fn range(&self, query: &str) -> Result<Option<Range>, Fault> {
+        let query = MetricQuery::new(query);
+        let Some(metric) = self.metrics.get(query.metric) else { return Ok(None) };
         if metric.unit != "s" {
             let why = format!("`{}` is no time: its unit is `{}`", metric.name, metric.unit);
             return Err(Fault::usage(why).remedy("name a metric in seconds"));
         }
-        let mut things: BTreeMap<(&Option<CellId>, &Labels), Vec<f64>> = BTreeMap::new();
+        let mut series: BTreeMap<(&Option<CellId>, &Labels), Vec<f64>> = BTreeMap::new();
         for (cell, readings) in &self.attempts {
             for reading in readings {
-                let value = summary(std::slice::from_ref(reading), &asked, metric);
+                let value = summary(std::slice::from_ref(reading), &query, metric);
                 if let Some(value) = value.filter(|value| *value >= 0.0) {
-                    things.entry((cell, &reading.labels)).or_default().push(value);
+                    series.entry((cell, &reading.labels)).or_default().push(value);
                 }
             }
         }
-        let attempts = things.values().map(Vec::len).sum();
-        let medians = || things.values().filter_map(|values| middle(values));
+        let attempts = series.values().map(Vec::len).sum();
+        let medians = || series.values().filter_map(|values| middle(values));
         let (low, high) = (medians().reduce(f64::min), medians().reduce(f64::max));
         Ok(low.zip(high).map(|(low, high)| Range { low, high, attempts }))
     }
 
-    /// The fault of what was not measured: the metric, with the nearest that was, or one of its
-    /// readings with such labels, with those that there are.
-    pub fn lacks(&self, asked: &str) -> Fault {
-        let name = MetricQuery::new(asked).metric;
+    /// The fault of a query that was not measured. It names the nearest metric, or the labels that there are.
+    pub fn missing(&self, query: &str) -> Fault {
+        let name = MetricQuery::new(query).metric;
         let all = self.attempts.iter().flat_map(|(_, readings)| readings);
         let labels: BTreeSet<String> = all
             .filter(|reading| reading.metric == name)
@@ -90,7 +88,7 @@ impl Measured {
             .collect();
         if !labels.is_empty() {
             let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
-            return Fault::usage(format!("nothing that was measured is `{asked}`"))
+            return Fault::usage(format!("nothing that was measured is `{query}`"))
                 .at(&self.from)
                 .remedy(format!("the labels of `{name}` there are {labels}"));
         }
@@ -125,29 +123,29 @@ mod tests {
     }
 
     #[test]
-    fn of_several_things_it_is_from_the_least_to_the_most() {
+    fn a_range_is_from_the_least_to_the_greatest() {
         let readings = vec![load(4096, 0, 1e-9), load(65_536, 0, 90e-9), load(65_536, 1, 140e-9)];
-        let measured = Measured::once("memory.json", metrics(), readings);
+        let measured = Measurements::from_readings("memory.json", metrics(), readings);
         let range = measured.range("load_time[size=65536]").expect("is a time").expect("was measured");
         assert_eq!(range, Range { low: 90e-9, high: 140e-9, attempts: 2 });
         assert_eq!(measured.range("load_time[size=1]"), Ok(None));
         assert_eq!(measured.range("access_time"), Ok(None));
         assert!(measured.range("huge_pages").is_err_and(|fault| fault.to_string().contains("no time")));
-        assert!(measured.lacks("load_tim").to_string().contains("memory.json"));
-        let fault = measured.lacks("load_time[core=1]");
+        assert!(measured.missing("load_tim").to_string().contains("memory.json"));
+        let fault = measured.missing("load_time[core=1]");
         assert_eq!(fault.message, "nothing that was measured is `load_time[core=1]`");
         assert!(fault.remedy.is_some_and(|remedy| remedy.ends_with("node=0, node=1, size=4096, size=65536")));
     }
 
     #[test]
-    fn of_a_run_it_is_the_median_over_the_attempts_that_count() {
+    fn of_a_run_the_median_over_the_counting_attempts_counts() {
         let attempt = |block, status, time| crate::samples::Attempt {
             id: block as u64,
             cell: CellId::new("memory", Levels::new()),
             block,
-            turn: 1,
+            try_number: 1,
             status,
-            reason: None,
+            failure: None,
             fidelity: None,
             at: 0.0,
             readings: vec![load(4096, 0, time)],
@@ -162,7 +160,7 @@ mod tests {
             ],
             ..Run::default()
         };
-        let range = Measured::run("runs/x", &run).range("load_time").expect("is a time");
+        let range = Measurements::from_run("runs/x", &run).range("load_time").expect("is a time");
         assert_eq!(range, Some(Range { low: 2e-9, high: 2e-9, attempts: 3 }));
     }
 }

@@ -1,4 +1,4 @@
-//! What cells showed of a metric, as one number to look at.
+//! What cells showed of a metric, as one number for a figure or table.
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::Levels;
@@ -12,38 +12,38 @@ use crate::estimate;
 use crate::findings::Estimate;
 use crate::level;
 
-/// What the cells at `at` showed, over those with the levels `base` put in
-/// where that is asked, and where it comes from.
+/// The mean of the cells at `at`, and where it comes from. With `base` it is a ratio to the cells with the levels `base`
+/// put in.
 pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
     let (values, origin) = by_block(view, metric, at, base)?;
     let found = estimate::of(values.values())?;
-    // What is computed is always the same: repetitions and an interval would say nothing.
+    // A computed number is the same in each block: a number of blocks and an interval would say nothing.
     let same = found.interval.is_none_or(|(low, high)| low == high);
     let exact = origin == Origin::Computed && same;
     let n = if exact { 1 } else { found.n };
     let counted = !exact && base.is_none() && view.experiment.has_histograms(metric);
-    let found = if counted { estimate::as_counted(found, &view.metric(metric).unit) } else { found };
+    let found = if counted { estimate::at_bucket_precision(found, &view.metric(metric).unit) } else { found };
     Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), n, ..found }, origin))
 }
 
-/// The same block by block.
+/// The same, by block.
 pub fn by_block(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(ByBlock, Origin)> {
-    let units = view.units(at);
+    let combinations = view.combinations(at);
     let mut values: Vec<Rc<ByBlock>> = Vec::new();
-    for unit in &units {
-        let own = view.values(unit, metric);
+    for combination in &combinations {
+        let value = view.values(combination, metric);
         values.push(match base {
-            None => own,
+            None => value,
             Some(base) => {
-                let beside = view.units(&level::with(&unit.levels, base));
-                let below = view.values(beside.first()?, metric);
+                let base_combinations = view.combinations(&level::with(&combination.levels, base));
+                let below = view.values(base_combinations.first()?, metric);
                 let ratio = |v: &[f64]| if v[0] > 0.0 && v[1] > 0.0 { v[0] / v[1] } else { f64::NAN };
-                Rc::new(combine(&[own.as_ref().clone(), below.as_ref().clone()], ratio))
+                Rc::new(combine(&[value.as_ref().clone(), below.as_ref().clone()], ratio))
             }
         });
     }
     let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
-    let cells = units.iter().flat_map(|unit| unit.cells.iter().copied());
+    let cells = combinations.iter().flat_map(|combination| combination.cells.iter().copied());
     let origin = origins(cells, metric).last().copied()?;
     Some((combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64), origin))
 }

@@ -1,35 +1,33 @@
-//! Where the keys of a TOML file stand, so that a fault found long after
-//! reading still names file and line.
+//! The lines of a TOML file's keys, so that a fault that is found after reading still names file and line.
 
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 /// Path of a key (`claim.slower.expect`, list items by number) → its line.
 #[derive(Debug, Clone, Default)]
-pub struct Written {
+pub struct KeyLines {
     place: String,
     lines: BTreeMap<String, usize>,
 }
 
-/// Where a thing was written is no part of what it says.
-impl PartialEq for Written {
-    fn eq(&self, _: &Written) -> bool {
+/// The lines are no part of what a file says.
+impl PartialEq for KeyLines {
+    fn eq(&self, _: &KeyLines) -> bool {
         true
     }
 }
 
-impl Written {
-    /// Notes every key of `text`, which was read at `place`; none where `text` is not TOML.
-    pub fn of(text: &str, place: &str) -> Written {
+impl KeyLines {
+    /// The lines of all keys of `text`, which was read at `place`; of none where `text` is not TOML.
+    pub fn of(text: &str, place: &str) -> KeyLines {
         let mut lines = BTreeMap::new();
         if let Ok(table) = DeTable::parse(text) {
             walk_table(table.get_ref(), "", &LineIndex::of(text), &mut lines);
         }
-        Written { place: place.to_string(), lines }
+        KeyLines { place: place.to_string(), lines }
     }
 
-    /// `file:line` of the key at `path`, or of the nearest key that holds it;
-    /// the path itself where the thing was not read from a file.
+    /// `file:line` of the key at `path`, else of the nearest key above it; the path itself without a file.
     pub fn at(&self, path: &str) -> String {
         if self.place.is_empty() {
             return path.to_string();
@@ -92,18 +90,18 @@ mod tests {
 
     #[test]
     fn keys_are_found_where_they_stand() {
-        let written = Written::of("a = 1\n[b.c]\nd = { e = 2 }\nf = [\n  1,\n  2,\n]\n", "x.toml");
-        assert_eq!(written.at("a"), "x.toml:1");
-        assert_eq!(written.at("b.c"), "x.toml:2");
-        assert_eq!(written.at("b.c.d.e"), "x.toml:3");
-        assert_eq!(written.at("b.c.f.1"), "x.toml:6");
+        let key_lines = KeyLines::of("a = 1\n[b.c]\nd = { e = 2 }\nf = [\n  1,\n  2,\n]\n", "x.toml");
+        assert_eq!(key_lines.at("a"), "x.toml:1");
+        assert_eq!(key_lines.at("b.c"), "x.toml:2");
+        assert_eq!(key_lines.at("b.c.d.e"), "x.toml:3");
+        assert_eq!(key_lines.at("b.c.f.1"), "x.toml:6");
     }
 
     #[test]
     fn a_missing_key_is_placed_at_what_would_hold_it() {
-        let written = Written::of("[claim.x]\nstatement = \"s\"\n", "x.toml");
-        assert_eq!(written.at("claim.x.expect"), "x.toml:1");
-        assert_eq!(written.at("looks"), "x.toml");
-        assert_eq!(Written::default().at("claim.x"), "claim.x");
+        let key_lines = KeyLines::of("[claim.x]\nstatement = \"s\"\n", "x.toml");
+        assert_eq!(key_lines.at("claim.x.expect"), "x.toml:1");
+        assert_eq!(key_lines.at("looks"), "x.toml");
+        assert_eq!(KeyLines::default().at("claim.x"), "claim.x");
     }
 }

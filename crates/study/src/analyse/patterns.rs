@@ -1,7 +1,7 @@
-//! Statements about several cells at once: trends, orders, peaks, correlations.
+//! What claims state about several cells at once: trends, orders, peaks, correlations, quotients of two ratios.
 
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_stats::order::Order as Ascent;
+use crosstalk_stats::order::Order as StepsData;
 use crosstalk_stats::verdict::Side;
 use crosstalk_stats::{correlation as rank, trend as slopes};
 use std::collections::BTreeMap;
@@ -9,22 +9,22 @@ use std::f64::consts::LN_2;
 use std::rc::Rc;
 
 use super::cell::ByBlock;
-use super::datum::{Datum, combine, level_of, log_ratio};
-use super::question::{Beside, Put, Steps};
-use super::select::{View, at_the_best};
-use super::statement::{Reading, Scale};
+use super::datum::{Datum, combine, log_ratio, mean_value};
+use super::question::{ClaimQuestion, NoiseSource, StepsQuestion};
+use super::select::{View, best_by_halves};
+use super::statement::{Interpretation, Scale};
 use crate::file::{Correlation, Order, Peak, Trend};
 use crate::label;
 use crate::level;
 use crate::rules::BEYOND;
 use crate::words::counted;
 
-/// Where a factor's levels stand for a trend: log₂ of those that are numbers
-/// above zero, else their places in a row.
+/// The positions of a factor's levels on a trend's axis: log₂ of the levels where all are numbers above zero, else
+/// 0, 1, 2 and so on.
 fn positions(levels: &[Value]) -> Vec<f64> {
     match numbers(levels) {
         Some(numbers) => numbers.iter().map(|n| n.log2()).collect(),
-        None => (0..levels.len()).map(|place| place as f64).collect(),
+        None => (0..levels.len()).map(|index| index as f64).collect(),
     }
 }
 
@@ -32,29 +32,29 @@ fn numbers(levels: &[Value]) -> Option<Vec<f64>> {
     levels.iter().map(|l| l.in_base_unit().map(|(n, _)| n).filter(|n| *n > 0.0)).collect()
 }
 
-/// What a slope is, in words.
+/// What a slope along a factor is, to follow its number in a sentence.
 pub fn exponent(levels: &[Value], along: &str) -> String {
-    let along = label::called(along);
+    let along = label::display_name(along);
     match numbers(levels) {
         Some(_) => format!(" as the power of {along} that it follows"),
         None => format!(" doublings a step along {along}"),
     }
 }
 
-/// The slope of log₂ `metric` along a factor, or of what it has beyond other cells, a number a
-/// block: the exponent with which it grows, 0 where it does not.
+/// The slope of log₂ `metric` along a factor, one number a block: the exponent with which the metric grows. With
+/// `beyond` the metric counts less its value in those other cells.
 pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
     let levels = view.levels_of(&trend.along, at);
     if levels.is_empty() && label::label(&trend.along).is_some() {
-        // They are known once something is read; the question is one before as well.
-        return Datum { values: ByBlock::new(), ..level_of(view, &trend.metric, at, true) };
+        // A label's levels are known once something is read. The question counts before that as well.
+        return Datum { values: ByBlock::new(), ..mean_value(view, &trend.metric, at, true) };
     }
     if levels.len() < 2 {
         return Datum::not_planned(at);
     }
     let at_one = |level: &Value| match &trend.beyond {
         None => at_level(view, &trend.metric, at, &trend.along, level),
-        Some(base) => excess(view, &trend.metric, &level::with(at, &one(&trend.along, level)), base),
+        Some(base) => excess(view, &trend.metric, &level::with(at, &single_level(&trend.along, level)), base),
     };
     let datums: Vec<Datum> = levels.iter().map(at_one).collect();
     let (blocks, rows) = rows(&datums);
@@ -64,17 +64,17 @@ pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
         .zip(slopes)
         .filter_map(|(block, slope)| Some((block, slope? / LN_2)))
         .filter(|(_, slope)| slope.is_finite());
-    Datum { values: values.collect(), ..together(&datums) }
+    Datum { values: values.collect(), ..merged(&datums) }
 }
 
-/// Log of what `metric` has at `at` beyond that with the levels `base` put in; no number in a
-/// block where it has nothing beyond.
+/// The logarithm of the difference between `metric` at `at` and the same with the levels `base` put in. A block
+/// without a difference above zero has no number.
 fn excess(view: &View, metric: &str, at: &Levels, base: &Levels) -> Datum {
-    let sides = [at.clone(), level::with(at, base)].map(|at| level_of(view, metric, &at, false));
+    let sides = [at.clone(), level::with(at, base)].map(|at| mean_value(view, metric, &at, false));
     let [above, below] = sides.each_ref().map(|side| side.values.clone());
     let all = combine(&[above, below], |v| v[0] - v[1]);
     let values = combine(std::slice::from_ref(&all), |v| v[0].ln());
-    let mut datum = Datum { values, ..together(&sides) };
+    let mut datum = Datum { values, ..merged(&sides) };
     if datum.values.len() < all.len() {
         datum.missing.push(format!(
             "the cell at {} has no more `{metric}` than that at {} in {} of {}",
@@ -88,8 +88,8 @@ fn excess(view: &View, metric: &str, at: &Levels, base: &Levels) -> Datum {
 }
 
 /// The claim that a factor's levels ascend by `metric`.
-pub fn order<'a>(view: &View<'a>, order: &Order, at: &Levels) -> Put<'a> {
-    let at_one = |level: &Value| one(&order.factor, level);
+pub fn order<'a>(view: &View<'a>, order: &Order, at: &Levels) -> ClaimQuestion<'a> {
+    let at_one = |level: &Value| single_level(&order.factor, level);
     let steps = order.ascending.windows(2);
     steps_of(
         view,
@@ -98,29 +98,33 @@ pub fn order<'a>(view: &View<'a>, order: &Order, at: &Levels) -> Put<'a> {
     )
 }
 
-/// The claim that `metric` is greatest at one of the levels `among`: what the
-/// best of them, chosen on data apart, has over each other level.
-pub fn peak<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> Put<'a> {
+/// The claim that `metric` is greatest at one of the levels `among`. The best of these is chosen on other blocks
+/// than those in which it is compared with each other level.
+pub fn peak<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> ClaimQuestion<'a> {
     let datum = |level: &Value| at_level(view, &peak.metric, at, &peak.along, level);
     let claimed: Vec<Datum> = peak.among.iter().map(datum).collect();
-    if let Some(absent) = claimed.iter().find(|d| !d.run) {
-        return Put::Not(absent.missing.first().cloned().unwrap_or_default());
+    if let Some(absent) = claimed.iter().find(|d| !d.was_run) {
+        return ClaimQuestion::NotAsked(absent.missing.first().cloned().unwrap_or_default());
     }
     let variants: Vec<Rc<ByBlock>> = claimed.iter().map(|d| Rc::new(d.values.clone())).collect();
-    let best =
-        if let [only] = variants.as_slice() { only.as_ref().clone() } else { at_the_best(&variants, false) };
-    let others = view
-        .levels_of(&peak.along, at)
-        .into_iter()
-        .filter(|level| !peak.among.contains(level))
-        .filter(|level| happens(view, &peak.metric, &level::with(at, &one(&peak.along, level))));
+    let best = if let [only] = variants.as_slice() {
+        only.as_ref().clone()
+    } else {
+        best_by_halves(&variants, false)
+    };
+    let others =
+        view.levels_of(&peak.along, at).into_iter().filter(|level| !peak.among.contains(level)).filter(
+            |level| {
+                is_ever_above_zero(view, &peak.metric, &level::with(at, &single_level(&peak.along, level)))
+            },
+        );
     let leads = others.map(|level| {
         let other = datum(&level);
         let lead = combine(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
         Datum { values: lead, ..other }
     });
     let mut leads: Vec<Datum> = leads.collect();
-    // A label's levels are known once something is read; the question is one before as well.
+    // A label's levels are known once something is read. The question counts before that as well.
     if leads.is_empty() && label::label(&peak.along).is_some() && claimed.iter().all(|d| d.values.is_empty())
     {
         leads = claimed;
@@ -128,62 +132,68 @@ pub fn peak<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> Put<'a> {
     steps_of(view, &peak.metric, leads)
 }
 
-/// Whether the metric is ever above zero there: what never is leads nothing, and has no ratio.
-fn happens(view: &View, metric: &str, at: &Levels) -> bool {
-    let values = level_of(view, metric, at, false).values;
+/// Whether the metric is ever above zero there: without that it has no ratio.
+fn is_ever_above_zero(view: &View, metric: &str, at: &Levels) -> bool {
+    let values = mean_value(view, metric, at, false).values;
     values.is_empty() || values.values().any(|value| *value > 0.0)
 }
 
-fn one(factor: &str, level: &Value) -> Levels {
+fn single_level(factor: &str, level: &Value) -> Levels {
     Levels::from([(factor.to_string(), level.clone())])
 }
 
-fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> Put<'a> {
-    if let Some(absent) = steps.iter().find(|d| !d.run) {
-        return Put::Not(absent.missing.first().cloned().unwrap_or_default());
+fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuestion<'a> {
+    if let Some(absent) = steps.iter().find(|d| !d.was_run) {
+        return ClaimQuestion::NotAsked(absent.missing.first().cloned().unwrap_or_default());
     }
     if steps.is_empty() {
-        return Put::Not("this run has no other level to set it against".into());
+        return ClaimQuestion::NotAsked("this run has no other level to set it against".into());
     }
     let steps = steps.iter().map(|d| d.by_position(&view.data.complete)).collect();
-    let reading = Reading { scale: Scale::Ratio, sign: 1.0, offset: 0.0, stands: Side::Above, sized: false };
-    let order = Ascent { steps, margin: BEYOND.ln_1p(), noise: Vec::new() };
-    let noise = Beside { experiment: view.experiment.name(), metric: metric.to_string(), scale: 1.0 };
-    Put::Steps(Steps { order, reading, noise })
+    let interpretation = Interpretation {
+        scale: Scale::Ratio,
+        sign: 1.0,
+        offset: 0.0,
+        holds_on: Side::Above,
+        size_asked: false,
+    };
+    let order = StepsData { steps, margin: BEYOND.ln_1p(), noise: Vec::new() };
+    let noise = NoiseSource { experiment: view.experiment.name(), metric: metric.to_string(), scale: 1.0 };
+    ClaimQuestion::Steps(StepsQuestion { order, interpretation, noise })
 }
 
-/// What `datum` gives of the first view less what it gives of the second, where a block has both.
+/// The `datum` of the first view less that of the second, over the blocks that have both.
 pub fn difference(views: [&View; 2], datum: impl Fn(&View) -> Datum) -> Datum {
-    let datums = views.map(|view| named(view, datum(view)));
+    let datums = views.map(|view| with_experiment_name(view, datum(view)));
     let values = combine(&datums.each_ref().map(|datum| datum.values.clone()), |v| v[0] - v[1]);
-    let mut datum = Datum { values, ..together(&datums) };
+    let mut datum = Datum { values, ..merged(&datums) };
     datum.explain();
     datum
 }
 
-/// Its troubles told with the experiment that has them.
-fn named(view: &View, mut datum: Datum) -> Datum {
+/// The same with the experiment's name before each reason why something is missing.
+fn with_experiment_name(view: &View, mut datum: Datum) -> Datum {
     let name = view.experiment.name();
     datum.missing.iter_mut().for_each(|why| *why = format!("experiment `{name}`: {why}"));
     datum
 }
 
-/// Spearman's coefficient of two metrics, or of a metric and another's ratio, over
-/// the cells of all `views`, a number a block.
-pub fn correlation(views: &[View], asked: &Correlation, at: &Levels) -> Datum {
+/// Spearman's coefficient of two metrics over the cells of all `views`, one number a block. With a `ratio` the second
+/// is a metric's ratio.
+pub fn correlation(views: &[View], spec: &Correlation, at: &Levels) -> Datum {
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for view in views {
-        let here = asked.ratio.as_ref().map_or(at.clone(), |sides| level::with(at, &sides.to));
-        for mut unit in view.units(&here) {
-            x.push(named(view, level_of(view, &asked.x, &unit.levels, false)));
-            let other = match &asked.ratio {
-                None => level_of(view, &asked.y, &unit.levels, false),
+        let here = spec.ratio.as_ref().map_or(at.clone(), |sides| level::with(at, &sides.to));
+        for mut combination in view.combinations(&here) {
+            x.push(with_experiment_name(view, mean_value(view, &spec.x, &combination.levels, false)));
+            let other = match &spec.ratio {
+                None => mean_value(view, &spec.y, &combination.levels, false),
                 Some(sides) => {
-                    unit.levels.retain(|factor, _| !sides.to.contains_key(factor));
-                    log_ratio(view, &asked.y, &unit.levels, &sides.of, &sides.to)
+                    combination.levels.retain(|factor, _| !sides.to.contains_key(factor));
+                    log_ratio(view, &spec.y, &combination.levels, &sides.of, &sides.to)
                 }
             };
-            y.push(named(view, other));
+            y.push(with_experiment_name(view, other));
         }
     }
     if x.len() < 3 {
@@ -194,10 +204,10 @@ pub fn correlation(views: &[View], asked: &Correlation, at: &Levels) -> Datum {
     let (blocks, rows) = rows(&all);
     let (x, y) = rows.split_at(x.len());
     let values = blocks.into_iter().zip(rank::by_block(x, y)).filter_map(|(b, rho)| Some((b, rho?)));
-    Datum { values: values.collect(), ..together(&all) }
+    Datum { values: values.collect(), ..merged(&all) }
 }
 
-/// The levels of a factor, and log `metric` at each by complete block.
+/// The levels of a factor, and at each the logarithm of `metric` by complete block.
 pub fn by_level(view: &View, metric: &str, along: &str, at: &Levels) -> (Vec<Value>, Vec<Vec<Option<f64>>>) {
     let levels = view.levels_of(along, at);
     let row = |l: &Value| at_level(view, metric, at, along, l).by_position(&view.data.complete);
@@ -205,12 +215,12 @@ pub fn by_level(view: &View, metric: &str, along: &str, at: &Levels) -> (Vec<Val
     (levels, rows)
 }
 
-/// Log `metric` at one level of a factor.
+/// The logarithm of `metric` at one level of a factor.
 fn at_level(view: &View, metric: &str, at: &Levels, factor: &str, level: &Value) -> Datum {
-    level_of(view, metric, &level::with(at, &one(factor, level)), true)
+    mean_value(view, metric, &level::with(at, &single_level(factor, level)), true)
 }
 
-/// Blocks, and each datum's numbers in them.
+/// All blocks that any datum has, and the numbers of each datum in them.
 fn rows(datums: &[Datum]) -> (Vec<usize>, Vec<Vec<Option<f64>>>) {
     let blocks: BTreeMap<usize, ()> =
         datums.iter().flat_map(|d| d.values.keys().map(|block| (*block, ()))).collect();
@@ -219,8 +229,8 @@ fn rows(datums: &[Datum]) -> (Vec<usize>, Vec<Vec<Option<f64>>>) {
     (blocks, rows)
 }
 
-/// What is known of several data as of one.
-fn together(datums: &[Datum]) -> Datum {
+/// Origins and missing data of several, as those of one; without values.
+fn merged(datums: &[Datum]) -> Datum {
     let mut missing: Vec<String> = datums.iter().flat_map(|d| d.missing.clone()).collect();
     missing.dedup();
     Datum {
@@ -228,6 +238,6 @@ fn together(datums: &[Datum]) -> Datum {
         origins: datums.iter().flat_map(|d| d.origins.iter().copied()).collect(),
         modelled: datums.iter().any(|d| d.modelled),
         missing,
-        run: datums.iter().all(|d| d.run),
+        was_run: datums.iter().all(|d| d.was_run),
     }
 }

@@ -1,14 +1,13 @@
-//! What `scale` does to a comparison of links, or to a claim about their ratio.
+//! What latency that is not scaled does to a comparison over scaled links, or to a claim about their ratio.
 //!
-//! Links run at a fabric's rate over the scale, but their latency stays this kernel's. A program that sends its
-//! data in as many messages, each as much smaller, loses nothing by that. One that sends as many bytes a message
-//! in fewer messages, or messages that are small anyway, pays too little latency, and so the rate decides more
-//! than it would on the fabric.
+//! Links run at a fabric's rate over the scale, but their latency stays this kernel's. That does not matter to a program
+//! that sends its data in as many messages, each as much smaller. A program that sends fewer messages instead, or small
+//! ones, waits too little for latency. The rate then decides more than it would on the fabric.
 //!
-//! How much more follows from the run's own counts. Messages of a node that wait for one of another cannot be
-//! more than the lesser number of those sent one way and those sent the other: twice that many turns, each of
-//! which lacks `(scale − 1) · L`, `L` being the fabric's latency. With that added to each run time the ratio is
-//! nearer to one; where so little is left of the effect that the conclusion would be another one, there is none.
+//! How much more follows from the messages that the run counted. At most twice the smaller of the two directions'
+//! numbers of messages depend on a message of another node. Each of these lacks `(scale − 1) · L`, with the fabric's
+//! latency `L`. With that added to each run time the ratio is nearer to one. The verdict is withheld where that would
+//! change the conclusion.
 
 use crosstalk_core::record::{Better, Observation};
 use crosstalk_core::testbed::Link;
@@ -22,48 +21,48 @@ use crate::number;
 use crate::plan::Place;
 use crate::samples::Attempt;
 
-/// The share of an effect (of its logarithm) that may be the missing latency's.
+/// The share of an effect's logarithm that the missing latency may make.
 const TOLERATED: f64 = 0.5;
-/// An effect that latency changes by less is the same effect.
-const SAME: f64 = 0.02;
+/// An effect whose logarithm latency changes by less is the same.
+const SAME_EFFECT: f64 = 0.02;
 
-/// How a difference reads that is doubted: a factor would be taken for what was found.
+/// A difference in words where the verdict is withheld: a factor would be taken for a finding.
 pub const NO_VERDICT: &str = "no verdict: latency is not scaled";
 
-/// What the missing latency means for a comparison.
+/// The effect of the missing latency on a ratio.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scaled {
+pub struct LatencyEffect {
     /// By how much links are scaled down.
     scale: f64,
-    /// Messages in a run, data in each in bytes, and messages a second; at the base.
+    /// At the base: messages a run, bytes of data a message, and messages a second.
     messages: f64,
     bytes: f64,
     rate: f64,
-    /// The ratio that was found, and with the missing latency.
+    /// The ratio that was found, and the ratio with the missing latency added.
     found: f64,
     with_latency: f64,
 }
 
-/// What it means for a `contrast`, whose ratio was found to be `found` over `blocks`. `None` where links are not
-/// scaled, or nothing was counted.
+/// The effect on a `contrast` whose ratio is `found` over `blocks`. `None` where links are not scaled, or where messages
+/// were not counted.
 pub fn of(
     view: &View,
     contrast: &Contrast,
     found: f64,
     blocks: &[usize],
     catalogues: &Catalogues,
-) -> Option<Scaled> {
-    let (of, to) = (Side::of(&contrast.of, catalogues)?, Side::of(&contrast.to, catalogues)?);
+) -> Option<LatencyEffect> {
+    let (of, to) = (SideCells::of(&contrast.of, catalogues)?, SideCells::of(&contrast.to, catalogues)?);
     let scale = of.scale.max(to.scale);
     if scale <= 1.0 {
         return None;
     }
-    let counted: Vec<(Counts, Counts)> =
-        blocks.iter().filter_map(|block| Some((of.counts(*block)?, to.counts(*block)?))).collect();
+    let counted: Vec<(Traffic, Traffic)> =
+        blocks.iter().filter_map(|block| Some((of.traffic(*block)?, to.traffic(*block)?))).collect();
     let mean =
-        |of: &dyn Fn(&(Counts, Counts)) -> f64| counted.iter().map(of).sum::<f64>() / counted.len() as f64;
-    let shift = mean(&|(of, to)| of.stretched - to.stretched);
-    // A time grows with latency; what is better when higher shrinks.
+        |of: &dyn Fn(&(Traffic, Traffic)) -> f64| counted.iter().map(of).sum::<f64>() / counted.len() as f64;
+    let shift = mean(&|(of, to)| of.log_stretch - to.log_stretch);
+    // Latency makes times longer and rates lower.
     let higher = view.metric(&contrast.metric).better == Better::Higher;
     let shift = if higher { -shift } else { shift };
     let messages = mean(&|(_, base)| base.messages);
@@ -71,19 +70,19 @@ pub fn of(
     let rate = mean(&|(_, base)| base.messages / base.seconds);
     let with_latency = (found.ln() + shift).exp();
     let sound = [messages, bytes, rate, found, with_latency].iter().all(|v| v.is_finite() && *v > 0.0);
-    sound.then_some(Scaled { scale, messages, bytes, rate, found, with_latency })
+    sound.then_some(LatencyEffect { scale, messages, bytes, rate, found, with_latency })
 }
 
-/// The cells on one side of a contrast, each with the seconds of latency that a message lacks in it.
-struct Side<'a> {
+/// The cells on one side of a contrast, each with the latency that its messages lack, in seconds.
+struct SideCells<'a> {
     scale: f64,
     cells: Vec<(&'a Cell<'a>, f64)>,
 }
 
-impl<'a> Side<'a> {
-    /// `None` where a cell's links are no real ones.
+impl<'a> SideCells<'a> {
+    /// `None` where a cell does not run over links in real time.
     fn of(cells: &[&'a Cell<'a>], catalogues: &Catalogues) -> Option<Self> {
-        let mut side = Side { scale: 1.0, cells: Vec::new() };
+        let mut side = SideCells { scale: 1.0, cells: Vec::new() };
         for &cell in cells {
             let (scale, lacking) = lacking(&cell.planned.scene.place, catalogues)?;
             side.scale = side.scale.max(scale);
@@ -92,38 +91,37 @@ impl<'a> Side<'a> {
         Some(side)
     }
 
-    /// What its cells sent in a block, on average; `None` where one's is not known.
-    fn counts(&self, block: usize) -> Option<Counts> {
-        let mut all = Counts::default();
+    /// The mean traffic of its cells in a block; `None` where that of one is not known.
+    fn traffic(&self, block: usize) -> Option<Traffic> {
+        let mut all = Traffic::default();
         for (cell, lacking) in &self.cells {
-            let one = Counts::of(cell.last.get(&block)?, *lacking)?;
+            let one = Traffic::of(cell.last_try.get(&block)?, *lacking)?;
             all.seconds += one.seconds;
             all.messages += one.messages;
             all.bytes += one.bytes;
-            all.stretched += one.stretched;
+            all.log_stretch += one.log_stretch;
         }
         let n = self.cells.len() as f64;
-        let Counts { seconds, messages, bytes, stretched } = all;
-        Some(Counts {
+        let Traffic { seconds, messages, bytes, log_stretch } = all;
+        Some(Traffic {
             seconds: seconds / n,
             messages: messages / n,
             bytes: bytes / n,
-            stretched: stretched / n,
+            log_stretch: log_stretch / n,
         })
     }
 }
 
-/// By how much a contrast's links are scaled down, where it is at all.
+/// The scale of a contrast's links; `None` where they are not scaled down.
 pub fn scale(contrast: &Contrast, catalogues: &Catalogues) -> Option<f64> {
-    let (of, to) = (Side::of(&contrast.of, catalogues)?, Side::of(&contrast.to, catalogues)?);
+    let (of, to) = (SideCells::of(&contrast.of, catalogues)?, SideCells::of(&contrast.to, catalogues)?);
     Some(of.scale.max(to.scale)).filter(|scale| *scale > 1.0)
 }
 
-/// The scale of a place's links, and the seconds of latency that a message lacks there.
+/// The scale of a place's links, and the latency that a message lacks there, in seconds.
 fn lacking(place: &Place, catalogues: &Catalogues) -> Option<(f64, f64)> {
     let Place::Real { fabric, link, scale, .. } = place else { return None };
     match link {
-        // Links that are not shaped are what they are.
         Link::Unshaped => Some((1.0, 0.0)),
         Link::Rate(_) => {
             let latency = catalogues.find_fabric(fabric).ok()?.costs.latency.0;
@@ -132,21 +130,21 @@ fn lacking(place: &Place, catalogues: &Catalogues) -> Option<(f64, f64)> {
     }
 }
 
-/// What one attempt sent.
+/// What one attempt sent in how many seconds.
 #[derive(Default)]
-struct Counts {
+struct Traffic {
     seconds: f64,
     messages: f64,
     bytes: f64,
-    /// log (the run time with latency for each turn / the run time).
-    stretched: f64,
+    /// log ((run time + missing latency of all dependent messages) / run time).
+    log_stretch: f64,
 }
 
-impl Counts {
+impl Traffic {
     fn of(attempt: &Attempt, lacking: f64) -> Option<Self> {
         let each = |name: &str| -> Vec<f64> {
-            let named = attempt.readings.iter().filter(|reading| reading.metric == name);
-            named
+            let of_metric = attempt.readings.iter().filter(|reading| reading.metric == name);
+            of_metric
                 .filter_map(|reading| match reading.observation {
                     Observation::Value(value) => Some(value),
                     _ => None,
@@ -156,28 +154,28 @@ impl Counts {
         let (seconds, sent) = (*each(RUN_TIME).first()?, each("sent_messages"));
         let (messages, most) = (sent.iter().sum::<f64>(), sent.iter().copied().fold(0.0, f64::max));
         let bytes = each("sent_bytes").iter().sum();
-        // Messages that may have waited for one of another node.
-        let turns = 2.0 * most.min(messages - most);
-        Some(Counts { seconds, messages, bytes, stretched: (lacking * turns / seconds).ln_1p() })
+        // Messages that may depend on a message of another node.
+        let dependent = 2.0 * most.min(messages - most);
+        Some(Traffic { seconds, messages, bytes, log_stretch: (lacking * dependent / seconds).ln_1p() })
     }
 }
 
-impl Scaled {
-    /// Whether the conclusion would be another one.
+impl LatencyEffect {
+    /// Whether the missing latency could change the conclusion.
     fn decides(&self) -> bool {
         let (effect, shift) = (self.found.ln(), (self.with_latency / self.found).ln());
-        shift.abs() > SAME && shift.abs() > TOLERATED * effect.abs()
+        shift.abs() > SAME_EFFECT && shift.abs() > TOLERATED * effect.abs()
     }
 
-    /// The ratio that was found, and with the missing latency, in the direction in which the first is above one.
+    /// Both ratios in words, as factors in the direction in which the found one is above 1.
     fn factors(&self) -> (String, String) {
         let sign = if self.found < 1.0 { -1 } else { 1 };
-        let told = |ratio: f64| number::number(ratio.powi(sign), "ratio");
-        (told(self.found), told(self.with_latency))
+        let text = |ratio: f64| number::number(ratio.powi(sign), "ratio");
+        (text(self.found), text(self.with_latency))
     }
 
-    /// Why there is no verdict, where there is none.
-    pub fn doubt(&self) -> Option<String> {
+    /// Why the verdict is withheld; `None` where it is not.
+    pub fn reason_withheld(&self) -> Option<String> {
         let (found, with_latency) = self.factors();
         self.decides().then(|| {
             format!(
@@ -191,7 +189,7 @@ impl Scaled {
         })
     }
 
-    /// For which programs the number holds.
+    /// A note that says for which programs the ratio holds.
     pub fn note(&self) -> String {
         let (found, with_latency) = self.factors();
         format!(
