@@ -24,7 +24,6 @@ const ALLOWED: &[(&str, &str, &str, &str)] = &[];
 const LATER: &[(&str, &str)] = &[
     ("host", "the ledger's kinds of change and the ledger itself are in one file"),
     ("testbed", "nodes and the switch that joins them make each other"),
-    ("cli", "`plan` borrows from `run` what both prepare"),
 ];
 
 fn rooms() -> Vec<Room> {

@@ -150,7 +150,7 @@ fn one_interruption_ends_an_analysis_and_the_report_is_still_to_be_had() {
     interrupt(child.id());
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}{}", stdout(&output), stderr(&output));
-    assert!(!stderr(&output).contains("all is measured"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("everything is measured"), "{}", stderr(&output));
     assert!(!out.join("findings.json").exists(), "nothing is half written");
     assert_eq!(crosstalk(dir.path(), &["report", "out"]).status.code(), Some(0));
 }

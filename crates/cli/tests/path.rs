@@ -123,7 +123,7 @@ fn what_a_probe_measured_stands_in_its_component_s_place() {
         "{shown}"
     );
     assert!(shown.contains("cpu-to-memory is measured: load_time[size=268435456] of memory.json"), "{shown}");
-    assert!(shown.contains("the sum is mixed"), "{shown}");
+    assert!(shown.contains("the sum mixes measured and other times"), "{shown}");
 
     let json = stdout(&crosstalk(dir.path(), &[&args[..], &["--json"]].concat()));
     let told: Value = serde_json::from_str(json.lines().last().expect("a line")).expect("JSON");
@@ -182,7 +182,7 @@ fn what_was_not_measured_is_put_nowhere() {
         (&["--put", "qpi-hop=huge_pages", measured[0], measured[1]], "is no time"),
         (&["--put", "qip-hop=load_time", measured[0], measured[1]], "did you mean `qpi-hop`?"),
         (&["--with", "cpu-to-memory=9 ns", measured[0], measured[1]], "is measured, too"),
-        (&[measured[0], measured[1], measured[0], measured[1]], "give one of them"),
+        (&[measured[0], measured[1], measured[0], measured[1]], "name only one of them"),
     ] {
         let output = crosstalk(dir.path(), &[&["path", "qpi-hop"], args].concat());
         let said = stderr(&output);

@@ -61,7 +61,7 @@ fn where_temporary_files_cannot_be_nothing_is_begun_and_nothing_left() {
     }
     assert!(!dir.path().join("out").exists());
     let clean = within(&["clean"]);
-    assert_eq!((clean.status.code(), stdout(&clean).trim()), (Some(0), "Nothing was left behind."));
+    assert_eq!((clean.status.code(), stdout(&clean).trim()), (Some(0), "There was nothing to undo."));
     assert_eq!(left_behind(&file.display().to_string()), Vec::<String>::new());
 }
 
@@ -134,7 +134,7 @@ fn arguments_that_mean_nothing_are_refused() {
     refused(
         &crosstalk(dir.path(), &["plan", "./s.toml", "--catalogue", "mine"]),
         2,
-        &["mine: there is no catalogue in it", "at least one of fabrics, systems"],
+        &["mine: it holds no catalogue", "at least one of fabrics, systems"],
     );
     let fast = crosstalk(dir.path(), &["probe", "bandwidth", "-b", "1e30"]);
     refused(&fast, 2, &["at most 10 Tbit/s", "leave it out"]);

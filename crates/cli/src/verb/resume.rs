@@ -6,9 +6,11 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
 
 use crate::args::{HowArgs, ResumeArgs, TestbedKind};
-use crate::conclude::{Outputs, Resolved, note_revision, note_testbed, testbed};
-use crate::out::{Out, wait_at_the_end};
-use crate::verb::run::{Begin, How, finish, perform};
+use crate::conclude::Outputs;
+use crate::out::Out;
+use crate::perform::{Begin, How, finish, perform};
+use crate::resolved::{Resolved, note_revision, note_testbed, testbed};
+use crate::streams::wait_at_the_end;
 use crate::{shell, signal};
 
 pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -23,17 +25,17 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         false => None,
     };
     if before.run().finished && next.is_none() {
-        // More blocks after the rule has said "enough" would be a look that nobody planned.
+        // More blocks after the stopping rule's end would be an unplanned interim analysis.
         out.say(&format!("this run has ended ({}): nothing is left to measure", before.run().end));
         let outputs = Outputs { gate: args.how.gate, quiet: args.how.quiet, export: &args.how.export };
         return finish(&dir, resolved, &outputs, &interrupted, out);
     }
     let resolved = next.unwrap_or(resolved);
     let known = testbed(&dir)?;
-    let go_on = shell::resume_line(&dir, &args.how.export);
+    let resume = shell::resume_line(&dir, &args.how.export);
     let how = HowArgs { testbed: same(args.how.testbed, known)?, ..args.how };
     let how = How::new(&how, &resolved.whole, interrupted).map_err(|fault| match fault.kind {
-        FaultKind::Interrupted => fault.remedy(go_on),
+        FaultKind::Interrupted => fault.remedy(resume),
         _ => fault,
     })?;
     if known.is_none() {
@@ -49,13 +51,13 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     )
 }
 
-/// The testbed that a run was begun on: samples of different ones must not be mixed.
-fn same(asked: TestbedKind, known: Option<TestbedKind>) -> Result<TestbedKind, Fault> {
-    let Some(known) = known else { return Ok(asked) };
-    if [TestbedKind::Auto, known].contains(&asked) {
+/// The testbed that a run was started on: samples of different ones must not be mixed.
+fn same(requested: TestbedKind, known: Option<TestbedKind>) -> Result<TestbedKind, Fault> {
+    let Some(known) = known else { return Ok(requested) };
+    if [TestbedKind::Auto, known].contains(&requested) {
         return Ok(known);
     }
-    Err(Fault::usage("the run was begun on another testbed: samples of two must not be mixed")
+    Err(Fault::usage("the run was started on another testbed: samples of two must not be mixed")
         .at("--testbed")
         .remedy("leave it out"))
 }
