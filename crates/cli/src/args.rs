@@ -224,14 +224,14 @@ pub struct PathArgs {
 #[command(group(clap::ArgGroup::new("service").required(true).multiple(true)))]
 pub struct TraceArgs {
     /// Trace TCP ports, such as `6379` or `80,443` [default with --pid or --cgroup: all of its ports].
-    #[arg(long, value_name = "N", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Vec<u16>,
     /// Trace the process that listens, with its threads and children; also in a container.
     #[arg(
         long,
         group = "service",
         conflicts_with = "cgroup",
-        value_name = "P",
+        value_name = "PID",
         allow_negative_numbers = true
     )]
     pub pid: Option<u32>,

@@ -21,11 +21,8 @@ impl ExportArgs {
     pub fn check(&self) -> Result<(), Fault> {
         self.files().try_for_each(|(flag, path)| {
             if self.files().filter(|(_, other)| *other == path).count() > 1 {
-                return Err(refused(
-                    flag,
-                    path,
-                    "two exports name this file: expected one file for each",
-                ));
+                let why = "two exports name this file, expected one file for each";
+                return Err(refused(flag, path, why, "name another file for one of them"));
             }
             may_write(flag, path)
         })
@@ -64,17 +61,19 @@ impl ExportArgs {
 pub fn may_write(flag: &str, path: &Path) -> Result<(), Fault> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
-        _ if path.is_dir() => Err(refused(flag, path, "this is a directory: expected a file")),
+        _ if path.is_dir() => Err(refused(flag, path, "this is a directory, expected a file", "name a file")),
         _ if is_source(path) => {
-            Err(refused(flag, path, "a study or a part of a run is never overwritten: name another file"))
+            Err(refused(flag, path, "a study or a part of a run is never overwritten", "name another file"))
         }
-        Some(parent) if !parent.is_dir() => Err(refused(flag, path, "there is no such directory")),
+        Some(parent) if !parent.is_dir() => {
+            Err(refused(flag, path, "there is no such directory", "create it, or name a file elsewhere"))
+        }
         _ => regular::may_write(path).map_err(|e| unwritable(flag, path, &e)),
     }
 }
 
-fn refused(flag: &str, path: &Path, why: &str) -> Fault {
-    Fault::usage(format!("{}: {why}", path.display())).at(flag)
+fn refused(flag: &str, path: &Path, why: &str, remedy: &str) -> Fault {
+    Fault::usage(format!("{}: {why}", path.display())).at(flag).remedy(remedy)
 }
 
 /// The fault for a path that cannot be written; a usage fault if it is no file.

@@ -79,7 +79,7 @@ pub struct MeasuredTime {
     pub metric: String,
     /// The run or the file.
     pub from: String,
-    /// From how many attempts it is.
+    /// The number of attempts.
     pub attempts: usize,
 }
 

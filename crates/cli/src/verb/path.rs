@@ -131,7 +131,9 @@ fn traffic(args: &PathArgs, bandwidth: Option<BitRate>) -> Result<Option<Traffic
     };
     match rate {
         Some(rate) if rate.0 > 0.0 => Ok(Some(Traffic { size, rate, utilisation })),
-        Some(_) => Err(Fault::usage("expected a rate above zero").at("--rate")),
+        Some(_) => Err(Fault::usage("expected a rate above zero")
+            .at("--rate")
+            .remedy("write for example --rate '10 Gbit/s'")),
         None => Err(Fault::usage("the time of a message depends on the links' rate, which is missing")
             .at("--size")
             .remedy("add for example --rate '10 Gbit/s'")),

@@ -311,7 +311,8 @@ fn scale(wire: &WireArgs) -> Result<f64, Fault> {
         Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
         Some(scale) => {
             Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
-                .at("--scale"))
+                .at("--scale")
+                .remedy("write for example --scale 50"))
         }
     }
 }

@@ -59,7 +59,9 @@ fn may_save(file: &Path, force: bool) -> Result<(), Fault> {
         _ if file.exists() && !force => Err(exists_already(file)),
         _ if file.exists() => regular::may_write(file).map_err(|e| unwritable("--save", file, &e)),
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
-            Err(Fault::usage(format!("{}: there is no such directory", file.display())).at("--save"))
+            Err(Fault::usage(format!("{}: there is no such directory", file.display()))
+                .at("--save")
+                .remedy("create it, or name a file elsewhere"))
         }
         _ => Ok(()),
     }

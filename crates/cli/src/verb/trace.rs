@@ -34,7 +34,9 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let files: Vec<&PathBuf> = [&args.html, &args.perfetto, &args.out].into_iter().flatten().collect();
     for (place, file) in files.iter().enumerate() {
         if files[..place].contains(file) {
-            return Err(Fault::usage("expected a file for each of --html, --perfetto and --out, found this one twice").at(file.display().to_string()));
+            return Err(Fault::usage("two of --html, --perfetto and --out name this file, expected one file for each")
+                .at(file.display().to_string())
+                .remedy("name another file for one of them"));
         }
         writable(file)?;
     }
@@ -59,7 +61,9 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
 fn duration(text: &str) -> Result<Duration, Fault> {
     let seconds = text.parse::<Seconds>().map_err(|fault| fault.at("--for"))?.0;
     if !(SHORTEST..=LONGEST).contains(&seconds) {
-        return Err(Fault::usage(format!("expected 0.1 s to 24 h, found {text}")).at("--for"));
+        return Err(Fault::usage(format!("expected 0.1 s to 24 h, found {text}"))
+            .at("--for")
+            .remedy("write for example --for '10 s'"));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
