@@ -82,7 +82,7 @@ pub fn resume_line(dir: &RunDir, export: &ExportArgs) -> String {
         .files()
         .map(|(flag, path)| format!(" {flag} {}", shell_word(&path.display().to_string())))
         .collect();
-    format!("go on with: crosstalk resume {}{files}", dir_word(dir))
+    format!("resume it with: crosstalk resume {}{files}", dir_word(dir))
 }
 
 /// A run's directory as a word for a shell.

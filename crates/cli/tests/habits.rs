@@ -247,7 +247,7 @@ fn the_report_of_an_interrupted_run_names_resume() {
     let end = text.trim_end().rfind('\n').expect("lines") + 1;
     std::fs::write(&path, &text[..end]).expect("cuts");
     let report = crosstalk(dir.path(), &["report", "out"]);
-    assert!(stdout(&report).contains("go on with: crosstalk resume out"), "{}", stdout(&report));
+    assert!(stdout(&report).contains("resume it with: crosstalk resume out"), "{}", stdout(&report));
 }
 
 #[test]

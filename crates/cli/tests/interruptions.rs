@@ -34,7 +34,7 @@ fn check_interrupted(output: &Output, dir: &Path, out: &str, when: Duration) {
     assert_eq!(output.status.code(), Some(130), "{shown}");
     assert!(said.contains("crosstalk: interrupted\n"), "{shown}");
     if !path.exists() {
-        assert_eq!(said, "crosstalk: interrupted\n", "nothing to go on with: {shown}");
+        assert_eq!(said, "crosstalk: interrupted\n", "nothing to resume: {shown}");
         return;
     }
     let last = journal(&path).pop().expect("a run's directory has a journal");

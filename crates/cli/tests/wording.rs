@@ -232,5 +232,5 @@ fn a_hint_to_resume_names_the_requested_exports() {
     let last = text.trim_end().rfind('\n').expect("several lines");
     std::fs::write(&journal, &text[..=last]).expect("writes");
     let report = stdout(&crosstalk(dir.path(), &["report", "out", "--export-csv", "a b.csv"]));
-    assert!(report.contains("go on with: crosstalk resume out --export-csv 'a b.csv'"), "{report}");
+    assert!(report.contains("resume it with: crosstalk resume out --export-csv 'a b.csv'"), "{report}");
 }
