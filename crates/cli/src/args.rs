@@ -18,7 +18,7 @@ pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
-pub use run::{HowArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
+pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
 
 /// Measure what networks and background work cost your applications, and where the time goes.

@@ -18,7 +18,7 @@ use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::findings::Findings;
 use crosstalk_study::plan::Plan;
 
-use crate::args::{ExportArgs, HowArgs};
+use crate::args::{ExportArgs, PerformArgs};
 use crate::conclude::{Outputs, conclude};
 use crate::load::{OtherPrograms, pace};
 use crate::out::Out;
@@ -26,7 +26,7 @@ use crate::resolved::{Resolved, note_busy};
 use crate::{parts, progress, shell, signal};
 
 /// How a run is performed, and what it outputs; checked.
-pub struct How {
+pub struct RunSettings {
     testbed: Box<dyn Testbed>,
     /// The longest an attempt may take.
     deadline: Option<Duration>,
@@ -36,26 +36,26 @@ pub struct How {
     interrupted: Arc<AtomicBool>,
 }
 
-/// How a run, or the rest of one, begins.
-pub struct Begin<'a> {
+/// How a run, or the rest of one, starts.
+pub struct RunStart<'a> {
     /// The command line that repeats it.
     pub command: String,
     /// Notes that are printed first.
     pub notes: Vec<String>,
-    pub how: &'a How,
+    pub settings: &'a RunSettings,
 }
 
-impl How {
+impl RunSettings {
     /// Checks the options of a run.
     ///
     /// # Errors
     /// What this host cannot run of the plan; interrupted.
-    pub fn new(args: &HowArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
+    pub fn new(args: &PerformArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
         let deadline = deadline(args)?;
         crosstalk_host::ledger::temporary()?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
         let testbed = signal::unless(&interrupted, testbed)?;
-        Ok(How {
+        Ok(RunSettings {
             testbed,
             deadline,
             gate: args.gate,
@@ -79,8 +79,8 @@ impl How {
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The value of `--deadline`.
-fn deadline(how: &HowArgs) -> Result<Option<Duration>, Fault> {
-    let Some(text) = &how.deadline else { return Ok(None) };
+fn deadline(args: &PerformArgs) -> Result<Option<Duration>, Fault> {
+    let Some(text) = &args.deadline else { return Ok(None) };
     let seconds: Seconds = text.parse().map_err(|f: Fault| f.at("--deadline"))?;
     match Duration::try_from_secs_f64(seconds.0) {
         Ok(deadline) if !deadline.is_zero() && deadline <= LONGEST => Ok(Some(deadline)),
@@ -101,17 +101,17 @@ pub fn perform(
     dir: &RunDir,
     resolved: Resolved,
     before: Option<Journal>,
-    begin: Begin,
+    start: RunStart,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
-    let how = begin.how;
+    let settings = start.settings;
     let registry = parts::registry();
-    let mut progress = progress::watcher(out, how.quiet);
+    let mut progress = progress::watcher(out, settings.quiet);
     let others = OtherPrograms::measure();
     if let Some(others) = &others {
         note_busy(dir, others.used())?;
     }
-    begin.notes.into_iter().for_each(|text| progress.event(Event::Note { text }));
+    start.notes.into_iter().for_each(|text| progress.event(Event::Note { text }));
     if let Some(others) = others {
         progress.event(Event::Warning { text: others.warning() });
     }
@@ -122,13 +122,13 @@ pub fn perform(
             catalogues: &resolved.catalogues,
             study: &resolved.study,
             plan: &resolved.plan,
-            testbed: how.testbed.as_ref(),
+            testbed: settings.testbed.as_ref(),
             dir,
             clock: &SystemClock,
-            deadline: how.deadline,
+            deadline: settings.deadline,
             pace: pace(&resolved.plan),
-            command: begin.command.clone(),
-            interrupted: &how.interrupted,
+            command: start.command.clone(),
+            interrupted: &settings.interrupted,
         };
         let ending = crosstalk_lab::run(&lab, before.take(), progress.as_mut());
         if !ending.as_ref().is_ok_and(|ending| ending.status == Status::Finished) {
@@ -139,10 +139,10 @@ pub fn perform(
         (resolved, before) = (next, Some(journal));
     };
     drop(progress);
-    let resume = shell::resume_line(dir, &how.export);
+    let resume = shell::resume_line(dir, &settings.export);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => Err(Fault::interrupted().remedy(resume)),
-        Ok(_) => finish(dir, resolved, &how.outputs(), &how.interrupted, out),
+        Ok(_) => finish(dir, resolved, &settings.outputs(), &settings.interrupted, out),
         // A fault of the study will occur again: resuming is no remedy.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),

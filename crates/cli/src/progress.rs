@@ -61,12 +61,12 @@ impl Bar {
     }
 
     /// Prints beside the bar. Names that anybody chose must not steer the terminal.
-    fn say(&self, text: &str) {
+    fn print_beside(&self, text: &str) {
         self.bar.set_message(escaped_in_line(text).into_owned());
     }
 
     /// Prints a line above the bar, which stays.
-    fn above(&self, text: &str) {
+    fn print_above(&self, text: &str) {
         self.bar.println(escaped(text));
     }
 }
@@ -74,7 +74,7 @@ impl Bar {
 impl Progress for Bar {
     fn event(&mut self, event: Event) {
         match event {
-            Event::Preparing { what } => self.say(&what),
+            Event::Preparing { what } => self.print_beside(&what),
             Event::Began { until_look, seconds_to_look, seconds_to_end, .. } => {
                 self.left = left(seconds_to_look, seconds_to_end);
                 self.bar.set_length(until_look as u64);
@@ -83,7 +83,7 @@ impl Progress for Bar {
                 }
             }
             Event::Attempt { experiment, levels, .. } => {
-                self.say(&format!("{} · {}", self.left, scene(&experiment, &levels)));
+                self.print_beside(&format!("{} · {}", self.left, scene(&experiment, &levels)));
             }
             Event::Ended {
                 done,
@@ -102,12 +102,12 @@ impl Progress for Bar {
                 if status == Status::Failed
                     && let Some(line) = self.failures.line(&scene(&experiment, &levels), reason)
                 {
-                    self.above(&line);
+                    self.print_above(&line);
                 }
             }
-            Event::Look { blocks, why, .. } => self.above(&analysis(blocks, &why)),
-            Event::Note { text } => self.above(&format!("note: {text}")),
-            Event::Warning { text } => self.above(&format!("warning: {text}")),
+            Event::Look { blocks, why, .. } => self.print_above(&analysis(blocks, &why)),
+            Event::Note { text } => self.print_above(&format!("note: {text}")),
+            Event::Warning { text } => self.print_above(&format!("warning: {text}")),
         }
     }
 }

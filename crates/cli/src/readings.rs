@@ -114,13 +114,13 @@ fn table(first: &Reading, readings: &[(Reading, u64)], units: &BTreeMap<String, 
     let rows: Vec<(String, f64)> = readings
         .iter()
         .filter(|(reading, _)| reading.metric == first.metric)
-        .filter_map(|(reading, _)| Some((about(reading), reading.number()?)))
+        .filter_map(|(reading, _)| Some((subject(reading), reading.number()?)))
         .collect();
-    let widest = rows.iter().map(|(about, _)| about.chars().count()).max().unwrap_or(0);
+    let widest = rows.iter().map(|(subject, _)| subject.chars().count()).max().unwrap_or(0);
     let most = rows.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
-    let line = |(about, value): &(String, f64)| {
+    let line = |(subject, value): &(String, f64)| {
         let bar = "█".repeat((value / most * BAR).round().max(0.0) as usize);
-        format!("  {about:<widest$}  {:>8}  {bar}", human(*value, unit)).trim_end().to_string()
+        format!("  {subject:<widest$}  {:>8}  {bar}", human(*value, unit)).trim_end().to_string()
     };
     let head = first.metric.replace('_', " ");
     std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
@@ -155,10 +155,10 @@ fn paragraphs(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> 
     let mut lines: Vec<String> = Vec::new();
     let mut heading = String::new();
     for (reading, n) in readings {
-        let about = about(reading);
-        if about != heading && !about.is_empty() {
-            lines.push(about.clone());
-            heading = about;
+        let subject = subject(reading);
+        if subject != heading && !subject.is_empty() {
+            lines.push(subject.clone());
+            heading = subject;
         }
         let unit = units.get(&reading.metric).map_or("", String::as_str);
         // The line of a distribution has its percentiles already.
@@ -172,7 +172,7 @@ fn paragraphs(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> 
 }
 
 /// What it is a reading of: `tcp, 64 B, blocking`; `4.00 KiB, node 0`.
-fn about(reading: &Reading) -> String {
+fn subject(reading: &Reading) -> String {
     let label = |name: &str| reading.labels.get(name).cloned();
     let size = label("size").and_then(|s| s.parse().ok()).map(|s: u64| human(Bytes(s).0 as f64, "B"));
     let node = label("node").map(|node| format!("node {node}"));

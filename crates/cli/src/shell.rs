@@ -33,14 +33,14 @@ pub fn repeat(args: &RunArgs, dir: &RunDir, is_quick: bool) -> String {
         words.extend(["--catalogue".into(), dir.path().join("catalogue").display().to_string()]);
     }
     if let Some(testbed) =
-        args.how.testbed.to_possible_value().filter(|_| args.how.testbed != TestbedKind::Auto)
+        args.perform.testbed.to_possible_value().filter(|_| args.perform.testbed != TestbedKind::Auto)
     {
         words.extend(["--testbed".into(), testbed.get_name().into()]);
     }
-    if let Some(deadline) = &args.how.deadline {
+    if let Some(deadline) = &args.perform.deadline {
         words.extend(["--deadline".into(), deadline.clone()]);
     }
-    words.extend(args.how.gate.then(|| "--gate".into()));
+    words.extend(args.perform.gate.then(|| "--gate".into()));
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -54,8 +54,8 @@ pub fn command_line() -> String {
 }
 
 /// Flags for files and output, with a value and without.
-const WITH_VALUE: [&str; 5] = ["--out", "--save", "--export-csv", "--export-json", "--export-markdown"];
-const ALONE: [&str; 3] = ["--json", "--force", "--quiet"];
+const OUTPUT_OPTIONS: [&str; 5] = ["--out", "--save", "--export-csv", "--export-json", "--export-markdown"];
+const OUTPUT_FLAGS: [&str; 3] = ["--json", "--force", "--quiet"];
 
 /// The words without those flags. Words after `--` are the user's command, and stay.
 fn without_outputs(words: impl Iterator<Item = String>) -> Vec<String> {
@@ -67,9 +67,9 @@ fn without_outputs(words: impl Iterator<Item = String>) -> Vec<String> {
                 kept.push(word);
                 kept.extend(words.by_ref());
             }
-            flag if WITH_VALUE.contains(&flag) => drop(words.next()),
-            flag if ALONE.contains(&flag) => {}
-            flag if flag.split_once('=').is_some_and(|(flag, _)| WITH_VALUE.contains(&flag)) => {}
+            flag if OUTPUT_OPTIONS.contains(&flag) => drop(words.next()),
+            flag if OUTPUT_FLAGS.contains(&flag) => {}
+            flag if flag.split_once('=').is_some_and(|(flag, _)| OUTPUT_OPTIONS.contains(&flag)) => {}
             _ => kept.push(word),
         }
     }

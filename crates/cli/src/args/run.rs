@@ -71,7 +71,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub study: StudyArgs,
     #[command(flatten)]
-    pub how: HowArgs,
+    pub perform: PerformArgs,
     /// Write to this directory, which must be new [default: runs/NAME-001, then -002 and so on].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -85,7 +85,7 @@ pub struct RunArgs {
 
 /// How a run is performed, and what it outputs.
 #[derive(Args)]
-pub struct HowArgs {
+pub struct PerformArgs {
     /// Take the nodes from here; a continued run keeps its testbed.
     #[arg(long, value_enum, default_value_t = TestbedKind::Auto)]
     pub testbed: TestbedKind,
@@ -117,7 +117,7 @@ pub struct ResumeArgs {
     /// The run's directory.
     pub dir: PathBuf,
     #[command(flatten)]
-    pub how: HowArgs,
+    pub perform: PerformArgs,
 }
 
 #[derive(Args)]

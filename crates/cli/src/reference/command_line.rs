@@ -24,13 +24,13 @@ fn leaves(of: &Command) -> Vec<&Command> {
 }
 
 /// `crosstalk probe latency`.
-fn called(command: &Command) -> &str {
+fn full_name(command: &Command) -> &str {
     command.get_bin_name().unwrap_or(command.get_name())
 }
 
 /// `probe-latency.md`.
 fn file(command: &Command) -> String {
-    let words: Vec<&str> = called(command).split(' ').skip(1).collect();
+    let words: Vec<&str> = full_name(command).split(' ').skip(1).collect();
     format!("{}.md", words.join("-"))
 }
 
@@ -42,7 +42,7 @@ fn about(command: &Command) -> String {
 fn list(whole: &Command) -> Page {
     let rows = leaves(whole).into_iter().map(|command| {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        [format!("[{}]({})", code(called(command)), file(command)), prose(&about)]
+        [format!("[{}]({})", code(full_name(command)), file(command)), prose(&about)]
     });
     let commands = table(["command", "does"], rows);
     let options = table(["option", "meaning"], whole.get_arguments().filter(|a| is_shown(a)).map(row));
@@ -57,7 +57,7 @@ fn list(whole: &Command) -> Page {
 fn page(command: &Command) -> Page {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim_end();
-    let mut text = format!("# {}\n\n{}\n\n```text\n{usage}\n```\n", called(command), about(command));
+    let mut text = format!("# {}\n\n{}\n\n```text\n{usage}\n```\n", full_name(command), about(command));
     let of_command = |arg: &&Arg| is_shown(arg) && !arg.is_global_set();
     let arguments = table(["argument", "meaning"], command.get_positionals().filter(of_command).map(row));
     if !arguments.is_empty() {

@@ -97,7 +97,7 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .into_iter()
             .map(|(name, system, network)| {
                 let which = if system.network.len() > 1 {
-                    format!(", over {}", over(network))
+                    format!(", over {}", fabrics_of(network))
                 } else {
                     String::new()
                 };
@@ -128,7 +128,7 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
 }
 
 /// The fabrics of a network.
-fn over(network: &Network) -> String {
+fn fabrics_of(network: &Network) -> String {
     match network.within == network.across {
         true => network.across.clone(),
         false => format!("{} on a board and {} between boards", network.within, network.across),

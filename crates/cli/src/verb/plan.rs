@@ -28,7 +28,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     for note in plan.warnings.iter().cloned().chain(others) {
         out.say(&format!("note: {note}"));
     }
-    let lists = args.cells || plan.cells().count() <= FEW;
+    let lists = args.cells || plan.cells().count() <= LISTED_CELLS;
     for experiment in &plan.experiments {
         let head = format!(
             "{} ({}; reports {})",
@@ -72,7 +72,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
 }
 
 /// Up to this many cells are listed without `--cells`.
-const FEW: usize = 12;
+const LISTED_CELLS: usize = 12;
 
 /// How long it takes, how many cells and blocks it has, and what they can decide.
 fn summary(plan: &Plan, time: &WallTime) -> String {

@@ -12,7 +12,7 @@ use crosstalk_lab::rundir::RunDir;
 use crate::args::RunArgs;
 use crate::exports::unwritable;
 use crate::out::Out;
-use crate::perform::{Begin, How, perform};
+use crate::perform::{RunSettings, RunStart, perform};
 use crate::prepare::{check_inputs, prepare};
 use crate::resolved::Resolved;
 use crate::streams::wait_at_the_end;
@@ -21,7 +21,7 @@ use crate::{shell, signal};
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     wait_at_the_end(&interrupted)?;
-    args.how.export.check()?;
+    args.perform.export.check()?;
     let study = args.study.clone();
     let resolved = signal::unless_during(&interrupted, move || prepare(&study))?;
     if resolved.plan.cells().next().is_none() {
@@ -31,7 +31,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     let inputs = check_inputs(&resolved.whole)?;
     // Everything is checked before the run has a directory: until then an interruption leaves nothing to resume.
-    let how = How::new(&args.how, &resolved.whole, interrupted)?;
+    let settings = RunSettings::new(&args.perform, &resolved.whole, interrupted)?;
     args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
@@ -41,10 +41,10 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
         save(file, &resolved, args.force)?;
     }
     // A directory with a part of these files is no run: nothing could read it.
-    resolved.save(&dir, how.testbed()).inspect_err(|_| dir.discard())?;
+    resolved.save(&dir, settings.testbed()).inspect_err(|_| dir.discard())?;
     let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(inputs).collect();
     let command = shell::repeat(&args, &dir, resolved.plan.cut);
-    perform(&dir, resolved, None, Begin { command, notes, how: &how }, out)
+    perform(&dir, resolved, None, RunStart { command, notes, settings: &settings }, out)
 }
 
 fn exists_already(file: &Path) -> Fault {
