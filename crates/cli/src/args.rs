@@ -87,19 +87,19 @@ DIR/node-N.err.")]
     Probe(ProbeArgs),
     /// Add up an end-to-end latency from components.
     #[command(after_help = "Examples:
-  crosstalk path                          every interconnect, with its published latency
-  crosstalk path pcie-fabric              one interconnect, with its components
-  crosstalk path memory-to-nic 'cable 5 m' infiniband-switch 'cable 40 m' memory-to-nic
+  crosstalk path                 every interconnect, with its published latency
+  crosstalk path pcie-fabric     one interconnect, with its components
+  crosstalk path memory-to-nic 'cable 5 m' infiniband-switch memory-to-nic
   crosstalk path tia-942-ethernet --size '1500 B' --utilisation '70 %'
-  crosstalk path qpi --with qpi-hop='92 ns'    a time of your own for one component
-  crosstalk path cpu-to-memory cpu-to-pcie-device --measured runs/latency-001    times of a run
+  crosstalk path qpi --with qpi-hop='92 ns'
+  crosstalk path cpu-to-memory 'cable 3 m' --measured runs/latency-001
 
 `crosstalk list components` lists the components. Files of your own go into components/ and \
 interconnects/ of a --catalogue.")]
     Path(PathArgs),
     /// Split the time of requests to a running service into stages; needs root.
     #[command(after_help = "Examples:
-  crosstalk trace --port 6379                      the program that listens there
+  crosstalk trace --port 6379
   crosstalk trace --pid $(pidof -s redis-server) --for '30 s' --html redis.html
   crosstalk trace --cgroup system.slice/nginx.service --perfetto nginx.json
 
@@ -199,7 +199,7 @@ pub struct PathArgs {
     /// Add the time to send a message of this size, such as `64 B`.
     #[arg(long)]
     pub size: Option<String>,
-    /// Rate of the links, such as `10 Gbit/s` [default: the interconnect's].
+    /// Set the rate of the links, such as `10 Gbit/s` [default: the interconnect's].
     #[arg(long, requires = "size")]
     pub rate: Option<String>,
     /// Add waiting at ports that other messages keep busy for this share, such as `70 %` [default: 0 %].

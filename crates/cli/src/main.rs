@@ -107,7 +107,8 @@ fn main() -> ExitCode {
         Verb::Reap(args) => verb::agent::reap(args),
     };
     let all_written = || streams::lost().filter(|_| !is_exec).map_or(Ok(()), Err);
-    let code = result.and_then(|code| all_written().map(|()| code)).unwrap_or_else(|fault| report(&out, &fault));
+    let code =
+        result.and_then(|code| all_written().map(|()| code)).unwrap_or_else(|fault| report(&out, &fault));
     streams::finish();
     code
 }

@@ -161,15 +161,14 @@ pub fn finish(
     out: &Out,
 ) -> Result<ExitCode, Fault> {
     let compares = resolved.study.experiment.values().any(|experiment| experiment.compare.is_some());
-    let (code, findings) = conclude(dir, resolved, outputs, interrupted, out).map_err(|fault| match fault
-        .kind
-    {
-        FaultKind::Interrupted => fault.remedy(format!(
-            "everything is measured; analyse it with: crosstalk report {}",
-            shell::dir_word(dir)
-        )),
-        _ => fault,
-    })?;
+    let (code, findings) =
+        conclude(dir, resolved, outputs, interrupted, out).map_err(|fault| match fault.kind {
+            FaultKind::Interrupted => fault.remedy(format!(
+                "everything is measured; analyse it with: crosstalk report {}",
+                shell::dir_word(dir)
+            )),
+            _ => fault,
+        })?;
     require_finished(dir)?;
     if compares {
         require_comparison(&findings)?;

@@ -60,7 +60,9 @@ fn study(args: &StudyArgs) -> Result<Study, Fault> {
 fn study_of_program(args: &StudyArgs) -> Result<Study, Fault> {
     let nodes = args.nodes.unwrap_or(1);
     if nodes == 0 {
-        return Err(Fault::usage("expected at least 1 node, found 0").at("--nodes").remedy("write --nodes 2"));
+        return Err(Fault::usage("expected at least 1 node, found 0")
+            .at("--nodes")
+            .remedy("write --nodes 2"));
     }
     let factors = args.vary.iter().map(|text| factor(text)).collect::<Result<Vec<_>, _>>()?;
     let study = command_study(nodes, &factors, &args.command)?;

@@ -32,7 +32,8 @@ impl Replacements {
     /// Usage faults: a time or a file that cannot be read, an unknown component or metric.
     pub fn apply(catalogues: &mut Catalogues, args: &PathArgs) -> Result<Self, Fault> {
         let measured = apply_measured(catalogues, args)?;
-        let given = args.with.iter().map(|text| apply_given(catalogues, text)).collect::<Result<Vec<_>, _>>()?;
+        let given =
+            args.with.iter().map(|text| apply_given(catalogues, text)).collect::<Result<Vec<_>, _>>()?;
         match given.iter().find(|name| measured.contains_key(*name)) {
             None => Ok(Replacements { given, measured }),
             Some(twice) => Err(Fault::usage(format!("`{twice}` is measured, too"))
@@ -91,7 +92,8 @@ fn apply_measured(
 ) -> Result<BTreeMap<String, MeasuredTime>, Fault> {
     let sources: Vec<Measured> = args.measured.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     let components = catalogues.all_components();
-    let declared = components.filter_map(|(name, component)| Some((name.to_string(), component.measured.clone()?)));
+    let declared =
+        components.filter_map(|(name, component)| Some((name.to_string(), component.measured.clone()?)));
     let mut metrics: BTreeMap<String, (String, bool)> =
         declared.map(|(name, metric)| (name, (metric, false))).collect();
     for text in &args.put {

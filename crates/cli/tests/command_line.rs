@@ -275,7 +275,8 @@ fn show_explains_the_parameters_of_a_workload() {
     assert_eq!(row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).count(), 3, "{shown}");
     assert!(shown.contains("worker_memory"), "those of the engines, too: {shown}");
     let reported = stdout(&crosstalk(dir.path(), &["show", "pagerank", "--json"]));
-    let reported: serde_json::Value = serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
+    let reported: serde_json::Value =
+        serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
     let first = &reported["entry"]["parameters"][0];
     assert_eq!(first["name"], "slaves");
     assert!(first["default"] == "1" && first["meaning"].as_str().is_some_and(|m| !m.is_empty()), "{first}");
@@ -288,7 +289,10 @@ fn show_lists_the_metrics_of_a_workload() {
     let row = |name: &str| shown.lines().find(|line| line.starts_with(name)).map(str::split_whitespace);
     assert_eq!(row("transaction_p99").expect("a row").collect::<Vec<_>>(), ["transaction_p99", "s", "lower"]);
     let command = stdout(&crosstalk(dir.path(), &["show", "workloads/command"]));
-    assert!(command.contains("argv"), "a workload that cannot be deployed without parameters lists them: {command}");
+    assert!(
+        command.contains("argv"),
+        "a workload that cannot be deployed without parameters lists them: {command}"
+    );
     let reported = |name: &str| -> serde_json::Value {
         let reported = stdout(&crosstalk(dir.path(), &["show", name, "--json"]));
         serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON")
@@ -343,7 +347,8 @@ fn a_probe_measures_this_machine_once() {
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
     assert!(text.starts_with("load time\n") && text.contains("64 KiB, node 0"), "{text}");
     let reported = stdout(&crosstalk(dir.path(), &[&asked[..], &["--json"]].concat()));
-    let reported: serde_json::Value = serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
+    let reported: serde_json::Value =
+        serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
     assert_eq!(reported["readings"][0]["unit"], "s");
     for (args, says) in [
         (&["probe", "memory", "--set", "sise=1"] as &[&str], "did you mean `size`?"),

@@ -118,7 +118,10 @@ fn the_first_note_says_what_a_number_of_runs_can_decide() {
     assert!(said.contains("note: 2 runs of each cell can decide nothing: one comparison needs 6"), "{said}");
     let reported = stdout(&output);
     assert!(reported.contains("too few runs (2; 6 or more decide)"), "{reported}");
-    assert!(!reported.contains("faster") && !reported.contains("slower"), "nothing decides a direction: {reported}");
+    assert!(
+        !reported.contains("faster") && !reported.contains("slower"),
+        "nothing decides a direction: {reported}"
+    );
     let plan = crosstalk(dir.path(), &["plan", "--runs", "9", "--vary", "env.N=1,2,3", "--", "true"]);
     assert!(
         stdout(&plan)

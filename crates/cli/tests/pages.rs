@@ -81,7 +81,8 @@ fn the_reference_is_what_the_code_says() {
     assert!(written.starts_with(&format!("{} pages", committed.len())), "{written}: {committed:#?}");
     for path in committed {
         let made = dir.path().join(path.trim_start_matches("docs/"));
-        let made = fs::read_to_string(&made).unwrap_or_else(|_| panic!("{path}: `crosstalk docs` does not write it"));
+        let made = fs::read_to_string(&made)
+            .unwrap_or_else(|_| panic!("{path}: `crosstalk docs` does not write it"));
         let kept = fs::read_to_string(root().join(&path)).expect("reads");
         assert!(made == kept, "{path} is out of date: run `crosstalk docs docs/reference`");
     }

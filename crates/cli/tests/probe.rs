@@ -80,7 +80,8 @@ impl ProbeOutput {
 #[test]
 fn offered_and_received_bandwidth_agree_for_large_writes() {
     let dir = tempfile::tempdir().expect("a directory");
-    let reported = Serving::here(dir.path()).measured(dir.path(), &["bandwidth", "-l", "512 MiB", "-t", "0.3"]);
+    let reported =
+        Serving::here(dir.path()).measured(dir.path(), &["bandwidth", "-l", "512 MiB", "-t", "0.3"]);
     let ratio = reported.number("offered") / reported.number("bandwidth");
     // They differ only by what buffers hold at the end.
     assert!((0.6..1.7).contains(&ratio), "offered / received: {ratio}");

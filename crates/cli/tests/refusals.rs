@@ -122,7 +122,11 @@ fn a_study_that_is_no_text_is_refused_with_what_it_is() {
     {
         fs::write(dir.path().join("s.toml"), bytes).expect("writes");
         let reported = format!("s.toml: expected UTF-8 text, found {found}");
-        refused(&crosstalk(dir.path(), &["plan", "./s.toml"]), 2, &[&reported, "unpack it, or save it as UTF-8"]);
+        refused(
+            &crosstalk(dir.path(), &["plan", "./s.toml"]),
+            2,
+            &[&reported, "unpack it, or save it as UTF-8"],
+        );
     }
 }
 

@@ -44,7 +44,8 @@ fn another_run_s_journal_is_refused_and_an_emptied_one_reported() {
     for name in ["journal.ndjson", "provenance.json"] {
         fs::copy(path("b").join(name), path("a").join(name)).expect("copies");
         for verb in ["report", "resume"] {
-            let reported = ["a/journal.ndjson: this journal is another run's", "--seed 9", "try: put it back"];
+            let reported =
+                ["a/journal.ndjson: this journal is another run's", "--seed 9", "try: put it back"];
             refused(&crosstalk(dir.path(), &[verb, "a"]), 2, &reported);
         }
     }

@@ -107,7 +107,8 @@ fn a_live_service_is_shown_as_text_as_a_page_and_as_a_perfetto_trace() {
     // Another trace, by process.
     let pid = std::process::id().to_string();
     let output = trace(&["--pid", &pid, "--port", &port, "--for", "300 ms", "--json"]);
-    let reported: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    let reported: Value =
+        serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
     assert_eq!(reported["service"][0]["pid"].as_u64(), Some(u64::from(std::process::id())), "{reported}");
     assert!(reported["followed"].as_u64().is_some_and(|followed| followed > 0), "{reported}");
 }

@@ -60,7 +60,8 @@ fn reported(lines: &[String]) -> Value {
 fn check_one_way(lines: &[String]) {
     let reported = reported(lines);
     let list = reported["readings"].as_array().unwrap_or_else(|| panic!("no readings in {reported}"));
-    let of = |metric: &str| list.iter().find(|line| line["reading"]["metric"] == metric).expect("is reported");
+    let of =
+        |metric: &str| list.iter().find(|line| line["reading"]["metric"] == metric).expect("is reported");
     assert!(of("one_way")["n"].as_u64().expect("a number") > 20, "{reported}");
     assert!(of("lost")["reading"]["value"].as_f64().expect("a share") < 0.2, "{reported}");
 }

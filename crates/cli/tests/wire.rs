@@ -19,7 +19,8 @@ fn readings(settings: &[&str]) -> impl Fn(&str) -> Option<Value> + use<> {
     let dir = tempfile::tempdir().expect("a directory");
     let output = probe(dir.path(), settings);
     assert_eq!(output.status.code(), Some(0), "{settings:?}: {}", stderr(&output));
-    let reported: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    let reported: Value =
+        serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
     let list = reported["readings"].as_array().expect("readings").clone();
     move |metric| {
         let found = list.iter().find(|line| line["reading"]["metric"] == metric);

@@ -115,7 +115,8 @@ fn a_probe_that_cannot_connect_has_no_result() {
         assert!(stderr(&output).contains(&format!("{to}: cannot connect")), "{}", stderr(&output));
         assert!(!dir.path().join("a.json").exists(), "nothing was measured");
         let output = crosstalk(dir.path(), &["probe", kind, "--to", &to, "--json"]);
-        let reported: serde_json::Value = serde_json::from_str(stdout(&output).trim()).expect("one line of JSON");
+        let reported: serde_json::Value =
+            serde_json::from_str(stdout(&output).trim()).expect("one line of JSON");
         assert_eq!((&reported["result"], &reported["exit"]), (&"fault".into(), &4.into()), "{reported}");
     }
 }

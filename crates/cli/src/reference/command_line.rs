@@ -105,7 +105,7 @@ fn meaning(arg: &Arg) -> String {
             let about = value.get_help().map(|help| format!(": {}", prose(&help.to_string())));
             code(value.get_name()) + about.unwrap_or_default().trim_end_matches('.')
         });
-        text += &format!(" One of {}.", words.collect::<Vec<_>>().join("; "));
+        text += &format!(". One of {}.", words.collect::<Vec<_>>().join("; "));
     }
     let defaults = arg.get_default_values();
     if !defaults.is_empty() && arg.get_action().takes_values() {

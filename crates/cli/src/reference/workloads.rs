@@ -23,7 +23,8 @@ fn list(registry: &Registry) -> Page {
     let workloads = table(["`kind`", "runs"], rows);
     let conditions: Vec<String> =
         registry.conditions.iter().map(|condition| code(condition.name())).collect();
-    let observers: String = registry.observers.iter().map(|observer| observer_section(observer.as_ref())).collect();
+    let observers: String =
+        registry.observers.iter().map(|observer| observer_section(observer.as_ref())).collect();
     let text = format!(
         "# Workloads, conditions and observers\n\n`crosstalk show workloads/NAME` prints the same for one \
          workload. In a study file a workload is written as `work.NAME = {{ kind = \"KIND\", PARAMETER = VALUE }}`.\n\n\

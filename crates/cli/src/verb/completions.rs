@@ -17,7 +17,12 @@ use crate::{catalogue, parts};
 pub fn main(args: &CompletionsArgs) -> Result<ExitCode, Fault> {
     let names = Names::new()?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut with_names(visible_commands(), &names), "crosstalk", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut with_names(visible_commands(), &names),
+        "crosstalk",
+        &mut script,
+    );
     let script = String::from_utf8_lossy(&script);
     Out::new(false).paint(&match args.shell {
         Shell::Zsh => with_files(&script, &names.of(&["studies"])),

@@ -241,7 +241,8 @@ fn to_json(path: &PathLatency, replacements: &Replacements) -> Value {
             })
         })
         .collect();
-    let parts: BTreeSet<&str> = path.hops.iter().map(|(hop, _)| replacements.origin(&hop.component)).collect();
+    let parts: BTreeSet<&str> =
+        path.hops.iter().map(|(hop, _)| replacements.origin(&hop.component)).collect();
     let total = path.latency.total();
     json!({
         "result": "path",

@@ -305,15 +305,13 @@ fn run_scene(
 fn scale(wire: &WireArgs) -> Result<f64, Fault> {
     match wire.scale {
         None => Ok(1.0),
-        Some(_) if wire.fabric == "none" => Err(Fault::usage("there is no rate to scale down")
-            .at("--scale")
-            .remedy("add --fabric")),
-        Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
-        Some(scale) => {
-            Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
-                .at("--scale")
-                .remedy("write for example --scale 50"))
+        Some(_) if wire.fabric == "none" => {
+            Err(Fault::usage("there is no rate to scale down").at("--scale").remedy("add --fabric"))
         }
+        Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
+        Some(scale) => Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
+            .at("--scale")
+            .remedy("write for example --scale 50")),
     }
 }
 

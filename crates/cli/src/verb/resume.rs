@@ -27,17 +27,19 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     if before.run().finished && next.is_none() {
         // More blocks after the stopping rule's end would be an unplanned interim analysis.
         out.say(&format!("this run has ended ({}): nothing is left to measure", before.run().end));
-        let outputs = Outputs { gate: args.perform.gate, quiet: args.perform.quiet, export: &args.perform.export };
+        let outputs =
+            Outputs { gate: args.perform.gate, quiet: args.perform.quiet, export: &args.perform.export };
         return finish(&dir, resolved, &outputs, &interrupted, out);
     }
     let resolved = next.unwrap_or(resolved);
     let known = testbed(&dir)?;
     let resume = shell::resume_line(&dir, &args.perform.export);
     let args = PerformArgs { testbed: same(args.perform.testbed, known)?, ..args.perform };
-    let settings = RunSettings::new(&args, &resolved.whole, interrupted).map_err(|fault| match fault.kind {
-        FaultKind::Interrupted => fault.remedy(resume),
-        _ => fault,
-    })?;
+    let settings =
+        RunSettings::new(&args, &resolved.whole, interrupted).map_err(|fault| match fault.kind {
+            FaultKind::Interrupted => fault.remedy(resume),
+            _ => fault,
+        })?;
     if known.is_none() {
         note_testbed(&dir, settings.testbed())?;
     }

@@ -34,9 +34,11 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let files: Vec<&PathBuf> = [&args.html, &args.perfetto, &args.out].into_iter().flatten().collect();
     for (place, file) in files.iter().enumerate() {
         if files[..place].contains(file) {
-            return Err(Fault::usage("two of --html, --perfetto and --out name this file, expected one file for each")
-                .at(file.display().to_string())
-                .remedy("name another file for one of them"));
+            return Err(Fault::usage(
+                "two of --html, --perfetto and --out name this file, expected one file for each",
+            )
+            .at(file.display().to_string())
+            .remedy("name another file for one of them"));
         }
         writable(file)?;
     }
