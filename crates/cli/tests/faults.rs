@@ -343,7 +343,7 @@ fn a_run_is_resumed_on_its_testbed() {
     assert_eq!(options()["testbed"], "local");
     let other = crosstalk(dir.path(), &["resume", "out", "--testbed", "virtual"]);
     assert_eq!(other.status.code(), Some(2), "{}", stderr(&other));
-    assert!(stderr(&other).contains("begun on another testbed"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("started on another testbed"), "{}", stderr(&other));
     let resumed = |args: &[&str]| {
         let before = samples(&out).len();
         let child = command(dir.path(), args).spawn().expect("starts");
