@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod boinc;
 mod data;
 mod export;
 mod probe;
@@ -13,18 +14,18 @@ mod tenants;
 #[cfg(test)]
 mod examples;
 
+pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
-pub use run::{HowArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
-pub use tenants::{BoincProjectArgs, Donating, ExecArgs, GuardArgs};
+pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
+pub use tenants::{Donating, ExecArgs, GuardArgs};
 
-/// Measures what wires and neighbours cost your applications, explains where
-/// the time goes, and says so with an interval.
+/// Measure what networks and background work cost your applications, and where the time goes.
 #[derive(Parser)]
 #[command(name = "crosstalk", version, max_term_width = 120, after_help = EXAMPLES)]
 pub struct Cli {
-    /// Print NDJSON instead of text: events as they happen, the result as the last line.
+    /// Print NDJSON instead of text: a line for each event, the last one for the result.
     #[arg(long, global = true)]
     pub json: bool,
     #[command(subcommand)]
@@ -36,8 +37,8 @@ const EXAMPLES: &str = "Examples:
   crosstalk run kosmos --quick
   crosstalk probe latency
 
-Exit codes: 0 finished; 1 failed and 3 inconclusive (with --gate); 2 the command line or a file is \
-wrong; 4 the environment failed; 130 interrupted.";
+Exit codes: 0 finished; 1 failed and 3 inconclusive (with --gate); 2 wrong command line or file; \
+4 failure of the environment; 130 interrupted.";
 
 #[derive(Subcommand)]
 pub enum Verb {
@@ -51,58 +52,60 @@ pub enum Verb {
   crosstalk run --vary env.N=1,2 -- sh -c './my-job --threads $N'     varies an argument
   crosstalk run --runs 10 --warmup 1 --prepare 'rm -rf cache' --export-json times.json -- ./my-job
 
-Your program is started on every node, with CROSSTALK_HOSTS (the nodes' addresses by number, separated \
-by commas), CROSSTALK_NODE (its number, from 0) and CROSSTALK_NODES (how many). All nodes start together: \
-a client tries again until the other node listens. An attempt ends when node 0's program ends. \
-No shell is asked: write sh -c '…' for pipes, env NAME=VALUE … for variables. \
-What it prints is shown only where it fails; --set log=DIR keeps the last 64 KiB of the latest attempt \
-in DIR/node-N.out and DIR/node-N.err.")]
+Crosstalk starts your program on every node at the same time. A client must try again until the other \
+node listens. The program finds the nodes' addresses in CROSSTALK_HOSTS (by number, separated by commas), \
+its own number, from 0, in CROSSTALK_NODE, and how many nodes there are in CROSSTALK_NODES. An attempt \
+ends when the program on node 0 ends.
+
+No shell is used: write sh -c '…' for pipes, and env NAME=VALUE … for variables. The program's output is \
+printed only if it fails. --set log=DIR keeps the last 64 KiB of the latest attempt in DIR/node-N.out and \
+DIR/node-N.err.")]
     Run(RunArgs),
-    /// Go on with a run that was cut short.
+    /// Continue a run that was interrupted.
     #[command(after_help = "Example:\n  crosstalk resume runs/kosmos-001")]
     Resume(ResumeArgs),
-    /// Show what a study would run, how long it takes, and what this host cannot do of it.
+    /// Show what a study would run, how long it takes, and what this host cannot run.
     #[command(after_help = "Example:\n  crosstalk plan kosmos --quick")]
     Plan(PlanArgs),
-    /// List the catalogues: studies, fabrics, systems, workloads; published figures when asked for.
+    /// List the catalogues: studies, fabrics, systems, interconnects, components, workloads.
     #[command(after_help = "Examples:\n  crosstalk list fabrics\n  crosstalk list published")]
     List(ListArgs),
-    /// Show one entry of a catalogue whole.
+    /// Show one entry of a catalogue.
     #[command(
         after_help = "Examples:\n  crosstalk show srio\n  crosstalk show kosmos > my.toml\n  crosstalk show systems/kosmos"
     )]
     Show(ShowArgs),
-    /// Fetch real data for the applications from where its authors publish it.
+    /// Fetch real data for the applications from their authors.
     #[command(after_help = "Examples:
   crosstalk data list
   crosstalk data get movielens --dir ./data")]
     Data(DataArgs),
-    /// Use one instrument, now.
+    /// Measure with one instrument, once.
     #[command(after_help = "Examples:
   crosstalk probe latency     between two virtual nodes of this machine
   crosstalk probe memory      of this machine")]
     Probe(ProbeArgs),
-    /// Add up an end-to-end latency from components: a catalogued interconnect, or a path of your own.
+    /// Add up an end-to-end latency from components.
     #[command(after_help = "Examples:
-  crosstalk path                          every interconnect, beside what is published
-  crosstalk path pcie-fabric              one, with its components
-  crosstalk path memory-to-nic 'cable 5 m' infiniband-switch 'cable 40 m' memory-to-nic
+  crosstalk path                 every interconnect, with its published latency
+  crosstalk path pcie-fabric     one interconnect, with its components
+  crosstalk path memory-to-nic 'cable 5 m' infiniband-switch memory-to-nic
   crosstalk path tia-942-ethernet --size '1500 B' --utilisation '70 %'
-  crosstalk path qpi --with qpi-hop='92 ns'    a time of your own in a component's place
-  crosstalk path cpu-to-memory cpu-to-pcie-device --measured runs/latency-001    what a run measured
+  crosstalk path qpi --with qpi-hop='92 ns'
+  crosstalk path cpu-to-memory 'cable 3 m' --measured runs/latency-001
 
-`crosstalk list components` tells which there are; files of your own go into components/ and \
+`crosstalk list components` lists the components. Files of your own go into components/ and \
 interconnects/ of a --catalogue.")]
     Path(PathArgs),
-    /// Say where the time of requests to a live service goes, without touching it; needs root.
+    /// Split the time of requests to a running service into stages; needs root.
     #[command(after_help = "Examples:
-  crosstalk trace --port 6379                      whoever listens there
+  crosstalk trace --port 6379
   crosstalk trace --pid $(pidof -s redis-server) --for '30 s' --html redis.html
   crosstalk trace --cgroup system.slice/nginx.service --perfetto nginx.json
 
-A request is what a client sends on a TCP connection until it is answered. Where the client is on this \
-machine its part is told, too; of other clients the server's part. Open the file of --perfetto at \
-ui.perfetto.dev. docs/explanation/trace.md says what each stage is.")]
+A request is what a client sends on a TCP connection until it is answered. The client's stages are \
+reported too if the client is on this machine. Open the file of --perfetto at ui.perfetto.dev. \
+docs/explanation/trace.md explains each stage.")]
     Trace(TraceArgs),
     /// Run a command in a control group of its own, as background or as foreground work.
     #[command(after_help = "Examples:
@@ -125,7 +128,7 @@ More: docs/how-to/background-work.md.")]
 Everything that is not declared background work is foreground work. All settings are put back at the \
 end, also after kill -9. More: docs/how-to/guard.md.")]
     Guard(GuardArgs),
-    /// Analyse what a run has measured, again; never measures.
+    /// Analyse a run again, and write its report; measures nothing.
     #[command(after_help = "Examples:
   crosstalk report runs/kosmos-001
   crosstalk report runs/kosmos-001 --page docs/studies/kosmos.md")]
@@ -140,41 +143,42 @@ client, or niced processes) competes with foreground work and computes at the mo
 that costs: one thread on each processor where that work runs, for about a second. Nothing else loads \
 this machine, and no setting is changed.")]
     Doctor(DoctorArgs),
-    /// Undo what earlier runs have left behind.
+    /// Undo changes that earlier runs have left on this host.
     #[command(after_help = "Example:\n  crosstalk clean")]
     Clean,
-    /// Run a BOINC project: give work to BOINC clients, and check what they return.
+    /// Run a BOINC project: give work to BOINC clients, and check their results.
     #[command(after_help = "Examples:
   crosstalk boinc-project ./project --units 100 --task '10 s'
   boinccmd --project_attach http://127.0.0.1:8470/project/ KEY  elsewhere
 
-It prints its address and the account's key, and goes on until it is interrupted. The directory has all \
-that it knows: killed at any moment and started again, it goes on where it was. \
+It prints its address and the account's key, and runs until it is interrupted. Its state is in the \
+directory: killed at any moment and started again, it continues. \
 Started by root, it runs as the user nobody, to whom the directory then belongs. \
-docs/how-to/boinc-project.md says how a client is set up for it.")]
+docs/how-to/boinc-project.md \
+explains how to set a client up.")]
     BoincProject(BoincProjectArgs),
-    /// Print a script that completes commands and flags in a shell.
+    /// Print a completion script for a shell.
     #[command(after_help = "Examples:
   crosstalk completions bash > ~/.local/share/bash-completion/completions/crosstalk
   crosstalk completions zsh > ~/.zfunc/_crosstalk
   crosstalk completions fish > ~/.config/fish/completions/crosstalk.fish")]
     Completions(CompletionsArgs),
-    /// Write manual pages, one a command, into a directory.
+    /// Write manual pages into a directory, one for each command.
     #[command(after_help = "Example:\n  crosstalk man ~/.local/share/man/man1    then: man crosstalk-run")]
     Man(ManArgs),
-    /// Write the reference's pages, from the code that they describe, into a directory.
+    /// Write the pages of the reference into a directory.
     #[command(hide = true)]
     Docs(DocsArgs),
-    /// Serve a runner on this node, over stdin and stdout.
+    /// Run the agent of a node; messages from the runner come on stdin.
     #[command(hide = true)]
     Agent(Words),
-    /// Have an end of a wire, told over stdin.
-    #[command(hide = true)]
-    End,
+    /// Run one endpoint of a wire; its settings come on stdin.
+    #[command(name = "end", hide = true)]
+    Endpoint,
     /// Hold the namespaces of a virtual cluster.
     #[command(hide = true)]
     Hold(Words),
-    /// Undo what is open in a ledger when its owner is gone.
+    /// Undo the open entries of an undo ledger when its owner has ended.
     #[command(hide = true)]
     Reap(Words),
     /// Do a work unit of `boinc-project`, in the slot directory of a BOINC client.
@@ -182,7 +186,7 @@ docs/how-to/boinc-project.md says how a client is set up for it.")]
     BoincApp(Words),
 }
 
-/// Words for a hidden verb.
+/// The words after a hidden verb.
 #[derive(Args)]
 pub struct Words {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -191,30 +195,29 @@ pub struct Words {
 
 #[derive(Args)]
 pub struct PathArgs {
-    /// An interconnect's name; or components from one end to the other, cables with their length.
+    /// An interconnect, or the components of a path; a cable has a length [default: list all].
     #[arg(value_name = "NAME | HOP")]
     pub path: Vec<String>,
-    /// Of a message, such as `64 B`: what follows its head takes time, too.
+    /// Add the time to send a message of this size, such as `64 B`.
     #[arg(long)]
     pub size: Option<String>,
-    /// Of the links, such as `10 Gbit/s` [default: the interconnect's].
+    /// Set the rate of the links, such as `10 Gbit/s` [default: the interconnect's].
     #[arg(long, requires = "size")]
     pub rate: Option<String>,
-    /// The share of the time that every port on the way is busy with other messages, such as `70 %` or
-    /// `0.7` [default: 0 %].
+    /// Add waiting at ports that other messages keep busy for this share, such as `70 %` [default: 0 %].
     #[arg(long, value_name = "SHARE")]
     pub utilisation: Option<String>,
-    /// Another time in a component's place: `cpu-to-memory='92 ns'`, `memory-to-nic='300 ns..410 ns'`.
+    /// Use another time for a component: `cpu-to-memory='92 ns'`, `memory-to-nic='300 ns..410 ns'`.
     #[arg(long, value_name = "NAME=TIME")]
     pub with: Vec<String>,
-    /// Put what was measured into components' places: a run's directory, or what a probe printed with
-    /// --json. A component says itself which metric stands for it; else --put does.
+    /// Use measured times for components: a run's directory, or a probe's output with --json. A component
+    /// names its metric; --put names it for others.
     #[arg(long, value_name = "RUN|FILE")]
     pub measured: Vec<PathBuf>,
-    /// Which metric stands in a component's place: `cpu-to-memory='load_time[size=65536]'`.
+    /// Use this metric for a component: `cpu-to-memory='load_time[size=65536]'`.
     #[arg(long, value_name = "NAME=METRIC", requires = "measured")]
     pub put: Vec<String>,
-    /// A directory with further `components/`, `interconnects/` and `published/`.
+    /// Add the catalogues of a directory: `components/`, `interconnects/`, `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,
 }
@@ -222,32 +225,31 @@ pub struct PathArgs {
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("service").required(true).multiple(true)))]
 pub struct TraceArgs {
-    /// The service's TCP ports, such as `6379` or `80,443`, in this network namespace; with --pid or
-    /// --cgroup only these of its ports.
-    #[arg(long, value_name = "N", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Trace TCP ports, such as `6379` or `80,443` [default with --pid or --cgroup: all of its ports].
+    #[arg(long, value_name = "PORT", value_delimiter = ',', group = "service", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Vec<u16>,
-    /// The process that listens; its threads and children count with it. In a container, too.
+    /// Trace the process that listens, with its threads and children; also in a container.
     #[arg(
         long,
         group = "service",
         conflicts_with = "cgroup",
-        value_name = "P",
+        value_name = "PID",
         allow_negative_numbers = true
     )]
     pub pid: Option<u32>,
-    /// The control group of the processes that listen, below /sys/fs/cgroup.
+    /// Trace the processes of a control group, by its path below /sys/fs/cgroup.
     #[arg(long, group = "service", value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
-    /// How long, in seconds or with a unit.
+    /// Trace for this long, in seconds or with a unit.
     #[arg(long = "for", value_name = "TIME", default_value = "10 s", allow_hyphen_values = true)]
     pub duration: String,
-    /// Write a page with pictures to this file.
+    /// Write a page with figures to this file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write some requests, each with its stages, to this file, for ui.perfetto.dev.
+    /// Write some requests with their stages to this file, for ui.perfetto.dev.
     #[arg(long, value_name = "FILE")]
     pub perfetto: Option<PathBuf>,
-    /// Write the result, as --json prints it, to this file.
+    /// Write the result of --json to this file.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -261,7 +263,7 @@ pub struct DoctorArgs {
 
 #[derive(Args)]
 pub struct ListArgs {
-    /// Only this catalogue.
+    /// List one catalogue [default: all but `published`].
     #[arg(value_enum)]
     pub what: Option<Catalogue>,
 }
@@ -279,8 +281,8 @@ pub enum Catalogue {
 
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The name of a study, fabric, system, workload or published figure, where several share it with
-    /// its catalogue before it (`systems/kosmos`); or `schema` for the study file's JSON Schema.
+    /// Name of the entry; with its catalogue if several share it (`systems/kosmos`). `schema` is the study
+    /// file's JSON Schema.
     pub name: String,
 }
 
@@ -288,11 +290,10 @@ pub struct ShowArgs {
 pub struct ReportArgs {
     /// The run's directory.
     pub dir: PathBuf,
-    /// Exit with 1 when a claim is not reproduced or a comparison is worse, 3 when inconclusive.
+    /// Exit with 1 if a claim is not reproduced or a comparison is worse, with 3 if inconclusive.
     #[arg(long)]
     pub gate: bool,
-    /// Write the findings to this file as a Markdown page with date, machine and revision, such as
-    /// `docs/studies/kosmos.md`; overwrites it.
+    /// Write the findings to this file as a Markdown page with date, machine and revision; overwrites it.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
     #[command(flatten)]
@@ -301,19 +302,19 @@ pub struct ReportArgs {
 
 #[derive(Args)]
 pub struct CompletionsArgs {
-    /// Which shell.
+    /// The shell.
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
 
 #[derive(Args)]
 pub struct ManArgs {
-    /// The directory; made where it is not there.
+    /// The directory; created if missing.
     pub dir: PathBuf,
 }
 
 #[derive(Args)]
 pub struct DocsArgs {
-    /// The directory; made where it is not there. Pages in it are overwritten.
+    /// The directory; created if missing. Overwrites its pages.
     pub dir: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Finds studies and catalogues: bundled with the program, or files of the user's.
+//! Finds studies and catalogues: those bundled with the program, and files of the user.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,44 +13,43 @@ use crosstalk_host::regular;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 
-/// A catalogue's folders.
+/// The folders of a catalogue.
 const FOLDERS: [&str; 5] = ["fabrics", "systems", "components", "interconnects", "published"];
 
-/// The bundled catalogues, with those of `dirs` added; a file there stands in
-/// for a bundled one of the same name.
+/// The bundled catalogues and those of `dirs`. A file in `dirs` replaces a bundled one of its name.
 pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
     let mut all = Catalogues::bundled();
     for dir in dirs {
         if !dir.is_dir() {
             return Err(Fault::usage("no such directory")
                 .at(dir.display().to_string())
-                .remedy("name one that is there"));
+                .remedy("name an existing directory"));
         }
         if !FOLDERS.iter().any(|folder| dir.join(folder).is_dir()) {
-            return Err(Fault::usage("there is no catalogue in it")
+            return Err(Fault::usage("it holds no catalogue")
                 .at(dir.display().to_string())
                 .remedy(format!("give a directory with at least one of {}", FOLDERS.join(", "))));
         }
         for (path, name) in files(&dir.join("fabrics"), "toml")? {
-            all.fabric(&name, &kept(&path)?, &path.display().to_string())?;
+            all.fabric(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("systems"), "toml")? {
-            all.system(&name, &kept(&path)?, &path.display().to_string())?;
+            all.system(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("components"), "toml")? {
-            all.components(&kept(&path)?, &path.display().to_string())?;
+            all.components(&read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("interconnects"), "toml")? {
-            all.interconnect(&name, &kept(&path)?, &path.display().to_string())?;
+            all.interconnect(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("published"), "csv")? {
-            all.published_csv(&kept(&path)?, &path.display().to_string())?;
+            all.published_csv(&read_entry(&path)?, &path.display().to_string())?;
         }
     }
     Ok(all)
 }
 
-/// The files with that ending in `dir`, by name; none where there is no such directory.
+/// The files in `dir` with this ending, by name; none if there is no such directory.
 fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
     let Ok(entries) = fs::read_dir(dir) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -67,17 +66,16 @@ fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
     Ok(found)
 }
 
-/// Reads a text file, or what a pipe gives. Some editors begin it with a mark of its encoding (BOM), or end lines by
-/// a carriage return alone: neither is part of what was written.
+/// Reads a text file or a pipe. Removes a byte order mark, and reads carriage returns as ends of lines.
 ///
 /// # Errors
-/// A usage fault that says what to give instead.
+/// A usage fault that says what to name instead.
 pub fn read(path: &Path) -> Result<String, Fault> {
     text(regular::open_any(path), path)
 }
 
-/// The same of a file in a folder, where nothing else is expected.
-fn kept(path: &Path) -> Result<String, Fault> {
+/// Reads a text file of a catalogue; a pipe is refused.
+fn read_entry(path: &Path) -> Result<String, Fault> {
     text(regular::open(path), path)
 }
 
@@ -101,12 +99,12 @@ fn text(file: io::Result<File>, path: &Path) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// Whether a study of that name is a file.
+/// Whether a study's name is a path.
 pub fn is_file(name: &str) -> bool {
     name.ends_with(".toml") || name.contains('/')
 }
 
-/// The study of that name: a bundled one, or a file.
+/// The bundled study of this name, or the study file at this path.
 pub fn study(name: &str) -> Result<Study, Fault> {
     if is_file(name) {
         let path = Path::new(name);
@@ -132,7 +130,7 @@ pub fn study(name: &str) -> Result<Study, Fault> {
     }
 }
 
-/// Where a program of the user's is written.
+/// The hint where to write a program of the user.
 pub fn own_program(name: &str) -> String {
     format!("your own program goes after `--`: crosstalk run -- {}", shell_word(name))
 }

@@ -1,17 +1,17 @@
-//! Where a probe's two ends meet, as it is written on the command line.
+//! The addresses of a probe's server, as written on the command line.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 
 use crosstalk_core::Fault;
 use crosstalk_probe::listen;
 
-/// The port where none is given.
+/// The default port.
 pub const PORT: u16 = 7700;
 
 /// `HOST:PORT`, or without a port; an IPv6 address needs brackets only before a port.
 ///
 /// # Errors
-/// A usage fault at `flag` where it is no address and no known host.
+/// A usage fault at `flag` if it is neither an address nor a known host.
 pub fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
     let wrong = |why: String, remedy: &str| Fault::usage(why).at(flag).remedy(remedy);
     let bare = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(address);
@@ -38,15 +38,15 @@ pub fn resolve(address: &str, flag: &str) -> Result<SocketAddr, Fault> {
     })
 }
 
-/// Listens there; on all addresses, where there is no IPv6, on those of IPv4.
+/// Listens at the address. Without IPv6, `[::]` means all addresses of IPv4.
 ///
 /// # Errors
-/// Where the port is taken, or it is no address of this host.
+/// If the port is taken, or this host has no such address.
 pub fn listener(address: SocketAddr) -> Result<TcpListener, Fault> {
     let listening = listen(address);
     if listening.is_err() && address.ip() == IpAddr::from(std::net::Ipv6Addr::UNSPECIFIED) {
-        let older: SocketAddr = (Ipv4Addr::UNSPECIFIED, address.port()).into();
-        return listen(older).or(listening);
+        let of_ipv4: SocketAddr = (Ipv4Addr::UNSPECIFIED, address.port()).into();
+        return listen(of_ipv4).or(listening);
     }
     listening
 }

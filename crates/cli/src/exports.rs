@@ -1,4 +1,4 @@
-//! Rows written to the files that were asked for.
+//! Writes rows to the files of `--export-…`.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -10,31 +10,28 @@ use serde_json::{Value, json};
 
 use crate::args::ExportArgs;
 
-/// The version of what `--export-json` writes.
+/// The version of the format of `--export-json`.
 const SCHEMA: &str = "crosstalk.export/1";
 
 impl ExportArgs {
-    /// Refuses what could not be written, before anything runs.
+    /// Refuses files that cannot be written, before anything runs.
     ///
     /// # Errors
-    /// A usage fault that names the flag's file.
+    /// A usage fault that names the flag and the file.
     pub fn check(&self) -> Result<(), Fault> {
         self.files().try_for_each(|(flag, path)| {
             if self.files().filter(|(_, other)| *other == path).count() > 1 {
-                return Err(refused(
-                    flag,
-                    path,
-                    "two exports would be written to this file: expected one each",
-                ));
+                let why = "two exports name this file, expected one file for each";
+                return Err(refused(flag, path, why, "name another file for one of them"));
             }
             may_write(flag, path)
         })
     }
 
-    /// Writes each file that is asked for.
+    /// Writes each requested file.
     ///
     /// # Errors
-    /// An environment fault with the first that cannot be written.
+    /// An environment fault for the first file that cannot be written.
     pub fn write(&self, rows: &[Row]) -> Result<(), Fault> {
         self.files().try_for_each(|(flag, path)| {
             let text = match flag {
@@ -46,7 +43,7 @@ impl ExportArgs {
         })
     }
 
-    /// The files that are asked for, each with its flag.
+    /// The requested files, each with its flag.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let all = [
             ("--export-csv", &self.export_csv),
@@ -57,27 +54,29 @@ impl ExportArgs {
     }
 }
 
-/// Refuses a file that could not be written, or that holds what was written or measured.
+/// Refuses a file that cannot be written, and one that is a study or a part of a run.
 ///
 /// # Errors
-/// A usage fault that names the flag's file.
+/// A usage fault that names the flag and the file.
 pub fn may_write(flag: &str, path: &Path) -> Result<(), Fault> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
-        _ if path.is_dir() => Err(refused(flag, path, "this is a directory: expected a file")),
+        _ if path.is_dir() => Err(refused(flag, path, "this is a directory, expected a file", "name a file")),
         _ if is_source(path) => {
-            Err(refused(flag, path, "a study or a part of a run is never overwritten: name another file"))
+            Err(refused(flag, path, "a study or a part of a run is never overwritten", "name another file"))
         }
-        Some(parent) if !parent.is_dir() => Err(refused(flag, path, "there is no such directory")),
+        Some(parent) if !parent.is_dir() => {
+            Err(refused(flag, path, "there is no such directory", "create it, or name a file elsewhere"))
+        }
         _ => regular::may_write(path).map_err(|e| unwritable(flag, path, &e)),
     }
 }
 
-fn refused(flag: &str, path: &Path, why: &str) -> Fault {
-    Fault::usage(format!("{}: {why}", path.display())).at(flag)
+fn refused(flag: &str, path: &Path, why: &str, remedy: &str) -> Fault {
+    Fault::usage(format!("{}: {why}", path.display())).at(flag).remedy(remedy)
 }
 
-/// The fault for a file that cannot be written: of the command line where it is no file.
+/// The fault for a path that cannot be written; a usage fault if it is no file.
 pub fn unwritable(flag: &str, path: &Path, e: &std::io::Error) -> Fault {
     let message = format!("cannot write {}: {e}", path.display());
     match e.kind() {
@@ -89,7 +88,7 @@ pub fn unwritable(flag: &str, path: &Path, e: &std::io::Error) -> Fault {
     .at(flag)
 }
 
-/// Whether it is a study, or what a run's directory keeps: an export there would lose what was written or measured.
+/// Whether a path is a study or a part of a run, which an export would destroy.
 fn is_source(path: &Path) -> bool {
     let Ok(path) = path.canonicalize() else {
         return path.extension().is_some_and(|ending| ending == "toml");
@@ -101,21 +100,21 @@ fn is_source(path: &Path) -> bool {
         || of_a_run && path.file_name().is_some_and(|name| kept.iter().any(|kept| name == *kept))
 }
 
-/// As hyperfine writes it: `results`, each with its `command`, `parameters` and `times` (`values` of what is
-/// no time).
+/// The format of hyperfine: `results`, each with `command`, `parameters` and `times`. A metric that is no time has
+/// `values` instead.
 fn json(rows: &[Row]) -> Result<String, Fault> {
     let result = |row: &Row| {
-        let mut told = json!(row);
+        let mut fields_of_row = json!(row);
         if row.unit != "s"
-            && let Value::Object(fields) = &mut told
+            && let Value::Object(fields) = &mut fields_of_row
             && let Some(values) = fields.remove("times")
         {
             fields.insert("values".into(), values);
         }
-        told
+        fields_of_row
     };
-    let told = json!({ "schema": SCHEMA, "results": rows.iter().map(result).collect::<Vec<_>>() });
-    serde_json::to_string_pretty(&told)
+    let export = json!({ "schema": SCHEMA, "results": rows.iter().map(result).collect::<Vec<_>>() });
+    serde_json::to_string_pretty(&export)
         .map(|text| text + "\n")
         .map_err(|e| Fault::environment(format!("cannot write the rows as JSON: {e}")).at("--export-json"))
 }

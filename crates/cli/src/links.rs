@@ -1,4 +1,4 @@
-//! What links between two virtual nodes hold here, for the catalogued fabrics.
+//! The rates that links between two virtual nodes hold on this host, for the catalogued fabrics.
 
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::Testbed;
@@ -8,28 +8,28 @@ use serde_json::{Value, json};
 
 use crate::catalogue;
 
-/// Lines for people, and the same as JSON.
+/// The result: lines for people, and the same as JSON.
 pub struct Links {
     pub lines: Vec<String>,
     pub json: Value,
 }
 
-/// A machine that is busy at times holds less then: the least of so many trials counts.
+/// The lowest rate of this many trials counts, because a machine that is busy at times holds less.
 const TRIALS: usize = 3;
 
-/// Tries it, within a few seconds.
+/// Measures them, within a few seconds.
 pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
     let catalogues = catalogue::catalogues(&[])?;
     let rates: Vec<BitRate> = catalogues.fabrics().map(|fabric| fabric.rate).collect();
-    // A cluster does not try again what it has held once: each trial has its own.
+    // A cluster measures each rate only once, so each trial has its own cluster.
     let trials: Vec<Option<BitRate>> =
         (0..TRIALS).map(|_| fastest_rate(bed.create(2)?.as_mut(), &rates)).collect::<Result<_, _>>()?;
     let rate = |held: &Option<BitRate>| held.map_or(0.0, |held| held.0);
     let held = trials.into_iter().min_by(|a, b| rate(a).total_cmp(&rate(b))).flatten();
     let mut lines = vec![match held {
         Some(held) => format!(
-            "ok   held now: up to {} in each of {TRIALS} trials; what is with_scale_advice takes at most 1/{HEADROOM} of that, so \
-             that it holds on a busier machine",
+            "ok   links hold up to {} in each of {TRIALS} trials; the scales below use at most 1/{HEADROOM} of it, so that they \
+             hold on a busier machine",
             human(held.0, "bit/s")
         ),
         None => "miss no fabric's rate is held, however it is scaled down: a busy machine?".into(),
@@ -37,12 +37,12 @@ pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
     let mut fabrics = Vec::new();
     for fabric in catalogues.fabrics() {
         let scale = held.and_then(|held| scale_for(fabric.rate, held));
-        let ask = match scale {
-            Some(1.0) => "as it is".into(),
+        let advice = match scale {
+            Some(1.0) => "without --scale".into(),
             Some(scale) => format!("with --scale {scale} (the program sends 1/{scale} of its data)"),
             None => "not at any scale".into(),
         };
-        lines.push(format!("     {} at {}: {ask}", fabric.name, human(fabric.rate.0, "bit/s")));
+        lines.push(format!("     {} at {}: {advice}", fabric.name, human(fabric.rate.0, "bit/s")));
         fabrics.push(json!({ "fabric": fabric.name, "rate": fabric.rate, "scale": scale }));
     }
     Ok(Links { lines, json: json!({ "held": held, "fabrics": fabrics }) })

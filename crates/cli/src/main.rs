@@ -1,24 +1,30 @@
-//! The `crosstalk` program: one file a verb, no logic of its own.
+//! The `crosstalk` program: one file for each verb, no logic of its own.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod args;
-mod aside;
 mod catalogue;
 mod conclude;
+mod datapaths;
+mod duration;
 mod endpoint;
 mod exports;
 mod links;
+mod load;
 mod out;
 mod parts;
-mod places;
+mod perform;
+mod prepare;
 mod progress;
 mod readings;
 mod reference;
+mod replacements;
+mod resolved;
 mod shell;
 mod signal;
+mod streams;
 mod verb;
-mod ways;
+mod writer;
 
 use std::process::ExitCode;
 
@@ -26,23 +32,23 @@ use clap::Parser;
 
 use args::{Cli, Verb};
 
-/// Says why a command line cannot be read, or the help that was asked for. The exit code.
+/// Prints why a command line cannot be read, or the requested help. Returns the exit code.
 fn refuse(error: &clap::Error) -> ExitCode {
-    let asked_for_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
-    let (out, prose) = (out::Out::new(asked_for_json), error.render());
+    let is_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    let (out, prose) = (out::Out::new(is_json), error.render());
     if error.use_stderr() {
         let prose = prose.to_string() + &own_program(error).unwrap_or_default();
-        out.tell_refusal(&prose, error.exit_code());
+        out.record_refusal(&prose, error.exit_code());
         out::note(prose.trim_end());
         return ExitCode::from(2);
     }
-    // Help is for people, whatever else was asked for.
+    // Help is for people, also under --json.
     let out = out::Out::new(false);
     out.paint(&if out.colour() { prose.ansi().to_string() } else { prose.to_string() });
-    out::lost().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
+    streams::lost().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
 }
 
-/// The hint for a program's argument that stands where those of `run` do: the `--` was forgotten.
+/// The hint for a program of the user's among the arguments of `run`: the `--` is missing.
 fn own_program(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let words: Vec<String> =
@@ -58,7 +64,7 @@ fn own_program(error: &clap::Error) -> Option<String> {
         .then(|| "\nYour own program goes after `--`: crosstalk run -- ./my-job its arguments\n".into())
 }
 
-/// Says what went wrong. The exit code.
+/// Prints a fault. Returns its exit code.
 fn report(out: &out::Out, fault: &crosstalk_core::Fault) -> ExitCode {
     out.fault(fault);
     ExitCode::from(fault.kind.exit_code())
@@ -73,8 +79,8 @@ fn main() -> ExitCode {
     if let Err(fault) = signal::outlive_full_files() {
         return report(&out, &fault);
     }
-    // Its exit code is its command's, also where there is a word of ours that could not be written.
-    let is_relay = matches!(cli.verb, Verb::Exec(_));
+    // `exec` returns its command's exit code, also if a text of ours could not be written.
+    let is_exec = matches!(cli.verb, Verb::Exec(_));
     let result = match cli.verb {
         Verb::Run(args) => verb::run::main(args, &out),
         Verb::Resume(args) => verb::resume::main(args, &out),
@@ -96,12 +102,13 @@ fn main() -> ExitCode {
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
         Verb::Agent(args) => verb::agent::main(&args),
-        Verb::End => verb::agent::end(),
+        Verb::Endpoint => verb::agent::endpoint(),
         Verb::Hold(args) => verb::agent::hold(args),
         Verb::Reap(args) => verb::agent::reap(args),
     };
-    let written = || out::lost().filter(|_| !is_relay).map_or(Ok(()), Err);
-    let code = result.and_then(|code| written().map(|()| code)).unwrap_or_else(|fault| report(&out, &fault));
-    out::finish();
+    let all_written = || streams::lost().filter(|_| !is_exec).map_or(Ok(()), Err);
+    let code =
+        result.and_then(|code| all_written().map(|()| code)).unwrap_or_else(|fault| report(&out, &fault));
+    streams::finish();
     code
 }

@@ -1,4 +1,4 @@
-//! What the program is made of: the registry, and the testbed that suits a plan.
+//! The program's parts: the registry of workloads, conditions and observers, and the testbed for a plan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,15 +33,15 @@ pub fn registry() -> Registry {
     }
 }
 
-/// What a node is: its machine, and for the record the engines on it. (Most runs ask for
-/// none: another version of one is no other machine.)
+/// The facts of a node: its machine, and the versions of engines on it. The versions are only recorded: another
+/// version does not make it another machine.
 pub fn facts() -> Provenance {
     let mut facts = crosstalk_host::facts::provenance();
     facts.moment.extend(engine::spark::versions().into_iter().map(|(name, version)| (name.into(), version)));
     facts
 }
 
-/// What factors can be discovered on this host.
+/// The levels that a factor with `discover` finds on this host.
 pub fn discovered() -> BTreeMap<String, Vec<Value>> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
     let devices =
@@ -52,34 +52,33 @@ pub fn discovered() -> BTreeMap<String, Vec<Value>> {
     ])
 }
 
-/// The testbed asked for, or the one that suits: links to be shaped need the
-/// virtual one; a cluster of the user's is reached from this host's own network;
-/// virtual time is content with processes. It gives up what it is
-/// at when `interrupted` is set.
+/// The requested testbed, or the one that suits the plan. Shaped links need the virtual one. A cluster of the user is
+/// reached from this host's own network. Virtual time only needs processes. The testbed stops when `interrupted` is
+/// set.
 ///
 /// # Errors
-/// Where this host has no such testbed, no room in it for the plan's nodes, or can run none of its cells.
+/// If this host has no such testbed, too little room for the plan's nodes, or can run none of its cells.
 pub fn testbed(
     kind: TestbedKind,
     plan: &Plan,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Box<dyn Testbed>, Fault> {
-    let bed = suited(kind, plan, interrupted)?;
+    let bed = choose(kind, plan, interrupted)?;
     if plan.runnable().next().is_none() {
         let why = plan.warnings.join("; ");
-        return Err(Fault::environment(format!("this host can run no cell of it: {why}")));
+        return Err(Fault::environment(format!("this host can run none of its cells: {why}")));
     }
     bed.check_capacity(plan.nodes())?;
     Ok(bed)
 }
 
-fn suited(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Result<Box<dyn Testbed>, Fault> {
+fn choose(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Result<Box<dyn Testbed>, Fault> {
     let shaped = plan.runnable().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
     let outside = plan.cells().any(|c| matches!(c.scene.place, Place::Outside { .. }));
     let local = || Box::new(Local::new(Launcher::current()));
     if outside && shaped {
         return Err(Fault::usage("nodes with shaped links have no way to a cluster of yours")
-            .remedy("run one at a time, by --engine or --set"));
+            .remedy("choose one of both by --engine or --set"));
     }
     if outside {
         return match kind {

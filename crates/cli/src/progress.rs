@@ -10,10 +10,10 @@ use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_study::counted;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::out::{Out, is_dumb, note, told, told_in_line};
-use crate::verb::plan::about;
+use crate::duration::about;
+use crate::out::{Out, escaped, escaped_in_line, is_dumb, note};
 
-/// What suits where the output goes.
+/// Shows progress in the way that suits where the output goes.
 pub fn watcher(out: &Out, quiet: bool) -> Box<dyn Progress> {
     if quiet {
         Box::new(Silent)
@@ -22,26 +22,27 @@ pub fn watcher(out: &Out, quiet: bool) -> Box<dyn Progress> {
     } else if std::io::stderr().is_terminal() && !is_dumb() {
         Box::new(Bar::new())
     } else {
-        Box::new(Plain { said: Instant::now(), failures: Failures::default() })
+        Box::new(Plain { printed: Instant::now(), failures: Failures::default() })
     }
 }
 
-/// Nothing is shown.
+/// Shows nothing.
 struct Silent;
 
 impl Progress for Silent {
     fn event(&mut self, _: Event) {}
 }
 
+/// Prints events as NDJSON.
 struct Events(Out);
 
 impl Progress for Events {
     fn event(&mut self, event: Event) {
-        self.0.tell(&event);
+        self.0.record(&event);
     }
 }
 
-/// A bar on a terminal.
+/// Shows a bar on a terminal.
 struct Bar {
     bar: ProgressBar,
     left: String,
@@ -50,7 +51,7 @@ struct Bar {
 
 impl Bar {
     fn new() -> Self {
-        // Nothing of something is an empty bar; nothing of nothing would be a full one.
+        // Without a length the bar is empty. Position 0 of 0 would be a full bar.
         let bar = ProgressBar::no_length();
         if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
             bar.set_style(style);
@@ -59,21 +60,21 @@ impl Bar {
         Bar { bar, left: String::new(), failures: Failures::default() }
     }
 
-    /// Beside the bar. Names may be anybody's: they must not steer the terminal.
-    fn say(&self, text: &str) {
-        self.bar.set_message(told_in_line(text).into_owned());
+    /// Prints beside the bar. Names that anybody chose must not steer the terminal.
+    fn print_beside(&self, text: &str) {
+        self.bar.set_message(escaped_in_line(text).into_owned());
     }
 
-    /// Above the bar, for good.
-    fn above(&self, text: &str) {
-        self.bar.println(told(text));
+    /// Prints a line above the bar, which stays.
+    fn print_above(&self, text: &str) {
+        self.bar.println(escaped(text));
     }
 }
 
 impl Progress for Bar {
     fn event(&mut self, event: Event) {
         match event {
-            Event::Preparing { what } => self.say(&what),
+            Event::Preparing { what } => self.print_beside(&what),
             Event::Began { until_look, seconds_to_look, seconds_to_end, .. } => {
                 self.left = left(seconds_to_look, seconds_to_end);
                 self.bar.set_length(until_look as u64);
@@ -82,7 +83,7 @@ impl Progress for Bar {
                 }
             }
             Event::Attempt { experiment, levels, .. } => {
-                self.say(&format!("{} · {}", self.left, scene(&experiment, &levels)));
+                self.print_beside(&format!("{} · {}", self.left, scene(&experiment, &levels)));
             }
             Event::Ended {
                 done,
@@ -101,12 +102,12 @@ impl Progress for Bar {
                 if status == Status::Failed
                     && let Some(line) = self.failures.line(&scene(&experiment, &levels), reason)
                 {
-                    self.above(&line);
+                    self.print_above(&line);
                 }
             }
-            Event::Look { blocks, why, .. } => self.above(&after(blocks, &why)),
-            Event::Note { text } => self.above(&format!("note: {text}")),
-            Event::Warning { text } => self.above(&format!("warning: {text}")),
+            Event::Look { blocks, why, .. } => self.print_above(&analysis(blocks, &why)),
+            Event::Note { text } => self.print_above(&format!("note: {text}")),
+            Event::Warning { text } => self.print_above(&format!("warning: {text}")),
         }
     }
 }
@@ -117,14 +118,14 @@ impl Drop for Bar {
     }
 }
 
-/// A line now and then where there is no terminal.
+/// Prints a line from time to time, if there is no terminal.
 struct Plain {
-    said: Instant,
+    printed: Instant,
     failures: Failures,
 }
 
-/// How often, in a log.
-const PLAIN_EVERY: Duration = Duration::from_secs(15);
+/// How often it prints.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 
 impl Progress for Plain {
     fn event(&mut self, event: Event) {
@@ -143,15 +144,15 @@ impl Progress for Plain {
                 }
             }
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, .. } => {
-                if self.said.elapsed() >= PLAIN_EVERY {
-                    self.said = Instant::now();
+                if self.printed.elapsed() >= PLAIN_INTERVAL {
+                    self.printed = Instant::now();
                     note(&format!(
                         "{done} attempts made, {until_look} until the next analysis; {}",
                         left(seconds_to_look, seconds_to_end)
                     ));
                 }
             }
-            Event::Look { blocks, why, .. } => note(&after(blocks, &why)),
+            Event::Look { blocks, why, .. } => note(&analysis(blocks, &why)),
             Event::Note { text } => note(&format!("note: {text}")),
             Event::Warning { text } => note(&format!("warning: {text}")),
             Event::Preparing { .. } | Event::Attempt { .. } => {}
@@ -159,25 +160,25 @@ impl Progress for Plain {
     }
 }
 
-/// What a look said.
-fn after(blocks: usize, why: &str) -> String {
+/// The result of an interim analysis.
+fn analysis(blocks: usize, why: &str) -> String {
     format!("after {}: {why}", counted(blocks, "block"))
 }
 
-/// Failures told so far: a program that fails mostly fails again, in the same words.
+/// The failures that were printed: a program that fails mostly fails again, with the same message.
 #[derive(Default)]
 struct Failures(BTreeSet<(String, String)>);
 
 impl Failures {
-    /// What to print of a failed attempt; nothing where it was told already.
+    /// The line for a failed attempt; `None` if it was printed already.
     fn line(&mut self, scene: &str, reason: Option<String>) -> Option<String> {
-        let reason = reason.unwrap_or_else(|| "no reason given".into());
+        let reason = reason.unwrap_or_else(|| "no reason is known".into());
         let line = format!("{scene} failed: {reason}");
         self.0.insert((scene.to_string(), reason)).then_some(line)
     }
 }
 
-/// The time left, as estimated.
+/// The estimated time left.
 fn left(to_look: f64, to_end: f64) -> String {
     if to_end - to_look < 1.0 {
         format!("{} left", about(to_end))
@@ -186,7 +187,7 @@ fn left(to_look: f64, to_end: f64) -> String {
     }
 }
 
-/// An experiment and its levels; a cell without factors has none.
+/// The experiment and the levels of a cell.
 fn scene(experiment: &str, levels: &Levels) -> String {
     std::iter::once(experiment.to_string())
         .chain(levels.values().map(ToString::to_string))
@@ -199,10 +200,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_told_once_for_each_scene_and_reason() {
+    fn a_failure_is_printed_once_for_each_scene_and_reason() {
         let mut failures = Failures::default();
-        let told = failures.line("command 1", Some("exit code 1".into()));
-        assert_eq!(told.as_deref(), Some("command 1 failed: exit code 1"));
+        let line = failures.line("command 1", Some("exit code 1".into()));
+        assert_eq!(line.as_deref(), Some("command 1 failed: exit code 1"));
         assert_eq!(failures.line("command 1", Some("exit code 1".into())), None);
         assert!(failures.line("command 2", Some("exit code 1".into())).is_some());
         assert!(failures.line("command 1", Some("killed".into())).is_some());

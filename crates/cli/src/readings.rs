@@ -1,4 +1,4 @@
-//! Readings of one instrument as people read them, grouped by what they speak of.
+//! Readings of one instrument as text and as JSON, grouped by what they are readings of.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use crosstalk_stats::quantile::reported;
 use crosstalk_study::row::percentile;
 use serde_json::{Value, json};
 
-/// One reading for programs. A distribution's percentiles have 95 % intervals, and stand there only
-/// where there are samples enough for one.
-pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
-    let mut told = json!({ "reading": reading, "n": n, "unit": unit });
-    if let (Observation::Histogram(seen), Value::Object(fields)) = (&reading.observation, &mut told) {
+/// One reading as JSON. A distribution has those percentiles for which there are enough samples, with 95 %
+/// intervals.
+pub fn to_json(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
+    let mut json = json!({ "reading": reading, "n": n, "unit": unit });
+    if let (Observation::Histogram(seen), Value::Object(fields)) = (&reading.observation, &mut json) {
         let scale = if unit.is_some_and(|unit| unit == "s") { 1e-9 } else { 1.0 };
         let at = |q: f64| seen.quantile(q).map(|value| value * scale);
         let interval = |(q, name): (f64, &str)| {
@@ -25,28 +25,28 @@ pub fn told(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
         fields.insert("percentiles".into(), percentiles.into());
         fields.insert("max".into(), json!(at(1.0)));
     }
-    told
+    json
 }
 
-/// What came lately, as a line while it goes on and as an event; `None` of another reading.
-pub fn lately(reading: &Reading) -> Option<(String, Value)> {
+/// The bandwidth of one interval, as a line of text and as an event; `None` for other readings.
+pub fn interval(reading: &Reading) -> Option<(String, Value)> {
     let (rate, label) = (reading.number()?, |name: &str| reading.labels.get(name)?.parse::<f64>().ok());
     let (begin, end) = (label("begin")?, label("end")?);
     let line = format!("{begin:>8.2}–{end:<8.2} s  {}", human(rate, "bit/s"));
     let event =
         json!({ "event": "interval", "begin": begin, "end": end, "bandwidth": rate, "unit": "bit/s" });
-    is_lately(reading).then_some((line, event))
+    is_interval(reading).then_some((line, event))
 }
 
-fn is_lately(reading: &Reading) -> bool {
+fn is_interval(reading: &Reading) -> bool {
     reading.metric == "bandwidth_lately"
 }
 
-/// Readings for people: a metric with numbers for many things as a table of them, or as a matrix;
-/// others a paragraph for each thing.
+/// Readings as text. Numbers of one metric for many things are a table, for pairs a matrix; all others are a
+/// paragraph for each thing.
 pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
-    // What was told while it went on is not told again.
-    let readings: Vec<_> = readings.iter().filter(|(reading, _)| !is_lately(reading)).cloned().collect();
+    // Intervals were printed while the measurement ran.
+    let readings: Vec<_> = readings.iter().filter(|(reading, _)| !is_interval(reading)).cloned().collect();
     let readings = &readings[..];
     let of_pairs = |(reading, _): &&(Reading, u64)| reading.labels.contains_key("from");
     let things =
@@ -66,8 +66,8 @@ pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> St
     }
 }
 
-/// Stages in the order of a message's way, of the messages around the median: what each
-/// takes there and back, where it takes anything.
+/// The stages of the messages around the median, in the order of a message's path: the time of each, there and
+/// back. Stages without time are left out.
 fn waterfall(stages: &[(Reading, u64)]) -> String {
     let label = |reading: &Reading, name: &str| reading.labels.get(name).cloned().unwrap_or_default();
     let of_size = |reading: &Reading| label(reading, "size").parse().unwrap_or(0_u64);
@@ -92,7 +92,7 @@ fn waterfall(stages: &[(Reading, u64)]) -> String {
     text
 }
 
-/// Names with two times and a bar each: the first full, the second light.
+/// Names with two times and a bar for each: the first full, the second light.
 fn columns(rows: &[(String, [f64; 2])]) -> String {
     let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let most = rows.iter().flat_map(|(_, ways)| ways).fold(f64::MIN_POSITIVE, |a, b| a.max(*b));
@@ -105,28 +105,28 @@ fn columns(rows: &[(String, [f64; 2])]) -> String {
     std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The longest bar.
+/// Length of the longest bar.
 const BAR: f64 = 32.0;
 
-/// One metric of many things, a line each with a bar.
+/// One metric of many things: a line with a bar for each.
 fn table(first: &Reading, readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
     let unit = units.get(&first.metric).map_or("", String::as_str);
     let rows: Vec<(String, f64)> = readings
         .iter()
         .filter(|(reading, _)| reading.metric == first.metric)
-        .filter_map(|(reading, _)| Some((about(reading), reading.number()?)))
+        .filter_map(|(reading, _)| Some((subject(reading), reading.number()?)))
         .collect();
-    let widest = rows.iter().map(|(about, _)| about.chars().count()).max().unwrap_or(0);
+    let widest = rows.iter().map(|(subject, _)| subject.chars().count()).max().unwrap_or(0);
     let most = rows.iter().map(|(_, value)| *value).fold(f64::MIN_POSITIVE, f64::max);
-    let line = |(about, value): &(String, f64)| {
+    let line = |(subject, value): &(String, f64)| {
         let bar = "█".repeat((value / most * BAR).round().max(0.0) as usize);
-        format!("  {about:<widest$}  {:>8}  {bar}", human(*value, unit)).trim_end().to_string()
+        format!("  {subject:<widest$}  {:>8}  {bar}", human(*value, unit)).trim_end().to_string()
     };
     let head = first.metric.replace('_', " ");
     std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The first metric of pairs, a row for each first and a column for each second.
+/// The first metric of pairs: a row for each `from` and a column for each `to`.
 fn matrix(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
     let metric = readings.first().map_or("", |(reading, _)| reading.metric.as_str());
     let unit = units.get(metric).map_or("", String::as_str);
@@ -150,18 +150,18 @@ fn matrix(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> Stri
     lines.join("\n")
 }
 
-/// A paragraph for each combination of labels, a line for each metric.
+/// A paragraph for each combination of labels, with a line for each metric.
 fn paragraphs(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut heading = String::new();
     for (reading, n) in readings {
-        let about = about(reading);
-        if about != heading && !about.is_empty() {
-            lines.push(about.clone());
-            heading = about;
+        let subject = subject(reading);
+        if subject != heading && !subject.is_empty() {
+            lines.push(subject.clone());
+            heading = subject;
         }
         let unit = units.get(&reading.metric).map_or("", String::as_str);
-        // A distribution's own percentiles stand in its line already.
+        // The line of a distribution has its percentiles already.
         let repeats =
             reading.metric.rsplit('_').next().is_some_and(|last| last.starts_with('p') && last.len() > 1);
         if let (false, Some(value)) = (repeats && readings.len() > 1, value(reading, *n, unit)) {
@@ -171,8 +171,8 @@ fn paragraphs(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> 
     lines.join("\n")
 }
 
-/// What a reading speaks of: `tcp, 64 B, blocking`; `4.00 KiB, node 0`.
-fn about(reading: &Reading) -> String {
+/// What it is a reading of: `tcp, 64 B, blocking`; `4.00 KiB, node 0`.
+fn subject(reading: &Reading) -> String {
     let label = |name: &str| reading.labels.get(name).cloned();
     let size = label("size").and_then(|s| s.parse().ok()).map(|s: u64| human(Bytes(s).0 as f64, "B"));
     let node = label("node").map(|node| format!("node {node}"));
@@ -195,7 +195,7 @@ fn about(reading: &Reading) -> String {
     parts.join(", ")
 }
 
-/// What is counted is told whole.
+/// A number with its unit. Counts are whole numbers.
 fn amount(value: f64, unit: &str) -> String {
     match unit {
         "datagrams" | "messages" | "segments" | "writes" => format!("{value:.0} {unit}"),
@@ -206,13 +206,13 @@ fn amount(value: f64, unit: &str) -> String {
 fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
     match &reading.observation {
         Observation::Value(v) => Some(match reading.labels.get("settled").map(String::as_str) {
-            // Of the whole time, so that it may lie below what came in once it was steady.
+            // It covers the whole time, so it may be below the bandwidth after the warm-up.
             _ if reading.metric == "offered" => format!("{}, warm-up included", human(*v, unit)),
             _ if reading.labels.contains_key("congestion") => {
                 format!("{}, congestion control {}", amount(*v, unit), reading.labels["congestion"])
             }
             Some("false") => format!("{} left out, and still not steady: a busy machine?", amount(*v, unit)),
-            // Of messages: the shares that were lost, matched, left unexplained.
+            // Shares of messages: lost, matched, unexplained.
             _ if unit == "ratio" => human(*v, "%"),
             _ => amount(*v, unit),
         }),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn one_number_of_many_things_is_a_table_with_bars() {
+    fn one_metric_of_many_things_is_a_table_with_bars() {
         let reading =
             |size: u64, time| (Reading::value("time", time, Origin::Measured).label("size", size), 9);
         let text = text(&[reading(64, 1e-9), reading(4096, 2e-9)], &units());
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_a_matrix_that_is_the_same_both_ways() {
+    fn pairs_are_a_symmetric_matrix() {
         let reading = |from: u64, to: u64, time| {
             (Reading::value("time", time, Origin::Measured).label("from", from).label("to", to), 9)
         };
@@ -259,20 +259,20 @@ mod tests {
     }
 
     #[test]
-    fn programs_read_percentiles_with_intervals_where_there_are_samples_enough() {
+    fn json_has_percentiles_with_intervals_if_there_are_enough_samples() {
         let mut seen = Histogram::default();
         (1..=400).for_each(|n| seen.record(n * 1000));
-        let told = told(&Reading::histogram("time", seen, Origin::Measured), 400, Some(&"s".to_string()));
-        let names: Vec<&String> = told["percentiles"].as_object().expect("some").keys().collect();
+        let json = to_json(&Reading::histogram("time", seen, Origin::Measured), 400, Some(&"s".to_string()));
+        let names: Vec<&String> = json["percentiles"].as_object().expect("some").keys().collect();
         assert_eq!(names, ["p50", "p90", "p99"]);
-        let number = |name: &str| told["percentiles"]["p50"][name].as_f64().expect("a number");
-        assert!(number("low") < number("value") && number("value") < number("high"), "{told}");
-        assert!((number("value") / 200e-6 - 1.0).abs() < 0.01, "{told}");
-        assert!((told["max"].as_f64().expect("one") / 400e-6 - 1.0).abs() < 0.01, "{told}");
+        let number = |name: &str| json["percentiles"]["p50"][name].as_f64().expect("a number");
+        assert!(number("low") < number("value") && number("value") < number("high"), "{json}");
+        assert!((number("value") / 200e-6 - 1.0).abs() < 0.01, "{json}");
+        assert!((json["max"].as_f64().expect("one") / 400e-6 - 1.0).abs() < 0.01, "{json}");
     }
 
     #[test]
-    fn a_percentile_needs_its_samples() {
+    fn a_percentile_needs_enough_samples() {
         let mut few = Histogram::default();
         (0..30).for_each(|_| few.record(20_000));
         let reading = Reading::histogram("round_trip", few, Origin::Measured)

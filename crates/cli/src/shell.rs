@@ -1,4 +1,4 @@
-//! Words as a shell reads them back, on one line.
+//! Command lines that a shell reads back: to repeat a run, and to resume it.
 
 use clap::ValueEnum;
 use crosstalk_core::quote::shell_word;
@@ -7,9 +7,9 @@ use crosstalk_lab::rundir::RunDir;
 use crate::args::{ExportArgs, RunArgs, TestbedKind};
 use crate::catalogue;
 
-/// The command line that repeats a run. A study that was read from a file or changed is named by what the run
-/// keeps of it: the file may be another by then.
-pub fn repeat(args: &RunArgs, dir: &RunDir, cut: bool) -> String {
+/// The command line that repeats a run. If the study was read from a file or changed, it names the copy in the
+/// run's directory, because the file may change.
+pub fn repeat(args: &RunArgs, dir: &RunDir, is_quick: bool) -> String {
     let study = &args.study;
     let Some(name) = &study.study else { return command_line() };
     let is_changed = study.engine.is_some()
@@ -26,39 +26,39 @@ pub fn repeat(args: &RunArgs, dir: &RunDir, cut: bool) -> String {
     }
     let mut words =
         vec!["crosstalk".to_string(), "run".into(), dir.path().join("study.toml").display().to_string()];
-    if cut {
+    if is_quick {
         words.push("--quick".into());
     }
     if !study.catalogue.is_empty() {
         words.extend(["--catalogue".into(), dir.path().join("catalogue").display().to_string()]);
     }
     if let Some(testbed) =
-        args.how.testbed.to_possible_value().filter(|_| args.how.testbed != TestbedKind::Auto)
+        args.perform.testbed.to_possible_value().filter(|_| args.perform.testbed != TestbedKind::Auto)
     {
         words.extend(["--testbed".into(), testbed.get_name().into()]);
     }
-    if let Some(deadline) = &args.how.deadline {
+    if let Some(deadline) = &args.perform.deadline {
         words.extend(["--deadline".into(), deadline.clone()]);
     }
-    words.extend(args.how.gate.then(|| "--gate".into()));
+    words.extend(args.perform.gate.then(|| "--gate".into()));
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The command line as it could be typed again, for people: without what it writes, which is there by then.
+/// This program's command line, to be typed again: without files to write, which exist by then.
 pub fn command_line() -> String {
-    let words = again(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let words = without_outputs(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     std::iter::once("crosstalk".to_string())
         .chain(words.iter().map(|word| shell_word(word)))
         .collect::<Vec<_>>()
         .join(" ")
 }
 
-/// Flags that say what is written or printed, with a value and without.
-const WITH_VALUE: [&str; 5] = ["--out", "--save", "--export-csv", "--export-json", "--export-markdown"];
-const ALONE: [&str; 3] = ["--json", "--force", "--quiet"];
+/// Flags for files and output, with a value and without.
+const OUTPUT_OPTIONS: [&str; 5] = ["--out", "--save", "--export-csv", "--export-json", "--export-markdown"];
+const OUTPUT_FLAGS: [&str; 3] = ["--json", "--force", "--quiet"];
 
-/// The words but those flags, up to a command of the user's.
-fn again(words: impl Iterator<Item = String>) -> Vec<String> {
+/// The words without those flags. Words after `--` are the user's command, and stay.
+fn without_outputs(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut words = words.peekable();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
@@ -67,26 +67,26 @@ fn again(words: impl Iterator<Item = String>) -> Vec<String> {
                 kept.push(word);
                 kept.extend(words.by_ref());
             }
-            flag if WITH_VALUE.contains(&flag) => drop(words.next()),
-            flag if ALONE.contains(&flag) => {}
-            flag if flag.split_once('=').is_some_and(|(flag, _)| WITH_VALUE.contains(&flag)) => {}
+            flag if OUTPUT_OPTIONS.contains(&flag) => drop(words.next()),
+            flag if OUTPUT_FLAGS.contains(&flag) => {}
+            flag if flag.split_once('=').is_some_and(|(flag, _)| OUTPUT_OPTIONS.contains(&flag)) => {}
             _ => kept.push(word),
         }
     }
     kept
 }
 
-/// How to go on with a run that was cut short, with the files that were asked for.
+/// How to resume an interrupted run, with the exports that were requested.
 pub fn resume_line(dir: &RunDir, export: &ExportArgs) -> String {
     let files: String = export
         .files()
         .map(|(flag, path)| format!(" {flag} {}", shell_word(&path.display().to_string())))
         .collect();
-    format!("go on with: crosstalk resume {}{files}", of_path(dir))
+    format!("resume it with: crosstalk resume {}{files}", dir_word(dir))
 }
 
-/// A run's directory as a word.
-pub fn of_path(dir: &RunDir) -> String {
+/// A run's directory as a word for a shell.
+pub fn dir_word(dir: &RunDir) -> String {
     shell_word(&dir.path().display().to_string())
 }
 
@@ -95,8 +95,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_repeated_needs_another_directory() {
-        let words = |text: &str| again(text.split(' ').map(String::from)).join(" ");
+    fn a_repeated_command_line_has_no_outputs() {
+        let words = |text: &str| without_outputs(text.split(' ').map(String::from)).join(" ");
         assert_eq!(words("--json run kosmos --out runs/a --quick --out=b"), "run kosmos --quick");
         assert_eq!(words("run --save my.toml --force --export-csv=a.csv --quiet -- job"), "run -- job");
         assert_eq!(

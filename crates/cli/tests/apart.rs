@@ -1,6 +1,6 @@
-//! A study on nodes that share nothing with the runner: mounts, process numbers, a network and a root
-//! directory of their own. Conditions hold there, observers watch there, what work leaves comes home, and
-//! nothing is left behind, also by a runner that is killed. Needs root.
+//! A study on nodes that share nothing with the runner: they have mounts, process numbers, a network and a root
+//! directory of their own. Conditions and observers act on the nodes, artifacts come back, and nothing is left behind,
+//! also by a killed runner. Needs root.
 
 #[path = "apart/machine.rs"]
 mod machine;
@@ -26,7 +26,7 @@ use crosstalk_study::PlanOptions;
 use crosstalk_study::catalogue::Catalogues;
 use machine::{Apart, TRIAL};
 
-/// How long anything may take, however slow a busy machine makes it.
+/// The longest time for anything, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const STUDY: &str = r#"
@@ -56,16 +56,16 @@ fn main() -> ExitCode {
                 println!("skipped: {reason}");
                 return ExitCode::SUCCESS;
             }
-            conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home();
-            a_runner_that_is_killed_leaves_nothing_there();
-            what_a_killed_agent_did_is_undone_there();
+            conditions_and_observers_act_on_the_nodes_and_artifacts_come_back();
+            a_killed_runner_leaves_nothing_on_the_nodes();
+            the_changes_of_a_killed_agent_are_undone_on_its_node();
             println!("test result: ok. 3 passed");
             ExitCode::SUCCESS
         }
     }
 }
 
-/// Why this machine cannot have such machines on it, if it cannot.
+/// Why this host cannot have such machines; `None` if it can.
 fn lacks() -> Option<String> {
     if !is_root() {
         return Some("machines of their own take root".into());
@@ -105,7 +105,7 @@ fn run(dir: &Path, waits: &str) -> ExitCode {
     }
 }
 
-/// A runner in a process of its own, and the folder that is its world.
+/// A runner in a process of its own, with its folder.
 struct Trial {
     dir: tempfile::TempDir,
     name: String,
@@ -126,7 +126,7 @@ impl Trial {
         machine::root(self.dir.path(), machine)
     }
 
-    /// What is in a folder of a machine.
+    /// The content of a folder of a machine.
     fn listed(&self, machine: usize, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root(machine).join(folder)).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -149,7 +149,7 @@ impl Trial {
         left
     }
 
-    /// Waits until own work runs under its condition on both machines.
+    /// Waits until foreground work runs under its condition on both machines.
     fn await_work(&self) {
         let at_work = |machine: usize| {
             let temporary = self.root(machine).join("tmp");
@@ -174,7 +174,7 @@ fn await_that(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home() {
+fn conditions_and_observers_act_on_the_nodes_and_artifacts_come_back() {
     let mut trial = Trial::begin(false);
     let status = trial.runner.wait().expect("ends");
     let text = fs::read(trial.dir.path().join("run/journal.ndjson")).expect("a journal");
@@ -204,24 +204,24 @@ fn conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home()
         let processes = notes["processes"].as_u64().expect("a number");
         assert!(processes < 20, "those of its machine alone: {notes}");
         assert_eq!(notes["folders_of_conditions"], 1, "{notes}");
-        // External work is on the first node.
+        // Background work is on the first node.
         assert_eq!(notes["lowered"].as_u64().expect("a number") > 0, machine == 0, "{notes}");
     }
     trial.await_nothing_left();
-    println!("test conditions_hold_there_observers_watch_there_and_what_work_leaves_comes_home ... ok");
+    println!("test conditions_and_observers_act_on_the_nodes_and_artifacts_come_back ... ok");
 }
 
-fn a_runner_that_is_killed_leaves_nothing_there() {
+fn a_killed_runner_leaves_nothing_on_the_nodes() {
     let mut trial = Trial::begin(true);
     trial.await_work();
     trial.runner.kill().expect("is ours");
     let status = trial.runner.wait().expect("ends");
     assert_eq!(status.signal(), Some(9), "it was still at it");
     trial.await_nothing_left();
-    println!("test a_runner_that_is_killed_leaves_nothing_there ... ok");
+    println!("test a_killed_runner_leaves_nothing_on_the_nodes ... ok");
 }
 
-fn what_a_killed_agent_did_is_undone_there() {
+fn the_changes_of_a_killed_agent_are_undone_on_its_node() {
     let mut trial = Trial::begin(true);
     trial.await_work();
     let before = trial.listed(0, "tmp");
@@ -233,7 +233,7 @@ fn what_a_killed_agent_did_is_undone_there() {
     let entries = fs::read_dir("/proc").expect("is there").flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let agents: Vec<String> = numbers.filter(on_it).map(|pid| pid.to_string()).collect();
-    // Two workloads, and what has conditions stand.
+    // Two workloads, and the keeper, which applies conditions.
     assert_eq!(agents.len(), 3, "{agents:?}");
     let killed = Command::new("kill").arg("-KILL").args(&agents).status().expect("kill starts");
     assert!(killed.success());
@@ -244,5 +244,5 @@ fn what_a_killed_agent_did_is_undone_there() {
     trial.runner.kill().expect("is ours");
     trial.runner.wait().expect("ends");
     trial.await_nothing_left();
-    println!("test what_a_killed_agent_did_is_undone_there ... ok");
+    println!("test the_changes_of_a_killed_agent_are_undone_on_its_node ... ok");
 }

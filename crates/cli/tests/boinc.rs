@@ -1,5 +1,5 @@
-//! `crosstalk boinc-project`: what it refuses, that it survives being killed, and a real
-//! client at it; `crosstalk guard boinc` where it may only ask.
+//! `crosstalk boinc-project`: refusals, kills, and real clients. `crosstalk guard boinc` with requests to the client
+//! only.
 
 mod common;
 
@@ -23,8 +23,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What ends with the test, also where that fails.
-pub struct Running(pub Child);
+/// A process that ends with the test, also if the test fails.
+struct Running(Child);
 
 impl Running {
     pub fn kill(mut self) {
@@ -48,14 +48,14 @@ pub fn project(dir: &Path, more: &[&str]) -> Running {
 /// The same by a command that starts it.
 pub fn project_by(mut command: Command, dir: &Path) -> Running {
     let _ = fs::remove_file(dir.join("p/attach.json"));
-    // Nobody reads them: they must not fill.
+    // Nobody reads its output, and a full pipe would block it.
     let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it listens", || dir.join("p/attach.json").exists());
     running
 }
 
-pub fn attach(dir: &Path) -> Attachment {
-    Attachment::read(&dir.join("p")).expect("is told")
+fn attach(dir: &Path) -> Attachment {
+    Attachment::read(&dir.join("p")).expect("is reported")
 }
 
 fn get(url: &str, page: &str) -> String {
@@ -72,7 +72,7 @@ pub fn counts(url: &str) -> Value {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_and_makes_nothing() {
+fn wrong_options_are_refused_and_create_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     for (words, place) in [
         (&["--units", "0"][..], "--units"),
@@ -92,7 +92,7 @@ fn what_makes_no_sense_is_refused_and_makes_nothing() {
 }
 
 #[test]
-fn what_is_somebody_s_is_neither_written_nor_waited_for() {
+fn another_project_s_directory_is_neither_changed_nor_waited_for() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("p")).expect("makes");
     let journal = dir.path().join("p/journal.ndjson");
@@ -110,11 +110,11 @@ fn what_is_somebody_s_is_neither_written_nor_waited_for() {
 }
 
 #[test]
-fn a_killed_project_goes_on_at_the_same_address_and_stays_what_it_was() {
+fn a_killed_project_continues_at_the_same_address_with_the_same_settings() {
     let dir = tempfile::tempdir().expect("a directory");
     let first = project(dir.path(), &["--listen", "127.0.0.1:0", "--units", "7", "--task", "50 ms"]);
-    let told = attach(dir.path());
-    let status = counts(&told.url);
+    let reported = attach(dir.path());
+    let status = counts(&reported.url);
     assert_eq!((&status["done"], &status["settings"]["units"]), (&Value::Bool(false), &Value::from(7)));
     let second = crosstalk(dir.path(), &["boinc-project", "p"]);
     assert_eq!(second.status.code(), Some(4));
@@ -124,8 +124,8 @@ fn a_killed_project_goes_on_at_the_same_address_and_stays_what_it_was() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--units"), "{}", stderr(&output));
     let again = project(dir.path(), &[]);
-    assert_eq!(attach(dir.path()), told);
-    assert_eq!(counts(&told.url), status);
+    assert_eq!(attach(dir.path()), reported);
+    assert_eq!(counts(&reported.url), status);
     again.kill();
 }
 
@@ -138,8 +138,8 @@ fn an_interruption_ends_it_with_its_result() {
     kill("-INT", child.id());
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130));
-    let told = stdout(&output);
-    let lines: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let reported = stdout(&output);
+    let lines: Vec<Value> = reported.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!((&lines[0]["event"], &lines[1]["result"]), (&"listening".into(), &"boinc-project".into()));
 }
 
@@ -151,12 +151,12 @@ fn an_application_without_a_task_says_what_is_missing() {
     assert!(stderr(&output).contains("in: cannot read it"), "{}", stderr(&output));
 }
 
-/// A real client with its data in `folder`; `None` where there is none on this machine.
+/// A real client with its data in `folder`; `None` if none is installed.
 fn client(folder: &Path) -> Option<ClientProcess> {
     client_by(|client| Command::new(client), folder)
 }
 
-/// The same where another command starts it.
+/// Like [`client`], started by another command.
 fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<ClientProcess> {
     static NEVER: AtomicBool = AtomicBool::new(false);
     if find().is_none() {
@@ -167,7 +167,7 @@ fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<Cli
     Some(ClientProcess::start_by(launch, &setup, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
 }
 
-/// Urges the clients until the project is done: else each waits out its back-off.
+/// Asks the clients to contact the project until it is done; else each waits for its back-off.
 fn finished(url: &str, clients: &mut [&mut ClientProcess]) -> Value {
     let began = Instant::now();
     while counts(url)["done"] != true {
@@ -188,20 +188,20 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     let killed = project(dir.path(), &args);
     let Some(mut first) = client(&dir.path().join("c")) else { return };
     let mut second = client(&dir.path().join("d")).expect("there is one");
-    let told = attach(dir.path());
-    // As people do, when they run.
+    let reported = attach(dir.path());
+    // As people do it.
     for host in [&mut first, &mut second] {
-        host.client().attach(&told.url, &told.key, "Crosstalk").expect("attaches");
+        host.client().attach(&reported.url, &reported.key, "Crosstalk").expect("attaches");
     }
-    await_that("it gets work", || counts(&told.url)["counts"]["sent"].as_u64() > Some(0));
+    await_that("it gets work", || counts(&reported.url)["counts"]["sent"].as_u64() > Some(0));
     killed.kill();
     let again = project(dir.path(), &["--units", "4"]);
-    let counts = finished(&told.url, &mut [&mut first, &mut second]);
+    let counts = finished(&reported.url, &mut [&mut first, &mut second]);
     assert_eq!((&counts["answered"], &counts["failed"]), (&4.into(), &0.into()), "{counts}");
     assert_eq!((&counts["hosts"], &counts["valid"]), (&2.into(), &8.into()), "{counts}");
     assert!(counts["cpu"].as_f64() > Some(0.0), "{counts}");
     again.kill();
-    // Of each work unit a result from either, with the same answer.
+    // Each work unit has a result from both, with the same answer.
     let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
     let lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     for unit in 0..4 {
@@ -221,12 +221,12 @@ fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
         return;
     }
     let _project = project(dir.path(), &["--listen", "127.0.0.1:0", "--task", "60 s"]);
-    let told = attach(dir.path());
+    let reported = attach(dir.path());
     let never = AtomicBool::new(false);
     let within = Until::new(Seconds(60.0), &never);
     let folder = dir.path().join("c");
     let setup =
-        ClientSetup { folder: &folder, cores: 20, share: &Preferences::default(), project: Some(&told) };
+        ClientSetup { folder: &folder, cores: 20, share: &Preferences::default(), project: Some(&reported) };
     let mut host = ClientProcess::start(&setup, &within).expect("starts");
     host.steady(20, &within).expect("all compute");
     let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
@@ -234,7 +234,7 @@ fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
     let sent: Vec<String> =
         lines.filter(|line| line["line"] == "sent").map(|line| line["at"].to_string()).collect();
     assert!(sent.len() >= 20 && sent.iter().take(20).all(|at| *at == sent[0]), "{journal}");
-    // It has not looked at the project's page.
+    // It has not read the project's page.
     assert!(
         fs::read_dir(&folder)
             .expect("reads")
@@ -244,21 +244,21 @@ fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
 }
 
 #[test]
-fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
+fn without_threads_hosts_are_refused_until_there_are_some() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("is ours");
     let mut other = command(dir.path(), &["boinc-project", "p", "--listen", "127.0.0.1:0", "--task", "1 s"]);
-    // A user that nobody else is: the limit counts all that a user runs.
+    // A user of its own, because the limit counts all processes of a user.
     other.uid(54_321).gid(54_321).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(project) = other.spawn().map(Running) else {
         eprintln!("skipped: only root can be somebody else");
         return;
     };
     await_that("it listens", || dir.path().join("p/attach.json").exists());
-    let told = attach(dir.path());
+    let reported = attach(dir.path());
     let allow = |threads: &str| {
         let pid = project.0.id().to_string();
-        // The same user may lower what holds of its own, and raise it again as far as it was.
+        // A user may lower the limits of own processes, and raise them again to where they were.
         let mut prlimit = Command::new("prlimit");
         prlimit.args(["--pid", &pid, &format!("--nproc={threads}:")]).uid(54_321).gid(54_321).status()
     };
@@ -267,24 +267,24 @@ fn where_no_thread_is_to_be_had_hosts_are_turned_away_until_there_is() {
         return;
     }
     for _ in 0..3 {
-        let address = told.url.trim_start_matches("http://").split('/').next().expect("has one");
+        let address = reported.url.trim_start_matches("http://").split('/').next().expect("has one");
         let mut stream = TcpStream::connect(address).expect("listens");
         let mut reply = String::new();
-        // Turned away: nothing is answered. It may be by a reset.
+        // Refused: there is no answer, or a reset.
         let _ = stream.write_all(b"GET /project/status HTTP/1.1\r\n\r\n");
         let _ = stream.read_to_string(&mut reply);
         assert_eq!(reply, "");
     }
     assert!(allow("64").expect("runs").success());
-    assert_eq!(counts(&told.url)["done"], false, "it goes on");
+    assert_eq!(counts(&reported.url)["done"], false, "it goes on");
 }
 
-/// A program that computes without end.
+/// A program that computes until it is killed.
 fn spinner() -> Running {
     Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh starts"))
 }
 
-/// Whether nothing is asked of the client: it computes as it likes.
+/// Whether the client is not limited.
 fn is_free(client: &mut Client) -> bool {
     client.status().is_ok_and(|status| status.mode == status.lasting_mode && status.mode_ends_in == 0.0)
 }
@@ -295,7 +295,7 @@ fn is_paused(client: &mut Client) -> bool {
 }
 
 #[test]
-fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was() {
+fn without_groups_the_guard_pauses_the_client_by_requests_and_resumes_it() {
     let all = thread::available_parallelism().map_or(1, usize::from);
     let dir = tempfile::tempdir().expect("a directory");
     let can = crosstalk(dir.path(), &["exec", "--foreground", "--", "true"]).status.code() == Some(0);
@@ -303,12 +303,12 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
         eprintln!("skipped: it takes two processors and control groups");
         return;
     }
-    // The guard is somebody else, who may read the password.
+    // The guard runs as another user, who may read the password.
     let may = |path: &Path, mode: u32| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("is ours");
     };
     may(dir.path(), 0o755);
-    // In a group of its own, so that there is somebody to give way to.
+    // In a group of its own, so that there is foreground work.
     let apart = |client: &Path| {
         let mut own = command(dir.path(), &["exec", "--foreground", "--name", "boinc", "--"]);
         own.arg(client);
@@ -344,7 +344,7 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     let killed = Running(killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it is paused", || is_paused(client));
     killed.kill();
-    // By itself: nobody is left to ask it.
+    // By itself: the guard has ended.
     await_that("it is free", || is_free(client));
 
     let again = Guarding::of(guard(&secret, &[]));
@@ -353,13 +353,13 @@ fn where_it_may_not_set_groups_the_guard_asks_the_client_and_leaves_it_as_it_was
     assert_eq!(code, Some(0), "{complained}");
     assert_eq!(said.matches("is asked to pause").count(), 1, "{said}");
     assert!(is_free(client), "{:?}", client.status());
-    // What put it into its group takes that away once it has ended.
+    // `exec` removes its group once it has ended.
     client.quit().expect("is asked to");
     await_that("it ends", || host.check().is_err());
 }
 
 #[test]
-fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
+fn a_restarted_client_is_guarded_again_and_that_is_reported_once() {
     if lacks_groups() {
         return;
     }
@@ -374,10 +374,10 @@ fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
     let address = host.client().address();
     let way = ClientSelector { address: Some(address), password: None };
     let pid = way.find().expect("runs").pid;
-    let told = dir.path().join("told");
-    let says = |what: &str| fs::read_to_string(&told).expect("reads").matches(what).count();
+    let reported = dir.path().join("reported");
+    let says = |what: &str| fs::read_to_string(&reported).expect("reads").matches(what).count();
     let mut guard = command(dir.path(), &["guard", "boinc", "--boinc-address", &address.to_string()]);
-    let file = fs::File::create(&told).expect("makes");
+    let file = fs::File::create(&reported).expect("makes");
     let mut guard = Running(guard.stdout(file).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it guards", || says("") > 1);
 
@@ -385,17 +385,17 @@ fn a_client_that_is_started_again_is_guarded_again_which_is_told_once() {
     let words = String::from_utf8(line).expect("is text");
     let words: Vec<String> = words.trim_end_matches('\0').split('\0').map(String::from).collect();
     kill("-KILL", pid);
-    await_that("its end is told", || says("BOINC has ended") > 0);
+    await_that("its end is reported", || says("BOINC has ended") > 0);
     let _again = Running(apart(&words).spawn().expect("starts"));
     await_that("it is guarded", || says("BOINC is guarded from now on") > 0);
-    // Time enough to say it again.
+    // Enough time to report it again.
     thread::sleep(Duration::from_secs(2));
     kill("-INT", guard.0.id());
     assert_eq!(
         guard.0.wait().expect("ends").code(),
         Some(0),
         "{}",
-        fs::read_to_string(&told).expect("reads")
+        fs::read_to_string(&reported).expect("reads")
     );
     assert_eq!((says("BOINC has ended"), says("BOINC is guarded from now on")), (1, 1));
     await_that("the new one answers", || host.client().version().is_ok());

@@ -1,4 +1,4 @@
-//! Every bundled study is planned by the program itself, against what it can really run.
+//! The program itself plans every bundled study, with its real registry.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn studies() -> Vec<(String, PathBuf)> {
     studies
 }
 
-/// The plan that `crosstalk plan` makes, as its last line says it.
+/// The last line of `crosstalk plan --json`.
 fn plan(study: &str, more: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crosstalk"));
     let output = command.args(["plan", study, "--json"]).args(more).output().expect("runs");
@@ -24,7 +24,7 @@ fn plan(study: &str, more: &[&str]) -> Value {
     serde_json::from_str(said.lines().last().expect("says something")).expect("JSON")
 }
 
-/// The experiments of a plan that are there, and those that are left out.
+/// The experiments of a plan, and those that are left out.
 fn names(plan: &Value) -> (BTreeSet<String>, BTreeSet<String>) {
     let text = |name: &Value| name.as_str().expect("a name").to_string();
     let planned = plan["experiments"].as_array().expect("experiments");

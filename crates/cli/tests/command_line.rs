@@ -1,5 +1,5 @@
-//! The contract of the command line: help with examples, exit codes, faults
-//! that name the place and the remedy, JSON whose last line is the result.
+//! The contract of the command line: help with examples, exit codes, faults with place and remedy, JSON whose last line
+//! is the result.
 
 use crate::common::{command, crosstalk, stderr, stdout};
 
@@ -19,9 +19,9 @@ fn every_verb_has_help_with_an_example() {
     }
 }
 
-/// Running text breaks where the next word does not fit, and nowhere else.
+/// Text breaks only before a word that does not fit.
 #[test]
-fn help_is_broken_by_the_terminal_s_width_alone() {
+fn help_wraps_only_at_the_terminal_s_width() {
     let dir = tempfile::tempdir().expect("a directory");
     let help = |verb: &str, width: usize| {
         let mut help = command(dir.path(), &[verb, "--help"]);
@@ -209,11 +209,11 @@ fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
     if !crate::common::virtual_nodes(dir.path()) {
         return;
     }
-    let told: serde_json::Value =
+    let reported: serde_json::Value =
         serde_json::from_str(stdout(&crosstalk(dir.path(), &["doctor", "--json"])).trim()).expect("JSON");
-    let held = told["links"]["held"].as_f64().expect("some rate is held");
-    let fabrics = told["links"]["fabrics"].as_array().expect("fabrics");
-    assert!(fabrics.iter().any(|f| f["fabric"] == "ethernet-10g"), "{told}");
+    let held = reported["links"]["held"].as_f64().expect("some rate is held");
+    let fabrics = reported["links"]["fabrics"].as_array().expect("fabrics");
+    assert!(fabrics.iter().any(|f| f["fabric"] == "ethernet-10g"), "{reported}");
     for fabric in fabrics {
         if let Some(scale) = fabric["scale"].as_f64() {
             let rate = fabric["rate"].as_f64().expect("a rate");
@@ -223,12 +223,12 @@ fn doctor_measures_what_links_hold_and_names_a_scale_for_every_fabric() {
 }
 
 #[test]
-fn doctor_can_be_told_to_load_nothing() {
+fn doctor_loads_nothing_with_no_load() {
     let dir = tempfile::tempdir().expect("a directory");
     let looked = crosstalk(dir.path(), &["doctor", "--no-load", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(stdout(&looked).trim()).expect("JSON");
-    assert!(told["links"].is_null(), "{told}");
-    for found in told["background"].as_array().expect("a list") {
+    let reported: serde_json::Value = serde_json::from_str(stdout(&looked).trim()).expect("JSON");
+    assert!(reported["links"].is_null(), "{reported}");
+    for found in reported["background"].as_array().expect("a list") {
         assert!(found["measured"].is_null() && found["competes"].is_boolean(), "{found}");
     }
     let help = stdout(&crosstalk(dir.path(), &["doctor", "--help"]));
@@ -236,7 +236,7 @@ fn doctor_can_be_told_to_load_nothing() {
 }
 
 #[test]
-fn every_remedy_that_doctor_tells_is_something_to_do() {
+fn every_remedy_of_doctor_is_something_to_do() {
     let dir = tempfile::tempdir().expect("a directory");
     let text = stdout(&crosstalk(dir.path(), &["doctor", "--no-load"]));
     let tries = text.lines().filter_map(|line| line.trim().strip_prefix("try:"));
@@ -246,7 +246,7 @@ fn every_remedy_that_doctor_tells_is_something_to_do() {
 }
 
 #[test]
-fn what_show_prints_of_a_study_is_a_study() {
+fn a_study_that_show_prints_can_be_planned() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = crosstalk(dir.path(), &["show", "kosmos"]);
     std::fs::write(dir.path().join("mine.toml"), &output.stdout).expect("writes");
@@ -255,7 +255,7 @@ fn what_show_prints_of_a_study_is_a_study() {
 }
 
 #[test]
-fn a_name_that_several_entries_bear_says_so_and_each_can_be_shown() {
+fn entries_that_share_a_name_are_listed_and_each_can_be_shown() {
     let dir = tempfile::tempdir().expect("a directory");
     let both = crosstalk(dir.path(), &["show", "kosmos"]);
     assert!(stdout(&both).contains("crosstalk.study/1") && stderr(&both).contains("show systems/kosmos"));
@@ -266,40 +266,44 @@ fn a_name_that_several_entries_bear_says_so_and_each_can_be_shown() {
 }
 
 #[test]
-fn a_workload_tells_what_its_parameters_mean() {
+fn show_explains_the_parameters_of_a_workload() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = stdout(&crosstalk(dir.path(), &["show", "pagerank"]));
     let row = shown.lines().find(|line| line.starts_with("edge_factor")).expect("a row");
     assert_eq!(row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).count(), 3, "{shown}");
     assert!(shown.contains("worker_memory"), "those of the engines, too: {shown}");
-    let told = stdout(&crosstalk(dir.path(), &["show", "pagerank", "--json"]));
-    let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
-    let first = &told["entry"]["parameters"][0];
+    let reported = stdout(&crosstalk(dir.path(), &["show", "pagerank", "--json"]));
+    let reported: serde_json::Value =
+        serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
+    let first = &reported["entry"]["parameters"][0];
     assert_eq!(first["name"], "slaves");
     assert!(first["default"] == "1" && first["meaning"].as_str().is_some_and(|m| !m.is_empty()), "{first}");
 }
 
 #[test]
-fn a_workload_tells_what_it_measures() {
+fn show_lists_the_metrics_of_a_workload() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = stdout(&crosstalk(dir.path(), &["show", "oltp"]));
     let row = |name: &str| shown.lines().find(|line| line.starts_with(name)).map(str::split_whitespace);
     assert_eq!(row("transaction_p99").expect("a row").collect::<Vec<_>>(), ["transaction_p99", "s", "lower"]);
     let command = stdout(&crosstalk(dir.path(), &["show", "workloads/command"]));
-    assert!(command.contains("argv"), "what cannot be deployed as it is has its parameters: {command}");
-    let told = |name: &str| -> serde_json::Value {
-        let told = stdout(&crosstalk(dir.path(), &["show", name, "--json"]));
-        serde_json::from_str(told.lines().last().expect("a line")).expect("JSON")
-    };
-    assert_eq!(told("primes")["entry"]["metrics"][0]["name"], "run_time", "the first decides");
     assert!(
-        told("workloads/command")["entry"]["metrics"].is_null(),
+        command.contains("argv"),
+        "a workload that cannot be deployed without parameters lists them: {command}"
+    );
+    let reported = |name: &str| -> serde_json::Value {
+        let reported = stdout(&crosstalk(dir.path(), &["show", name, "--json"]));
+        serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON")
+    };
+    assert_eq!(reported("primes")["entry"]["metrics"][0]["name"], "run_time", "the first decides");
+    assert!(
+        reported("workloads/command")["entry"]["metrics"].is_null(),
         "they are not known before it is deployed"
     );
 }
 
 #[test]
-fn a_copy_of_what_show_prints_of_a_fabric_is_a_fabric_of_ones_own() {
+fn a_fabric_that_show_prints_can_be_copied_and_changed() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = stdout(&crosstalk(dir.path(), &["show", "ethernet-10g"]));
     assert!(shown.contains("#   L  latency"), "it has a legend: {shown}");
@@ -332,7 +336,7 @@ fn lists_fit_a_narrow_terminal() {
 }
 
 #[test]
-fn an_instrument_measures_this_machine_now() {
+fn a_probe_measures_this_machine_once() {
     let dir = tempfile::tempdir().expect("a directory");
     let sizes = "size=8 KiB,64 KiB";
     let asked = ["probe", "memory", "--set", sizes, "--set", "node=0", "--set", "duration=5 ms"];
@@ -340,9 +344,10 @@ fn an_instrument_measures_this_machine_now() {
     let text = stdout(&shown);
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
     assert!(text.starts_with("load time\n") && text.contains("64 KiB, node 0"), "{text}");
-    let told = stdout(&crosstalk(dir.path(), &[&asked[..], &["--json"]].concat()));
-    let told: serde_json::Value = serde_json::from_str(told.lines().last().expect("a line")).expect("JSON");
-    assert_eq!(told["readings"][0]["unit"], "s");
+    let reported = stdout(&crosstalk(dir.path(), &[&asked[..], &["--json"]].concat()));
+    let reported: serde_json::Value =
+        serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(reported["readings"][0]["unit"], "s");
     for (args, says) in [
         (&["probe", "memory", "--set", "sise=1"] as &[&str], "did you mean `size`?"),
         (&["probe", "cores", "--set", "cpus=0,0"], "two different processors"),

@@ -23,14 +23,14 @@ fn serve() -> SocketAddr {
             while !request.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
                 request.push(byte[0]);
             }
-            // Who takes no more has gone.
+            // A client that has gone reads no more.
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc");
         }
     });
     address
 }
 
-/// Writes a catalogue of one data set, `tiny`, and one that is got by hand.
+/// Writes a catalogue of one data set, `tiny`, and one that is fetched by hand.
 fn catalogue(dir: &Path) {
     let about = "licence = \"for tests alone\"\nsource = \"this test\"\nsize = \"3 B\"\n";
     let text = format!(
@@ -42,7 +42,7 @@ fn catalogue(dir: &Path) {
     std::fs::write(dir.join("sets.toml"), text).expect("writes");
 }
 
-/// The programs of that name in the path, alone in a directory.
+/// A directory with only these programs of the path.
 fn only(dir: &Path, programs: &[&str]) -> PathBuf {
     let bin = dir.join("bin");
     std::fs::create_dir(&bin).expect("makes");
@@ -90,7 +90,7 @@ fn the_licence_is_printed_and_the_file_is_there() {
 }
 
 #[test]
-fn the_directory_is_the_one_that_is_named() {
+fn the_directory_is_the_named_one() {
     if !is_there("curl") {
         return;
     }
@@ -111,7 +111,7 @@ fn the_directory_is_the_one_that_is_named() {
 }
 
 #[test]
-fn without_a_program_that_fetches_the_remedy_is_one() {
+fn without_curl_and_wget_the_remedy_names_one() {
     let dir = tempfile::tempdir().expect("a directory");
     catalogue(dir.path());
     let output = get(dir.path(), &[], &[]);

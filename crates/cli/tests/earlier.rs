@@ -1,4 +1,4 @@
-//! A study whose second experiment takes its level from the first one's result, from its file to its report.
+//! A study whose second experiment takes a level from the first one's result.
 
 use serde_json::Value;
 use std::fs;
@@ -34,7 +34,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Experiment, its job's length, and how many attempts counted, of every cell of the run in `out`.
+/// For every cell of the run in `out`: experiment, length of the job, number of attempts that count.
 fn cells(dir: &Path) -> Vec<(String, String, u64)> {
     let text = fs::read_to_string(dir.join("out/findings.json")).expect("findings");
     let findings: Value = serde_json::from_str(&text).expect("JSON");
@@ -60,14 +60,14 @@ fn expected() -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn the_second_experiment_is_run_at_the_first_one_s_peak_and_a_run_cut_between_them_goes_on() {
+fn the_second_experiment_runs_at_the_first_one_s_peak_also_after_an_interruption_between_them() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::write(dir.path().join("longest.toml"), STUDY).expect("writes");
     let output = crosstalk(dir.path(), &["run", "./longest.toml", "--testbed", "local", "--out", "out"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(cells(dir.path()), expected());
 
-    // As it is after the first experiment has ended, and before its result was noted.
+    // As after the end of the first experiment, before its result was noted.
     let journal = dir.path().join("out/journal.ndjson");
     let text = fs::read_to_string(&journal).expect("reads");
     let ended =

@@ -1,10 +1,10 @@
-//! The examples of `--help`, as they stand.
+//! The examples of `--help` work as written.
 
 use crate::common::{crosstalk, stderr, stdout};
 use std::path::Path;
 use std::process::Command;
 
-/// The examples of a verb, without what is said about them.
+/// The examples of a verb, without remarks.
 fn examples(dir: &Path, verb: &str) -> Vec<String> {
     let help = stdout(&crosstalk(dir, &[verb, "--help"]));
     let lines = help.lines().filter_map(|line| line.strip_prefix("  crosstalk "));
@@ -14,7 +14,7 @@ fn examples(dir: &Path, verb: &str) -> Vec<String> {
     found
 }
 
-/// `crosstalk LINE` by a shell.
+/// Runs `crosstalk LINE` in a shell.
 fn of_shell(dir: &Path, line: &str) {
     let program = env!("CARGO_BIN_EXE_crosstalk");
     let output = Command::new("sh")
@@ -26,7 +26,7 @@ fn of_shell(dir: &Path, line: &str) {
 }
 
 #[test]
-fn what_run_shows_can_be_planned() {
+fn examples_of_run_can_be_planned() {
     let dir = tempfile::tempdir().expect("a directory");
     of_shell(dir.path(), "show kosmos > my.toml");
     for line in examples(dir.path(), "run") {
@@ -40,11 +40,11 @@ fn what_run_shows_can_be_planned() {
 }
 
 #[test]
-fn what_looks_alone_is_done_as_it_stands() {
+fn examples_that_change_nothing_run_as_written() {
     let dir = tempfile::tempdir().expect("a directory");
     for verb in ["plan", "list", "show", "path", "completions", "man"] {
         for line in examples(dir.path(), verb) {
-            // What a run has measured is not there.
+            // There is no run to read.
             if !line.contains("--measured") {
                 let home = dir.path().display().to_string();
                 let folders = format!("{home}/.zfunc {home}/.config/fish/completions");

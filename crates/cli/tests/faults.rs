@@ -1,5 +1,5 @@
-//! What attackers and full disks do to a run: nothing steers the terminal, nothing ends the measuring, nothing
-//! that was damaged is believed, and what cannot be is refused before anything is begun.
+//! Hostile names, full disks and damaged files: nothing steers the terminal, nothing ends a measurement, damaged data
+//! does not count, and impossible runs are refused before they start.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -27,7 +27,7 @@ fn full() -> Option<fs::File> {
 }
 
 #[test]
-fn a_full_disk_behind_standard_error_ends_no_run_and_is_told_at_its_end() {
+fn a_full_disk_behind_standard_error_ends_no_run_and_is_reported_at_its_end() {
     let Some(full) = full() else { return };
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
@@ -45,7 +45,7 @@ fn a_full_disk_behind_standard_error_ends_no_run_and_is_told_at_its_end() {
 }
 
 #[test]
-fn nobody_has_to_read_what_a_run_says() {
+fn a_run_needs_no_reader() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     for (number, how) in ["2>&-", ">&- 2>&-", "2>&1 | true", "2</dev/null"].into_iter().enumerate() {
@@ -61,15 +61,15 @@ fn nobody_has_to_read_what_a_run_says() {
 }
 
 #[test]
-fn a_reader_that_does_not_read_holds_no_run_up_and_an_interruption_ends_it() {
+fn a_slow_reader_delays_no_run_and_an_interruption_ends_the_wait() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
-    // Events of some more attempts than a pipe holds, of which nobody takes any.
+    // Events of more attempts than a pipe holds, and nobody reads them.
     let size = 1 << 16;
     let args = ["--json", "run", "./s.toml", "--testbed", "local", "--looks", "100000", "--out", "out"];
     let mut child = command(dir.path(), &args).spawn().expect("starts");
     let unread = child.stdout.take().expect("piped");
-    // What an attempt says of itself is more than a third of a KiB.
+    // The event of an attempt is more than a third of a KiB.
     await_samples(&dir.path().join("out"), size / 256);
     interrupt(child.id());
     let mut ended = None;
@@ -83,7 +83,7 @@ fn a_reader_that_does_not_read_holds_no_run_up_and_an_interruption_ends_it() {
     assert_eq!(lines.last().expect("a line")["status"], "interrupted");
 }
 
-/// Whether a terminal would do something else than show it.
+/// Whether it would steer a terminal.
 fn steers(output: &Output) -> bool {
     let steers = |c: char| {
         c.is_control() && !['\n', '\t'].contains(&c)
@@ -121,12 +121,12 @@ fn nothing_in_a_file_or_a_name_steers_the_terminal() {
             stderr(&output)
         );
     }
-    let told = crosstalk(dir.path(), &["report", "out"]);
-    assert!(!steers(&told), "{:?}{:?}", stdout(&told), stderr(&told));
+    let reported = crosstalk(dir.path(), &["report", "out"]);
+    assert!(!steers(&reported), "{:?}{:?}", stdout(&reported), stderr(&reported));
 }
 
 #[test]
-fn what_no_run_would_finish_is_refused_at_once() {
+fn a_study_too_large_to_finish_is_refused_at_once() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let text = fs::read_to_string(dir.path().join("s.toml")).expect("reads");
@@ -193,7 +193,7 @@ fn names_that_are_not_text_are_refused_before_anything_is_begun() {
 }
 
 #[test]
-fn how_an_editor_begins_files_and_ends_lines_makes_no_difference() {
+fn byte_order_marks_and_ends_of_lines_make_no_difference() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let read = |name: &str| fs::read_to_string(name).expect("reads");
@@ -221,7 +221,7 @@ fn how_an_editor_begins_files_and_ends_lines_makes_no_difference() {
 }
 
 #[test]
-fn a_directory_with_something_else_in_it_is_left_as_it_is() {
+fn a_directory_with_other_files_is_not_changed() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let out = dir.path().join("out");
@@ -247,7 +247,7 @@ fn a_directory_with_something_else_in_it_is_left_as_it_is() {
 }
 
 #[test]
-fn a_study_that_is_run_into_its_own_folder_is_left_as_it_is() {
+fn a_study_that_runs_into_its_own_folder_is_not_changed() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let own = dir.path().join("study.toml");
@@ -261,7 +261,7 @@ fn a_study_that_is_run_into_its_own_folder_is_left_as_it_is() {
 }
 
 #[test]
-fn what_a_run_left_that_was_begun_and_got_no_further_is_no_obstacle() {
+fn the_directory_of_a_run_that_ended_at_its_start_is_no_obstacle() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let out = dir.path().join("out");
@@ -275,8 +275,8 @@ fn what_a_run_left_that_was_begun_and_got_no_further_is_no_obstacle() {
 }
 
 #[test]
-fn ledgers_are_kept_elsewhere_where_somebody_has_taken_their_places() {
-    // What the namespace hides must not be where the study is.
+fn ledgers_are_kept_elsewhere_if_their_folder_is_taken() {
+    // The study must not be in a folder that the namespace hides.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     study(dir.path());
     let taken = "mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /run && \
@@ -286,15 +286,15 @@ fn ledgers_are_kept_elsewhere_where_somebody_has_taken_their_places() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
     assert!(said.contains("a file\na file\n/tmp/crosstalk-0-"), "{said}");
-    // Nobody can write anywhere: that is said, and what to do.
+    // Nothing can be written anywhere: the fault says so, and what to do.
     let nowhere = format!("{taken} && mount -o remount,ro /tmp");
     let Some(output) = run_in_mounts(dir.path(), &nowhere, "nowhere", "true") else { return };
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("XDG_RUNTIME_DIR"), "{}", stderr(&output));
 }
 
-/// [`RUN`] into `out` after such mounts, which go with their namespace, and what `after` prints. None, which is
-/// said, where nobody may mount anything.
+/// Runs [`RUN`] into `out` after these mounts, which end with their namespace, and then `after`. `None`, with a note,
+/// if mounting is not permitted.
 fn run_in_mounts(dir: &Path, mounts: &str, out: &str, after: &str) -> Option<Output> {
     let script = format!("{mounts} && \"$@\"; code=$?; {after}; exit $code");
     let program = command(dir, &[]).get_program().to_os_string();
@@ -317,7 +317,7 @@ fn a_full_disk_leaves_nothing_half_written() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     fs::create_dir(dir.path().join("mnt")).expect("makes");
-    // Room for a page, which is taken, or does for the study alone.
+    // Room for one page: nothing fits, or only the study.
     for taken in ["head -c 4096 /dev/zero > mnt/taken", "true"] {
         let before = format!("mount -t tmpfs -o size=4k tmpfs mnt && {taken} && mkdir mnt/out");
         let Some(output) = run_in_mounts(dir.path(), &before, "mnt/out", "ls mnt/out") else { return };
@@ -328,7 +328,7 @@ fn a_full_disk_leaves_nothing_half_written() {
 }
 
 #[test]
-fn a_run_is_resumed_on_the_testbed_it_was_begun_on() {
+fn a_run_is_resumed_on_its_testbed() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let args = ["run", "./s.toml", "--testbed", "local", "--looks", "400", "--out", "out"];
@@ -343,7 +343,7 @@ fn a_run_is_resumed_on_the_testbed_it_was_begun_on() {
     assert_eq!(options()["testbed"], "local");
     let other = crosstalk(dir.path(), &["resume", "out", "--testbed", "virtual"]);
     assert_eq!(other.status.code(), Some(2), "{}", stderr(&other));
-    assert!(stderr(&other).contains("begun on another testbed"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("started on another testbed"), "{}", stderr(&other));
     let resumed = |args: &[&str]| {
         let before = samples(&out).len();
         let child = command(dir.path(), args).spawn().expect("starts");
@@ -353,7 +353,7 @@ fn a_run_is_resumed_on_the_testbed_it_was_begun_on() {
         assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     };
     resumed(&["resume", "out"]);
-    // An earlier version did not note it: it is what is said, and noted then.
+    // An earlier version did not note it: then the command line decides, and it is noted.
     let mut earlier = options();
     earlier.as_object_mut().expect("an object").remove("testbed");
     fs::write(out.join("options.json"), earlier.to_string()).expect("writes");
@@ -361,7 +361,7 @@ fn a_run_is_resumed_on_the_testbed_it_was_begun_on() {
     assert_eq!(options()["testbed"], "local");
 }
 
-/// xorshift64 (Marsaglia 2003), another sequence each time.
+/// xorshift64 (Marsaglia 2003), with another seed each time.
 fn random() -> impl FnMut(usize) -> usize {
     let mut state = u64::from(std::process::id()) | 1;
     move |below| {
@@ -373,7 +373,7 @@ fn random() -> impl FnMut(usize) -> usize {
 }
 
 #[test]
-fn a_flipped_bit_in_a_journal_is_told_with_its_line() {
+fn a_flipped_bit_in_a_journal_is_reported_with_its_line() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
@@ -388,10 +388,10 @@ fn a_flipped_bit_in_a_journal_is_told_with_its_line() {
         let line = whole[..place].iter().filter(|b| **b == b'\n').count() + 1;
         let output = crosstalk(dir.path(), &["report", "out", "--json"]);
         assert_eq!(output.status.code(), Some(0), "{place}.{bit}: {}", stderr(&output));
-        let told: serde_json::Value =
+        let reported: serde_json::Value =
             serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
-        let told = told["findings"]["warnings"].to_string();
-        assert!(told.contains(&format!("journal.ndjson:{line}")), "{place}.{bit}: {told}");
+        let reported = reported["findings"]["warnings"].to_string();
+        assert!(reported.contains(&format!("journal.ndjson:{line}")), "{place}.{bit}: {reported}");
     }
 }
 
@@ -402,7 +402,7 @@ fn a_block_whose_record_is_damaged_is_measured_again() {
     assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
     let path = dir.path().join("out/journal.ndjson");
     let text = fs::read_to_string(&path).expect("reads");
-    // As a run that was killed before its last look.
+    // Like a run that was killed before its last interim analysis.
     let (text, _) = text.split_once("{\"line\":\"decision\"").expect("a look");
     let last = text.rfind("\"value\":").expect("a value") + 8;
     let damaged = [&text[..last], "8", &text[last..]].concat();
@@ -428,7 +428,7 @@ fn a_number_that_no_attempt_can_have_is_refused() {
     assert_eq!(fs::read(&path).expect("reads"), before, "nothing is added");
 }
 
-/// Gives the second attempt such a number, with checksums that are right, and takes the end off.
+/// Gives the second attempt such a number, with correct checksums, and removes the end.
 fn forge(path: &Path) {
     let text = fs::read(path).expect("reads");
     let (mut forged, mut chain) = (fs::File::create(path).expect("creates"), Chain::default());

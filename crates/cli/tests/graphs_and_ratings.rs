@@ -1,4 +1,4 @@
-//! Graphs and ratings in files as users have them, through the program.
+//! Graphs and ratings in the formats of users' files.
 
 use crate::common::{PACKERS, crosstalk, packed, samples, stderr};
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-/// Runs a study of one workload, whose `input` is each of these files in turn, into `out`.
+/// Runs a study of one workload into `out`; its parameter `input` is each of these files in turn.
 fn run(dir: &Path, kind: &str, input: &str, files: &[&str], more: &str) -> Output {
     let paths: Vec<String> = files.iter().map(|file| format!("{:?}", dir.join(file))).collect();
     let study = format!(
@@ -25,13 +25,13 @@ fn run(dir: &Path, kind: &str, input: &str, files: &[&str], more: &str) -> Outpu
     crosstalk(dir, &["run", "s.toml", "--out", "out", "--testbed", "local"])
 }
 
-/// The values of a metric, as often as it was measured.
+/// All values of a metric.
 fn values(dir: &Path, metric: &str) -> Vec<f64> {
     let samples = samples(&dir.join("out")).into_iter();
     samples.filter(|s| s["metric"] == metric).map(|s| s["value"].as_f64().expect("a number")).collect()
 }
 
-/// Name → rank, as one slave wrote them.
+/// Name → rank, from the output of one slave.
 fn ranks(dir: &Path, text: &[u8]) -> BTreeMap<String, f64> {
     fs::write(dir.join("graph"), text).expect("writes");
     let more = format!("output = {:?}, slaves = 1, iterations = 3", dir.join("ranks"));
@@ -71,7 +71,7 @@ fn a_graph_has_its_ranks_whatever_its_line_ends_and_the_names_of_its_vertices() 
 #[test]
 fn gaps_duplicates_loops_and_sinks_count_as_in_graphx() {
     let dir = tempfile::tempdir().expect("a directory");
-    // Of 1, a third of the rank an edge; 9 hands nothing on; no id but these is a vertex.
+    // Vertex 1 gives a third of its rank to each edge; 9 has no outgoing edge; no other id is a vertex.
     let found = ranks(dir.path(), b"# a comment\n1 9 0.5\n\n1 9 7\n1 1 1\n");
     let one = (0..3).fold(1.0, |rank, _| 0.15 + 0.85 * rank / 3.0);
     let before = (0..2).fold(1.0, |rank, _| 0.15 + 0.85 * rank / 3.0);
@@ -153,7 +153,7 @@ fn ratings_in_movielens_three_formats_have_one_answer() {
 }
 
 #[test]
-fn what_would_be_misread_is_refused_with_its_line_and_what_to_do() {
+fn ambiguous_input_is_refused_with_its_line_and_a_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     let refused: [(&str, &str, &str, &[&str]); 6] = [
         ("pagerank", "graph", "1 2 3 4\n", &["file:1: ", "found 4 columns", "adjacency lists are not read"]),
@@ -168,14 +168,14 @@ fn what_would_be_misread_is_refused_with_its_line_and_what_to_do() {
         ),
         ("als", "ratings", "1\t2\t\u{202e}5\t9\n", &["file:1: ", "from 0.5 to 5, found `\\u{202e}5`"]),
     ];
-    for (kind, input, text, told) in refused {
+    for (kind, input, text, reported) in refused {
         fs::write(dir.path().join("file"), text).expect("writes");
         let output = run(dir.path(), kind, input, &["file"], "slaves = 1");
         assert!(!output.status.success());
         let said = stderr(&output);
         // Lines may be wrapped to the terminal's width.
         let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        told.iter().for_each(|part| assert!(flat.contains(part), "{part}: {said}"));
+        reported.iter().for_each(|part| assert!(flat.contains(part), "{part}: {said}"));
         assert!(!said.contains(['\u{1b}', '\u{202e}']), "{said}");
         if dir.path().join("out").exists() {
             let journal = fs::read_to_string(dir.path().join("out/journal.ndjson")).unwrap_or_default();

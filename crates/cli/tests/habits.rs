@@ -1,4 +1,4 @@
-//! What users of hyperfine expect of a command line, and plans that hold.
+//! Habits of hyperfine's users, and plans.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -19,7 +19,7 @@ fn json(text: &str) -> serde_json::Value {
 }
 
 /// The last line of `crosstalk ARGS --json`.
-fn told(dir: &Path, args: &[&str]) -> serde_json::Value {
+fn reported(dir: &Path, args: &[&str]) -> serde_json::Value {
     let output = crosstalk(dir, &[args, &["--json"]].concat());
     json(stdout(&output).lines().last().unwrap_or_else(|| panic!("{args:?}: {}", stderr(&output))))
 }
@@ -37,7 +37,7 @@ fn save_never_overwrites_an_edited_study() {
         "{said}"
     );
     assert!(!dir.path().join("runs").exists(), "nothing is run");
-    // A run that is refused writes nothing, not even where it may overwrite.
+    // A refused run writes nothing, also with --force.
     let refused =
         ["--save", "my.toml", "--force", "--nodes", "2", "--vary", "fabric=ethernet-1g,none", "--runs", "1"];
     assert_eq!(run(dir.path(), &refused, "true").status.code(), Some(2));
@@ -47,14 +47,14 @@ fn save_never_overwrites_an_edited_study() {
     assert!(read(&mine).contains("schema = \"crosstalk.study/1\""));
     let repeat = json(&read(dir.path().join("out/findings.json")))["headline"]["command"].clone();
     assert_eq!(repeat, "crosstalk run --testbed local --runs 1 -- sh -c true");
-    // There is a run already, so this one is refused.
+    // The run exists already, so this one is refused.
     std::fs::write(&mine, edited).expect("writes");
     let output = run(dir.path(), &["--runs", "1", "--out", "out", "--save", "my.toml", "--force"], "true");
     assert_eq!((output.status.code(), read(&mine).as_str()), (Some(2), edited));
 }
 
 #[test]
-fn what_repeats_a_run_of_a_file_is_what_the_run_has_kept_of_it() {
+fn a_run_of_a_file_is_repeated_from_the_copy_in_its_directory() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let args = ["run", "./s.toml", "--testbed", "local", "--looks", "2", "--out", "out"];
@@ -84,7 +84,7 @@ fn runs_warmup_prepare_quiet_and_exports_are_as_in_hyperfine() {
     assert_eq!(stderr(&output), "", "quiet");
     let said = stdout(&output);
     assert!(said.lines().count() == 2 && said.contains("report: out/report.html"), "{said}");
-    // Two levels, each warmed up once and run twice; each prepared.
+    // Two levels: one warm-up and two runs each, all of them prepared.
     assert_eq!(read(at("ran")).lines().count(), 6);
     assert_eq!(read(at("prepared")).lines().count(), 6);
     let finished = crate::common::journal(&dir.path().join("out"));
@@ -102,21 +102,24 @@ fn runs_warmup_prepare_quiet_and_exports_are_as_in_hyperfine() {
     let csv = read(at("a.csv"));
     assert!(csv.starts_with("command,mean,stddev,median,min,max,") && csv.lines().count() == 3, "{csv}");
     assert!(read(at("a.md")).contains("| Command | N | Metric | Hodges-Lehmann |"), "{}", read(at("a.md")));
-    // The same again, from what was measured.
+    // The same again, from the journal.
     let output = crosstalk(dir.path(), &["report", "out", "--export-json", "b.json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(read(at("a.json")), read(at("b.json")));
 }
 
 #[test]
-fn what_a_number_of_runs_can_decide_is_said_first() {
+fn the_first_note_says_what_a_number_of_runs_can_decide() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = run(dir.path(), &["--runs", "2", "--vary", "env.N=1,2"], "true");
     let said = stderr(&output);
     assert!(said.contains("note: 2 runs of each cell can decide nothing: one comparison needs 6"), "{said}");
-    let told = stdout(&output);
-    assert!(told.contains("too few runs (2; 6 or more decide)"), "{told}");
-    assert!(!told.contains("faster") && !told.contains("slower"), "nothing decides a direction: {told}");
+    let reported = stdout(&output);
+    assert!(reported.contains("too few runs (2; 6 or more decide)"), "{reported}");
+    assert!(
+        !reported.contains("faster") && !reported.contains("slower"),
+        "nothing decides a direction: {reported}"
+    );
     let plan = crosstalk(dir.path(), &["plan", "--runs", "9", "--vary", "env.N=1,2,3", "--", "true"]);
     assert!(
         stdout(&plan)
@@ -173,14 +176,14 @@ fn a_plan_begins_with_its_summary_and_lists_many_cells_only_when_asked() {
 #[test]
 fn bundled_studies_have_blocks_to_spare() {
     let dir = tempfile::tempdir().expect("a directory");
-    let all = told(dir.path(), &["list", "studies"]);
+    let all = reported(dir.path(), &["list", "studies"]);
     let names: Vec<&str> =
         all["studies"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
     assert!(names.len() >= 5, "{names:?}");
     let variants: [&[&str]; 4] =
         [&[], &["--quick"], &["--engine", "spark"], &["--engine", "spark", "--quick"]];
     for (name, more) in names.iter().flat_map(|name| variants.iter().map(move |more| (name, more))) {
-        let plan = told(dir.path(), &[&["plan", name], *more].concat());
+        let plan = reported(dir.path(), &[&["plan", name], *more].concat());
         // Not every study has an engine.
         if plan["result"] != "plan" {
             assert!(!more.is_empty() && more[0] == "--engine", "{name} {more:?}: {plan}");
@@ -235,17 +238,17 @@ fn a_busy_machine_is_named_before_a_run() {
 }
 
 #[test]
-fn the_report_of_a_run_that_was_cut_short_names_resume() {
+fn the_report_of_an_interrupted_run_names_resume() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = run(dir.path(), &["--runs", "2", "--out", "out"], "true");
     assert!(!stdout(&output).contains("crosstalk resume"), "{}", stdout(&output));
     let path = dir.path().join("out/journal.ndjson");
     let text = read(&path);
-    // As a kill leaves it: without its last line.
+    // A kill leaves it without its last line.
     let end = text.trim_end().rfind('\n').expect("lines") + 1;
     std::fs::write(&path, &text[..end]).expect("cuts");
     let report = crosstalk(dir.path(), &["report", "out"]);
-    assert!(stdout(&report).contains("go on with: crosstalk resume out"), "{}", stdout(&report));
+    assert!(stdout(&report).contains("resume it with: crosstalk resume out"), "{}", stdout(&report));
 }
 
 #[test]
@@ -275,7 +278,7 @@ fn times_and_shares_are_written_in_one_way_everywhere() {
 #[test]
 fn no_two_entries_of_a_list_read_the_same() {
     let dir = tempfile::tempdir().expect("a directory");
-    let all = told(dir.path(), &["list"]);
+    let all = reported(dir.path(), &["list"]);
     for (name, entries) in all.as_object().expect("lists").iter().filter(|(_, entries)| entries.is_array()) {
         let entries = entries.as_array().expect("a list");
         for key in ["name", "title"] {
@@ -287,7 +290,7 @@ fn no_two_entries_of_a_list_read_the_same() {
 }
 
 #[test]
-fn completions_and_manual_pages_have_what_people_type_and_nothing_else() {
+fn completions_and_manual_pages_have_the_visible_verbs_only() {
     let dir = tempfile::tempdir().expect("a directory");
     for shell in ["bash", "zsh", "fish"] {
         let output = crosstalk(dir.path(), &["completions", shell]);
@@ -304,7 +307,7 @@ fn completions_and_manual_pages_have_what_people_type_and_nothing_else() {
 }
 
 #[test]
-fn every_help_says_its_defaults_in_one_way() {
+fn every_help_writes_defaults_in_one_way() {
     let dir = tempfile::tempdir().expect("a directory");
     let verbs = [
         "run",

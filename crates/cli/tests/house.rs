@@ -1,5 +1,4 @@
-//! The table of rooms in `docs/house.md`, held against `cargo metadata`: a room
-//! imports only from the rooms it may know.
+//! Compares the table of rooms in `docs/house.md` with `cargo metadata`: a room imports only from the rooms in its row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Room → the rooms it may know, as written in `docs/house.md`.
+/// Room → the rooms that it may import, from `docs/house.md`.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
     let text = std::fs::read_to_string(root().join("docs/house.md")).expect("docs/house.md");
     text.lines()
@@ -37,7 +36,7 @@ fn packages() -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn every_room_knows_only_what_the_table_allows() {
+fn every_room_imports_only_what_the_table_allows() {
     let table = table();
     let mut seen = BTreeSet::new();
     for package in packages() {
@@ -49,16 +48,16 @@ fn every_room_knows_only_what_the_table_allows() {
             let Some(known) = dependency["name"].as_str().and_then(|n| n.strip_prefix("crosstalk-")) else {
                 continue;
             };
-            // What a test borrows is no part of the room.
+            // Dependencies of tests do not count.
             let kind = dependency["kind"].as_str().unwrap_or("normal");
-            assert!(kind == "dev" || allowed.contains(known), "`{room}` must not know `{known}`");
+            assert!(kind == "dev" || allowed.contains(known), "`{room}` must not import `{known}`");
         }
     }
     assert_eq!(seen, table.into_keys().collect(), "the table and the workspace hold the same rooms");
 }
 
 #[test]
-fn the_table_has_no_way_round_in_a_circle() {
+fn the_table_has_no_circle() {
     let table = table();
     let mut settled: BTreeSet<String> = BTreeSet::new();
     while settled.len() < table.len() {
@@ -84,7 +83,7 @@ fn only_the_rooms_next_to_the_machine_hold_unsafe_code() {
 }
 
 #[test]
-fn only_the_one_writer_writes_to_the_terminal() {
+fn only_one_module_writes_to_the_terminal() {
     for room in table().keys() {
         let file = if room == "cli" { "main.rs" } else { "lib.rs" };
         let path = root().join("crates").join(room).join("src").join(file);
@@ -94,7 +93,7 @@ fn only_the_one_writer_writes_to_the_terminal() {
     }
 }
 
-/// The Rust files of a room, with what is in them, without their tests.
+/// The Rust files of a room, with their text up to the first test module.
 fn sources(room: &str) -> Vec<(PathBuf, String)> {
     let mut folders = vec![root().join("crates").join(room).join("src")];
     let mut found = Vec::new();
@@ -113,7 +112,7 @@ fn sources(room: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The drawing: agents have conditions and observers, whoever runs them has not.
+/// The drawing: agents apply conditions and attach observers; the runner does not.
 #[test]
 fn only_the_agent_applies_conditions_and_attaches_observers() {
     for what in [".apply(", ".attach()"] {
@@ -126,7 +125,7 @@ fn only_the_agent_applies_conditions_and_attaches_observers() {
     }
 }
 
-/// What runs elsewhere knows nodes by messages: no process numbers, no files of this machine.
+/// `core` has no process numbers and no files of this machine.
 #[test]
 fn the_vocabulary_knows_no_machine() {
     for (path, code) in sources("core") {

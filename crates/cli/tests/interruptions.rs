@@ -1,5 +1,4 @@
-//! Ctrl-C at any moment: nothing is lost, nothing is left, and the last line
-//! says how to go on.
+//! Ctrl-C at any moment: nothing is lost, nothing is left behind, and the last line says how to resume.
 
 use std::path::Path;
 use std::process::{Child, Output};
@@ -11,7 +10,7 @@ use crate::common::{
 };
 
 #[test]
-fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
+fn an_interruption_closes_the_journal_and_names_resume() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let args = ["run", "./s.toml", "--testbed", "local", "--out", "out", "--looks", "400"];
@@ -26,14 +25,14 @@ fn an_interruption_closes_the_journal_and_says_how_to_go_on() {
     assert_eq!((last["line"].as_str(), last["status"].as_str()), (Some("end"), Some("interrupted")));
 }
 
-/// What a user may see of an interrupted `crosstalk run --out OUT`, by how far it was.
+/// Checks the output of an interrupted `crosstalk run --out OUT`, by how far it was.
 fn check_interrupted(output: &Output, dir: &Path, out: &str, when: Duration) {
     let (said, path) = (stderr(output), dir.join(out));
     let shown = format!("after {when:?}: {said}{}", stdout(output));
     assert_eq!(output.status.code(), Some(130), "{shown}");
     assert!(said.contains("crosstalk: interrupted\n"), "{shown}");
     if !path.exists() {
-        assert_eq!(said, "crosstalk: interrupted\n", "nothing to go on with: {shown}");
+        assert_eq!(said, "crosstalk: interrupted\n", "nothing to resume: {shown}");
         return;
     }
     let last = journal(&path).pop().expect("a run's directory has a journal");
@@ -54,7 +53,7 @@ fn check_interrupted(output: &Output, dir: &Path, out: &str, when: Duration) {
     assert_eq!(again.status.code(), Some(0), "{words:?}: {}", stderr(&again));
 }
 
-/// Until its handler stands: before that the kernel ends it, as any program.
+/// Waits until it handles SIGINT: before that the kernel ends it.
 fn await_handler(child: &Child) {
     let until = Instant::now() + PATIENCE;
     let handled = || {
@@ -69,11 +68,10 @@ fn await_handler(child: &Child) {
     }
 }
 
-/// At how many of them a run is interrupted.
+/// The number of moments at which a run is interrupted.
 const MOMENTS: usize = 10;
 
-/// Moments spread over the whole of a run, one in each part of it, which are shorter at its beginning; another set
-/// each time.
+/// Random moments over a whole run: one in each part of it. Parts are shorter at the beginning.
 fn moments(count: usize, whole: Duration) -> Vec<Duration> {
     let mut state = u64::from(std::process::id()) | 1;
     let mut random = || {
@@ -91,7 +89,7 @@ fn at_random_moments(testbed: &str) {
     study(dir.path());
     let run = |out: &str| {
         let args = ["run", "./s.toml", "--testbed", testbed, "--out", out];
-        // The directory stands in its environment, and so in that of all it starts.
+        // Its environment has the directory, and so has that of all its children.
         let mark = dir.path().join(out);
         command(dir.path(), &args).env("CROSSTALK_TEST", mark).spawn().expect("starts")
     };
@@ -131,14 +129,14 @@ fn a_run_on_virtual_nodes_is_interrupted_at_any_moment() {
 }
 
 #[test]
-fn one_interruption_ends_an_analysis_and_the_report_is_still_to_be_had() {
+fn one_interruption_ends_an_analysis_and_the_report_can_be_written_later() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let run = ["run", "./s.toml", "--testbed", "local", "--looks", "1", "--out", "out"];
     assert_eq!(crosstalk(dir.path(), &run).status.code(), Some(0));
     let out = dir.path().join("out");
     std::fs::remove_file(out.join("findings.json")).expect("removes");
-    // Blank lines say nothing, but reading so many takes longer than a signal.
+    // Reading so many blank lines takes longer than a signal.
     let path = out.join("journal.ndjson");
     let mut text = std::fs::read(&path).expect("reads");
     text.resize(text.len() + (64 << 20), b'\n');
@@ -148,7 +146,7 @@ fn one_interruption_ends_an_analysis_and_the_report_is_still_to_be_had() {
     interrupt(child.id());
     let output = finish(child);
     assert_eq!(output.status.code(), Some(130), "{}{}", stdout(&output), stderr(&output));
-    assert!(!stderr(&output).contains("all is measured"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("everything is measured"), "{}", stderr(&output));
     assert!(!out.join("findings.json").exists(), "nothing is half written");
     assert_eq!(crosstalk(dir.path(), &["report", "out"]).status.code(), Some(0));
 }

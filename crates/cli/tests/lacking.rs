@@ -1,4 +1,4 @@
-//! What this host cannot run of a study is said once, before it runs, and is not tried.
+//! Cells that this host cannot run are reported once, before the run, and not tried.
 
 use crate::common::{command, finish, journal, stderr, stdout};
 use std::path::Path;
@@ -16,7 +16,7 @@ factors = { engine = ["native", "spark"] }
 compare = { factor = "engine", base = "native" }
 "#;
 
-/// `crosstalk ARGS` where there is no Spark.
+/// `crosstalk ARGS` without Spark.
 fn without_spark(dir: &Path, args: &[&str]) -> std::process::Output {
     finish(command(dir, args).env("CROSSTALK_SPARK", dir.join("nowhere")).spawn().expect("starts"))
 }
@@ -46,9 +46,9 @@ fn a_cell_that_cannot_run_here_is_not_run_and_the_report_says_why() {
 }
 
 #[test]
-fn what_is_not_run_asks_nothing_of_the_testbed() {
+fn a_cell_that_is_not_run_needs_nothing_of_the_testbed() {
     let dir = tempfile::tempdir().expect("a directory");
-    // Only the cell that cannot run has links to shape, which the local testbed cannot.
+    // Only the cell that cannot run has shaped links, which the local testbed cannot have.
     let text = STUDY
         .replace(r#"fabric = "none""#, r#"fabric = "$fabric""#)
         .replace(
@@ -63,7 +63,7 @@ exclude = [{ engine = "native", fabric = "ethernet-10g" }, { engine = "spark", f
 }
 
 #[test]
-fn a_study_of_which_nothing_can_run_here_is_refused_with_the_remedy() {
+fn a_study_without_a_runnable_cell_is_refused_with_the_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     let only = STUDY
         .replace(r#"["native", "spark"]"#, r#"["spark"]"#)

@@ -1,6 +1,5 @@
-//! The pages are true: each is short, listed and linked, the reference is what the code says, and every
-//! command that a page shows is run, or stands below a paragraph that begins with "Needs" and says why it is not.
-//! `docs/README.md` tells writers the same.
+//! Rules for pages: each is short, listed and linked, and the reference matches the code. Every command on a page is
+//! run, or stands below a paragraph that begins with "Needs" and says why it is not. `docs/README.md` has these rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,16 +12,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::common::page::{Page, below, pages, root};
 use crate::common::{crosstalk, finish, stderr, stdout, study, virtual_nodes};
 
-/// Lines that a page may have.
+/// The most lines of a page.
 const LONGEST: usize = 150;
 
-/// What a block may hold.
+/// The languages of blocks.
 const LANGUAGES: [&str; 6] = ["sh", "text", "toml", "ini", "xml", "json"];
 
 /// Folders with an index of their own.
 const INDEXED: [&str; 3] = ["docs/reference/", "docs/decisions/", "docs/studies/"];
 
-/// What no test runs on the machine that it is on.
+/// Commands that change the machine: no test runs them.
 const CHANGES_THE_MACHINE: [&str; 6] = ["sudo", "apt-get", "pip", "systemctl", "make", "git"];
 
 #[test]
@@ -80,9 +79,10 @@ fn the_reference_is_what_the_code_says() {
     assert!(written.starts_with(&format!("{} pages", committed.len())), "{written}: {committed:#?}");
     for path in committed {
         let made = dir.path().join(path.trim_start_matches("docs/"));
-        let made = fs::read_to_string(&made).unwrap_or_else(|_| panic!("{path}: nothing writes it any more"));
+        let made = fs::read_to_string(&made)
+            .unwrap_or_else(|_| panic!("{path}: `crosstalk docs` does not write it"));
         let kept = fs::read_to_string(root().join(&path)).expect("reads");
-        assert!(made == kept, "{path} is out of date: write it anew by `crosstalk docs docs/reference`");
+        assert!(made == kept, "{path} is out of date: run `crosstalk docs docs/reference`");
     }
 }
 
@@ -96,7 +96,7 @@ fn a_block_says_what_it_holds() {
                 let line = line.trim_start_matches(['$', ' ']).trim_start_matches("sudo ");
                 line.starts_with("crosstalk ") && !line.contains(':')
             };
-            // "Needs root:", not the word alone.
+            // "Needs root:", not only "Needs".
             let reason = block.above.strip_prefix("Needs").map(str::trim);
             assert!(reason.is_none_or(|why| why.len() > 3), "{path}: a block needs something: what?");
             let hidden = language != "sh" && block.text.lines().any(is_command);
@@ -105,7 +105,7 @@ fn a_block_says_what_it_holds() {
     }
 }
 
-/// The program as pages call it, but quick: one block of a run, a tenth of a second of a measurement.
+/// A quick program under the name that pages use: it runs one block, or measures for 0.1 s.
 fn quick_program(bin: &Path) {
     let script = format!(
         r#"#!/bin/sh
@@ -126,7 +126,7 @@ exec "$program" "$@"
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is ours");
 }
 
-/// Runs the commands of a page, block by block, in one temporary folder with the examples. What failed.
+/// Runs the commands of a page, block by block, in one temporary folder with the examples. Returns what failed.
 fn run_commands(page: &Page) -> Option<String> {
     let dir = tempfile::tempdir().expect("a temporary folder");
     let bin = dir.path().join("bin");
@@ -152,7 +152,7 @@ fn run_commands(page: &Page) -> Option<String> {
             .spawn()
             .expect("sh starts");
         let output = finish(child);
-        // How fast this machine is, is no fault of the page.
+        // A slow machine is no fault of the page.
         if stderr(&output).contains("found that a stream gets") {
             println!("skipped: {}: this machine holds no such links at the moment", page.path);
             return None;
@@ -174,7 +174,7 @@ fn every_command_runs_or_says_what_it_needs() {
     let pages: Vec<Page> = pages().into_iter().filter(Page::is_for_users).collect();
     let blocks: usize = pages.iter().map(|page| page.commands().count()).sum();
     assert!(blocks > 20, "{blocks} blocks of commands: are they marked as `sh`?");
-    // Two at a time: most commands wait for their nodes.
+    // Two pages at a time: most commands wait for their nodes.
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -201,12 +201,12 @@ fn findings_are_a_page_with_date_machine_and_revision() {
     let provenance = fs::read_to_string(dir.path().join("r/provenance.json")).expect("reads");
     let provenance: serde_json::Value = serde_json::from_str(&provenance).expect("JSON");
     let kernel = provenance["before"]["0"]["fixed"]["kernel"].as_str().expect("a kernel");
-    for told in
+    for reported in
         ["# Findings: Two networks, small messages", "| Began | 20", kernel, "revision", "## Repeat it"]
     {
-        assert!(page.contains(told), "no {told}:\n{page}");
+        assert!(page.contains(reported), "no {reported}:\n{page}");
     }
-    // What was measured is never overwritten.
+    // A part of a run is never overwritten.
     let output = crosstalk(dir.path(), &["report", "r", "--page", "r/journal.ndjson"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }

@@ -1,4 +1,4 @@
-//! `crosstalk path`: what latencies are made of.
+//! `crosstalk path`: latencies from components.
 
 use crate::common::{crosstalk, stderr, stdout};
 use serde_json::Value;
@@ -10,34 +10,34 @@ fn path(args: &[&str]) -> String {
     stdout(&output)
 }
 
-fn told(args: &[&str]) -> Value {
+fn reported(args: &[&str]) -> Value {
     let text = path(&[args, &["--json"]].concat());
     serde_json::from_str(text.lines().last().expect("a line")).expect("JSON")
 }
 
 #[test]
-fn the_published_example_comes_out_and_what_it_leaves_open_is_said() {
+fn the_published_example_adds_up_and_the_rest_is_unexplained() {
     let shown = path(&["pcie-fabric"]);
     assert!(shown.starts_with("PCI Express fabric: 720 ns to 1.10 µs\n"), "{shown}");
     assert!(shown.contains("  cable, 5.00 m") && shown.contains("130 ns to 150 ns"), "{shown}");
     assert!(shown.contains("the components explain its lower end"), "{shown}");
     assert!(shown.contains("leave 400 ns (26.7 %) of its upper end unexplained"), "{shown}");
-    let told = told(&["pcie-fabric"]);
-    assert_eq!(told["origin"], "computed");
-    assert!((told["seconds"]["low"].as_f64().expect("a time") - 720e-9).abs() < 1e-15, "{told}");
-    assert_eq!(told["hops"].as_array().map(Vec::len), Some(5));
+    let reported = reported(&["pcie-fabric"]);
+    assert_eq!(reported["origin"], "computed");
+    assert!((reported["seconds"]["low"].as_f64().expect("a time") - 720e-9).abs() < 1e-15, "{reported}");
+    assert_eq!(reported["hops"].as_array().map(Vec::len), Some(5));
 }
 
 #[test]
-fn the_stages_of_a_packet_on_dpdk_leave_as_much_open_as_the_publication() {
-    let told = told(&["ethernet-10g-dpdk"]);
-    let (sum, all) = (&told["seconds"]["low"], &told["published"]["low"]);
+fn the_stages_of_a_packet_on_dpdk_leave_as_much_unexplained_as_published() {
+    let reported = reported(&["ethernet-10g-dpdk"]);
+    let (sum, all) = (&reported["seconds"]["low"], &reported["published"]["low"]);
     let open = 1.0 - sum.as_f64().expect("a time") / all.as_f64().expect("a time");
-    assert!((open - 0.62).abs() < 0.005, "{open}: 62 % are not separated in print");
+    assert!((open - 0.62).abs() < 0.005, "{open}: the publication leaves 62 % unexplained");
 }
 
 #[test]
-fn every_interconnect_stands_beside_what_is_published() {
+fn every_interconnect_is_listed_with_its_published_latency() {
     let shown = path(&[]);
     let row = |name: &str| shown.lines().find(|line| line.split(' ').next() == Some(name)).expect("a row");
     assert!(row("qpi").ends_with("30.0 ns to 35.0 ns"), "{shown}");
@@ -55,19 +55,19 @@ fn a_path_of_ones_own_with_a_time_of_ones_own() {
 }
 
 #[test]
-fn size_and_other_messages_add_what_their_formulas_say() {
+fn size_and_utilisation_add_the_times_of_their_formulas() {
     // 1,250 B at 10 Gbit/s take 1 µs; five cut-through switches at 50 % add half of that each.
-    let told = told(&["tia-942-ethernet", "--size", "1250 B", "--utilisation", "50 %"]);
-    assert_eq!(told["origin"], "predicted");
-    let seconds = |key: &str| told[key].as_f64().expect("a time");
+    let reported = reported(&["tia-942-ethernet", "--size", "1250 B", "--utilisation", "50 %"]);
+    assert_eq!(reported["origin"], "predicted");
+    let seconds = |key: &str| reported[key].as_f64().expect("a time");
     assert!(
         (seconds("serialising") - 1e-6).abs() < 1e-15 && (seconds("queueing") - 2.5e-6).abs() < 1e-15,
-        "{told}"
+        "{reported}"
     );
 }
 
 #[test]
-fn what_cannot_be_added_up_is_refused_with_the_way_out() {
+fn a_wrong_path_is_refused_with_a_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     for (args, says) in [
         (&["pcie-fabrik"] as &[&str], "did you mean `pcie-fabric`?"),
@@ -90,7 +90,7 @@ fn what_cannot_be_added_up_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn a_component_shown_is_a_component_of_ones_own() {
+fn a_component_that_show_prints_can_be_copied_and_changed() {
     let dir = tempfile::tempdir().expect("a directory");
     let shown = stdout(&crosstalk(dir.path(), &["show", "infiniband-switch"]));
     std::fs::create_dir_all(dir.path().join("my/components")).expect("a folder");
@@ -110,7 +110,7 @@ fn probed(dir: &std::path::Path) {
 }
 
 #[test]
-fn what_a_probe_measured_stands_in_its_component_s_place() {
+fn a_measured_time_replaces_that_of_its_component() {
     let dir = tempfile::tempdir().expect("a directory");
     probed(dir.path());
     let args = ["path", "cpu-to-memory", "qpi-hop", "--measured", "memory.json"];
@@ -121,28 +121,28 @@ fn what_a_probe_measured_stands_in_its_component_s_place() {
         "{shown}"
     );
     assert!(shown.contains("cpu-to-memory is measured: load_time[size=268435456] of memory.json"), "{shown}");
-    assert!(shown.contains("the sum is mixed"), "{shown}");
+    assert!(shown.contains("the sum mixes measured and other times"), "{shown}");
 
     let json = stdout(&crosstalk(dir.path(), &[&args[..], &["--json"]].concat()));
-    let told: Value = serde_json::from_str(json.lines().last().expect("a line")).expect("JSON");
+    let reported: Value = serde_json::from_str(json.lines().last().expect("a line")).expect("JSON");
     let result: Value =
         serde_json::from_slice(&std::fs::read(dir.path().join("memory.json")).expect("reads"))
             .expect("one line of JSON");
     let reading = &result["readings"][0]["reading"];
     assert_eq!(
-        (&reading["metric"], &told["hops"][0]["seconds"]["low"]),
+        (&reading["metric"], &reported["hops"][0]["seconds"]["low"]),
         (&"load_time".into(), &reading["value"])
     );
-    assert_eq!(told["parts"], serde_json::json!(["catalogued", "measured"]));
-    assert_eq!(told["hops"][0]["measured"]["from"], "memory.json");
+    assert_eq!(reported["parts"], serde_json::json!(["catalogued", "measured"]));
+    assert_eq!(reported["hops"][0]["measured"]["from"], "memory.json");
 
-    // Every catalogued path that leads through it says that it is measured in part.
+    // A catalogued path with a measured component says that it is measured in part.
     let all = stdout(&crosstalk(dir.path(), &["path", "--measured", "memory.json"]));
     assert!(!all.contains("measured in part"), "none of them does: {all}");
 }
 
 #[test]
-fn what_a_run_measured_is_the_median_over_its_attempts() {
+fn a_time_from_a_run_is_the_median_over_its_attempts() {
     let dir = tempfile::tempdir().expect("a directory");
     let study = r#"
         schema = "crosstalk.study/1"
@@ -166,7 +166,7 @@ fn what_a_run_measured_is_the_median_over_its_attempts() {
 }
 
 #[test]
-fn what_was_not_measured_is_put_nowhere() {
+fn a_missing_measurement_is_refused_with_a_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     probed(dir.path());
     std::fs::write(dir.path().join("no.json"), "{}").expect("writes");
@@ -180,7 +180,7 @@ fn what_was_not_measured_is_put_nowhere() {
         (&["--put", "qpi-hop=huge_pages", measured[0], measured[1]], "is no time"),
         (&["--put", "qip-hop=load_time", measured[0], measured[1]], "did you mean `qpi-hop`?"),
         (&["--with", "cpu-to-memory=9 ns", measured[0], measured[1]], "is measured, too"),
-        (&[measured[0], measured[1], measured[0], measured[1]], "give one of them"),
+        (&[measured[0], measured[1], measured[0], measured[1]], "name only one of them"),
     ] {
         let output = crosstalk(dir.path(), &[&["path", "qpi-hop"], args].concat());
         let said = stderr(&output);

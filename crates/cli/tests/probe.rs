@@ -1,4 +1,4 @@
-//! `crosstalk probe` between two ends, as users of iperf3, sockperf and fio expect it.
+//! `crosstalk probe` between client and server, as users of iperf3, sockperf and fio expect it.
 
 mod common;
 
@@ -10,19 +10,19 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A serving end, until the drop.
+/// A server, which ends with the value.
 struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
-    /// `None` where the port is taken.
+    /// `None` if the port is taken.
     fn at(dir: &Path, address: &[&str]) -> Option<Self> {
         let mut child = command(dir, &[&["probe", "latency", "--listen"], address].concat());
         let mut child = child.stderr(Stdio::inherit()).spawn().expect("starts");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("is told");
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("is reported");
         let address = line.strip_prefix("serving at ").and_then(|rest| rest.split(' ').next());
         match address.map(str::to_string) {
             Some(address) => Some(Serving { child, address }),
@@ -37,11 +37,11 @@ impl Serving {
         Serving::at(dir, &["127.0.0.1:0"]).expect("serves")
     }
 
-    /// What `crosstalk probe ARGS --to HERE --json` prints.
-    fn measured(&self, dir: &Path, args: &[&str]) -> Told {
+    /// The output of `crosstalk probe ARGS --to HERE --json`.
+    fn measured(&self, dir: &Path, args: &[&str]) -> ProbeOutput {
         let output = crosstalk(dir, &[&["probe"], args, &["--to", &self.address, "--json"]].concat());
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
-        Told::new(&stdout(&output))
+        ProbeOutput::new(&stdout(&output))
     }
 }
 
@@ -52,18 +52,18 @@ impl Drop for Serving {
     }
 }
 
-/// What a probe printed for programs.
-struct Told {
+/// The JSON of a probe.
+struct ProbeOutput {
     events: Vec<Value>,
     last: Value,
 }
 
-impl Told {
+impl ProbeOutput {
     fn new(text: &str) -> Self {
         let mut lines: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         let last = lines.pop().expect("a line");
-        Told { events: lines, last }
+        ProbeOutput { events: lines, last }
     }
 
     fn of(&self, metric: &str) -> &Value {
@@ -78,11 +78,12 @@ impl Told {
 }
 
 #[test]
-fn what_is_offered_in_large_writes_is_what_is_received() {
+fn offered_and_received_bandwidth_agree_for_large_writes() {
     let dir = tempfile::tempdir().expect("a directory");
-    let told = Serving::here(dir.path()).measured(dir.path(), &["bandwidth", "-l", "512 MiB", "-t", "0.3"]);
-    let ratio = told.number("offered") / told.number("bandwidth");
-    // What buffers hold at the end has been sent and not received; more is not between them.
+    let reported =
+        Serving::here(dir.path()).measured(dir.path(), &["bandwidth", "-l", "512 MiB", "-t", "0.3"]);
+    let ratio = reported.number("offered") / reported.number("bandwidth");
+    // They differ only by what buffers hold at the end.
     assert!((0.6..1.7).contains(&ratio), "offered / received: {ratio}");
 }
 
@@ -90,45 +91,45 @@ fn what_is_offered_in_large_writes_is_what_is_received() {
 fn datagrams_are_sent_received_lost_or_not_sent() {
     let dir = tempfile::tempdir().expect("a directory");
     let serving = Serving::here(dir.path());
-    let told = serving
+    let reported = serving
         .measured(dir.path(), &["load", "--transport", "udp", "-l", "65507", "-r", "100000", "-t", "0.3"]);
-    let (sent, received) = (told.number("sent"), told.number("received"));
-    assert_eq!(sent + told.number("not_sent"), 30_000.0);
+    let (sent, received) = (reported.number("sent"), reported.number("received"));
+    assert_eq!(sent + reported.number("not_sent"), 30_000.0);
     assert!(received <= sent && sent > 0.0, "{received} of {sent}");
-    assert!((told.number("lost") - (1.0 - received / sent)).abs() < 1e-9);
+    assert!((reported.number("lost") - (1.0 - received / sent)).abs() < 1e-9);
 
     let args = ["bandwidth", "--transport", "udp", "-l", "65507", "-b", "100M", "-t", "0.3"];
-    let told = serving.measured(dir.path(), &args);
-    let (sent, received) = (told.number("sent"), told.number("received"));
-    // 100 Mbit/s for 0.3 s are 57.2 datagrams: the 58th is begun.
-    assert!((57.0..=58.0).contains(&(sent + told.number("not_sent"))), "{sent} sent");
+    let reported = serving.measured(dir.path(), &args);
+    let (sent, received) = (reported.number("sent"), reported.number("received"));
+    // 100 Mbit/s for 0.3 s are 57.2 datagrams: the 58th is started.
+    assert!((57.0..=58.0).contains(&(sent + reported.number("not_sent"))), "{sent} sent");
     assert!(received <= sent && received > 0.0, "{received} of {sent}");
-    assert!((told.number("lost") - (1.0 - received / sent)).abs() < 1e-9);
+    assert!((reported.number("lost") - (1.0 - received / sent)).abs() < 1e-9);
 }
 
 #[test]
 fn ten_messages_a_second_are_a_rate() {
     let dir = tempfile::tempdir().expect("a directory");
-    let told = Serving::here(dir.path()).measured(dir.path(), &["load", "--rate", "10", "--time", "1 s"]);
-    assert_eq!((told.number("sent"), told.number("received")), (10.0, 10.0));
+    let reported = Serving::here(dir.path()).measured(dir.path(), &["load", "--rate", "10", "--time", "1 s"]);
+    assert_eq!((reported.number("sent"), reported.number("received")), (10.0, 10.0));
 }
 
 #[test]
-fn streams_go_side_by_side_in_both_directions_and_tell_on_the_way() {
+fn parallel_streams_run_in_both_directions_and_report_intervals() {
     let dir = tempfile::tempdir().expect("a directory");
     let serving = Serving::here(dir.path());
     for reverse in [&[] as &[&str], &["-R"]] {
         let args = [&["bandwidth", "-P", "3", "-t", "0.6", "-i", "0.2", "-C", "reno"], reverse].concat();
-        let told = serving.measured(dir.path(), &args);
-        assert!(told.events.len() >= 2, "{:?}", told.events);
-        assert!(told.events.iter().all(|e| e["event"] == "interval" && e["bandwidth"].is_number()));
-        let begins: Vec<f64> = told.events.iter().filter_map(|e| e["begin"].as_f64()).collect();
+        let reported = serving.measured(dir.path(), &args);
+        assert!(reported.events.len() >= 2, "{:?}", reported.events);
+        assert!(reported.events.iter().all(|e| e["event"] == "interval" && e["bandwidth"].is_number()));
+        let begins: Vec<f64> = reported.events.iter().filter_map(|e| e["begin"].as_f64()).collect();
         assert!(begins[0] == 0.0 && begins.windows(2).all(|two| two[0] < two[1]), "{begins:?}");
-        let labels = &told.of("bandwidth")["reading"]["labels"];
+        let labels = &reported.of("bandwidth")["reading"]["labels"];
         assert_eq!(labels["streams"], "3");
         assert_eq!(labels["direction"] == "reverse", !reverse.is_empty(), "{labels}");
-        assert_eq!(told.of("retransmitted")["reading"]["labels"]["congestion"], "reno");
-        assert!(told.number("bandwidth") > 0.0 && told.number("retransmitted") >= 0.0);
+        assert_eq!(reported.of("retransmitted")["reading"]["labels"]["congestion"], "reno");
+        assert!(reported.number("bandwidth") > 0.0 && reported.number("retransmitted") >= 0.0);
     }
     let udp =
         serving.measured(dir.path(), &["bandwidth", "--transport", "udp", "-P", "2", "-R", "-t", "0.2"]);
@@ -138,7 +139,7 @@ fn streams_go_side_by_side_in_both_directions_and_tell_on_the_way() {
 }
 
 #[test]
-fn intervals_are_printed_while_it_goes_on() {
+fn intervals_are_printed_while_the_probe_runs() {
     let dir = tempfile::tempdir().expect("a directory");
     let serving = Serving::here(dir.path());
     let args = ["probe", "bandwidth", "--to", &serving.address, "-t", "3", "-i", "0.1"];
@@ -153,7 +154,7 @@ fn intervals_are_printed_while_it_goes_on() {
 }
 
 #[test]
-fn a_port_may_be_left_out_and_ipv4_reaches_who_listens_on_all_addresses() {
+fn the_port_has_a_default_and_ipv4_reaches_a_server_on_all_addresses() {
     let dir = tempfile::tempdir().expect("a directory");
     let Some(_serving) = Serving::at(dir.path(), &[]) else {
         eprintln!("skipped: port 7700 is taken");
@@ -163,11 +164,11 @@ fn a_port_may_be_left_out_and_ipv4_reaches_who_listens_on_all_addresses() {
         let args = ["probe", "latency", "--to", "127.0.0.1", "--transport", transport, "-t", "0.2", "--json"];
         let output = crosstalk(dir.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let told = Told::new(&stdout(&output));
-        let p50 = &told.of("round_trip")["percentiles"]["p50"];
+        let reported = ProbeOutput::new(&stdout(&output));
+        let p50 = &reported.of("round_trip")["percentiles"]["p50"];
         let number = |name: &str| p50[name].as_f64().expect("a number");
         assert!(number("low") <= number("value") && number("value") <= number("high"), "{p50}");
-        assert!(told.of("round_trip")["max"].as_f64().expect("one") >= number("high"));
+        assert!(reported.of("round_trip")["max"].as_f64().expect("one") >= number("high"));
     }
 }
 
@@ -188,7 +189,7 @@ fn numbers_are_written_to_files() {
 }
 
 #[test]
-fn who_is_served_and_who_says_nothing_keep_no_others_waiting() {
+fn neither_a_served_nor_a_silent_client_blocks_others() {
     let dir = tempfile::tempdir().expect("a directory");
     let serving = Serving::here(dir.path());
     let _silent: Vec<TcpStream> =
@@ -210,11 +211,11 @@ fn who_is_served_and_who_says_nothing_keep_no_others_waiting() {
     drop(greeted);
     serving.measured(dir.path(), &["latency", "-t", "0.1"]);
 
-    // One that is stopped in mid-run is hung up on after a short while.
+    // The server closes the connection of a stopped client after a short time.
     let long = ["probe", "bandwidth", "--to", &serving.address, "-t", "60", "-i", "0.1"];
     let mut stopped = command(dir.path(), &long).spawn().expect("starts");
     let mut line = String::new();
-    BufReader::new(stopped.stdout.as_mut().expect("piped")).read_line(&mut line).expect("is told");
+    BufReader::new(stopped.stdout.as_mut().expect("piped")).read_line(&mut line).expect("is reported");
     kill("-STOP", stopped.id());
     let begin = Instant::now();
     while !crosstalk(dir.path(), &args).status.success() {
@@ -224,7 +225,7 @@ fn who_is_served_and_who_says_nothing_keep_no_others_waiting() {
     stopped.wait().expect("ends");
 }
 
-/// `crosstalk ARGS` on one processor; `None` where that cannot be had.
+/// `crosstalk ARGS` on one processor; `None` if that is not possible.
 fn on_one(dir: &Path, args: &[&str]) -> Option<std::process::Output> {
     let mut taskset = Command::new("taskset");
     taskset.args(["-c", "0", env!("CARGO_BIN_EXE_crosstalk")]).args(args).current_dir(dir);
@@ -235,7 +236,7 @@ fn on_one(dir: &Path, args: &[&str]) -> Option<std::process::Output> {
 }
 
 #[test]
-fn two_ends_that_poll_on_one_processor_are_refused() {
+fn polling_on_both_sides_is_refused_on_one_processor() {
     let dir = tempfile::tempdir().expect("a directory");
     for args in [&["probe", "latency", "--poll"] as &[&str], &["probe", "load", "--poll"], &["probe", "wire"]]
     {
@@ -258,7 +259,7 @@ fn two_ends_that_poll_on_one_processor_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_way_out() {
+fn impossible_settings_are_refused_with_a_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     for (args, says) in [
         (&["bandwidth", "-P", "0"] as &[&str], "at least 1"),
@@ -268,7 +269,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         (&["bandwidth", "-b", "fast"], "2.5 Gbit/s"),
         (&["bandwidth", "-C", "reno", "--transport", "udp"], "no congestion control"),
         (&["bandwidth", "--transport", "udp", "-l", "65508"], "65507"),
-        // A domain above ffff is one, if not of this host.
+        // A domain above ffff is valid, but this host has none.
         (&["pcie", "--set", "device=10000:00:1f.0"], "there is no PCI device"),
     ] {
         let output = crosstalk(dir.path(), &[&["probe"], args].concat());

@@ -1,5 +1,4 @@
-//! A program of the user's own, as a newcomer runs it: the README's example, what a command line may not be, and
-//! what a run says of the program's time.
+//! A program of the user: the README's example, wrong command lines, and the parts of the program's time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +11,7 @@ use crate::common::{crosstalk, samples, stderr, stdout, virtual_nodes};
 /// The README's program.
 const JOB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/job.py");
 
-/// Whether there is no Python here, which is then said.
+/// Whether Python is missing, with a note.
 fn lacks_python() -> bool {
     let runs = Command::new("python3").arg("-V").stdout(Stdio::null()).status();
     let lacks = !runs.is_ok_and(|status| status.success());
@@ -30,8 +29,8 @@ fn job(dir: &Path, args: &[&str]) -> std::process::Output {
     crosstalk(dir, &words)
 }
 
-/// What node 0 told of each attempt: metric → value.
-fn told(out: &Path) -> Vec<BTreeMap<String, f64>> {
+/// What node 0 reported for each attempt: metric → value.
+fn reported(out: &Path) -> Vec<BTreeMap<String, f64>> {
     let mut attempts: BTreeMap<u64, BTreeMap<String, f64>> = BTreeMap::new();
     for line in samples(out) {
         if line["labels"].get("node").is_none_or(|node| node == "0") {
@@ -46,7 +45,7 @@ fn told(out: &Path) -> Vec<BTreeMap<String, f64>> {
 
 /// The parts of each attempt's run time, which they add up to.
 fn parts(out: &Path) -> Vec<BTreeMap<String, f64>> {
-    let attempts = told(out);
+    let attempts = reported(out);
     assert!(!attempts.is_empty());
     for attempt in &attempts {
         let parts = ["time_compute", "time_queue", "time_wait"].map(|name| attempt[name]);
@@ -57,7 +56,7 @@ fn parts(out: &Path) -> Vec<BTreeMap<String, f64>> {
 }
 
 #[test]
-fn the_readme_s_example_runs_and_says_for_whom_its_number_holds() {
+fn the_readme_s_example_runs_and_its_sentence_names_the_scale() {
     let dir = tempfile::tempdir().expect("a directory");
     if lacks_python() || !virtual_nodes(dir.path()) {
         return;
@@ -79,7 +78,7 @@ fn the_readme_s_example_runs_and_says_for_whom_its_number_holds() {
 }
 
 #[test]
-fn where_latency_would_decide_there_is_no_verdict() {
+fn if_latency_would_decide_there_is_no_verdict() {
     let dir = tempfile::tempdir().expect("a directory");
     if lacks_python() || !virtual_nodes(dir.path()) {
         return;
@@ -93,7 +92,7 @@ fn where_latency_would_decide_there_is_no_verdict() {
     } else {
         assert!(text.contains("no verdict") && text.contains("latency is not scaled"), "{text}");
     }
-    for attempt in told(&dir.path().join("out")) {
+    for attempt in reported(&dir.path().join("out")) {
         assert!((270.0..400.0).contains(&attempt["sent_messages"]), "{attempt:?}");
     }
 }
@@ -104,7 +103,7 @@ fn the_parts_of_a_threaded_program_s_time_add_up_to_its_run_time() {
     if lacks_python() {
         return;
     }
-    // Key derivation holds no lock of the interpreter: both threads compute at once, then both sleep.
+    // Key derivation releases the interpreter's lock: both threads compute at once, then both sleep.
     let script = "
 import hashlib, threading, time
 def work():
@@ -122,7 +121,7 @@ threads = [threading.Thread(target=work) for _ in range(2)]
         assert!(wait > 0.25, "the sleep is waiting: {attempt:?}");
         assert!(
             parallel > 0.3 * compute && parallel < 1.2 * compute,
-            "the other thread is beside: {attempt:?}"
+            "the other thread computes meanwhile: {attempt:?}"
         );
     }
 }
@@ -154,7 +153,7 @@ fn a_command_line_that_cannot_run_is_refused_before_anything_is() {
 }
 
 #[test]
-fn a_study_of_a_program_that_is_not_there_is_refused_likewise() {
+fn a_study_of_a_missing_program_is_refused_too() {
     let dir = tempfile::tempdir().expect("a directory");
     let study = r#"
         schema = "crosstalk.study/1"
@@ -183,12 +182,12 @@ fn a_refused_connection_says_that_the_other_node_may_not_listen_yet() {
 }
 
 #[test]
-fn a_rate_that_is_not_held_names_the_scale_to_give() {
+fn a_rate_that_is_not_held_names_a_scale_that_is() {
     let dir = tempfile::tempdir().expect("a directory");
     if !virtual_nodes(dir.path()) {
         return;
     }
-    // No timer of a host is so fine that it passes 10 Gbit/s on frame by frame.
+    // No host's timer is fine enough to forward 10 Gbit/s frame by frame.
     let fabrics = dir.path().join("own/fabrics");
     fs::create_dir_all(&fabrics).expect("makes");
     let known = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fabrics/ethernet-10g.toml");
@@ -196,14 +195,14 @@ fn a_rate_that_is_not_held_names_the_scale_to_give() {
     fs::write(fabrics.join("fast.toml"), fast).expect("writes");
     let args = "run --nodes 2 --scale 2 --catalogue own --vary fabric=ethernet-1g,fast --out out -- true";
     let output = crosstalk(dir.path(), &args.split(' ').collect::<Vec<_>>());
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(4), "{told}");
-    // A machine that others keep busy may hold none of those that are tried.
-    if let Some((_, scale)) = told.split_once("give --scale ") {
+    let reported = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{reported}");
+    // A busy machine may hold none of the rates that are tried.
+    if let Some((_, scale)) = reported.split_once("give --scale ") {
         let scale: f64 = scale.split(':').next().and_then(|s| s.parse().ok()).expect("a number");
-        assert!(scale > 2.0, "of the fabric's rate, not of what was given: {told}");
+        assert!(scale > 2.0, "of the fabric's rate, not of what was given: {reported}");
     } else {
-        assert!(told.contains("stop what keeps this machine busy"), "{told}");
+        assert!(reported.contains("stop what keeps this machine busy"), "{reported}");
     }
 }
 
@@ -213,10 +212,10 @@ fn help_says_how_a_program_finds_the_others_and_when_it_is_given_up() {
     let help = stdout(&crosstalk(dir.path(), &["run", "--help"]));
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "CROSSTALK_HOSTS (the nodes' addresses by number, separated by commas)",
-        "CROSSTALK_NODE (its number, from 0)",
-        "a client tries again until the other node listens",
-        "[default: 20 times its estimated time, at least 60 s]",
+        "the nodes' addresses in CROSSTALK_HOSTS (by number, separated by commas)",
+        "its own number, from 0, in CROSSTALK_NODE",
+        "A client must try again until the other node listens",
+        "[default: 20 times its estimate, at least 60 s]",
     ] {
         assert!(help.contains(said), "{said}: {help}");
     }

@@ -1,4 +1,4 @@
-//! What the environment, a path or a file may do to a run, told before anything runs or where it happens.
+//! Faults of the environment, of paths and of files, reported before anything runs or when they happen.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, symlink};
@@ -9,7 +9,7 @@ use crate::common::{command, crosstalk, finish, left_behind, stderr, stdout, stu
 
 const RUN: [&str; 6] = ["run", "./s.toml", "--testbed", "local", "--out", "out"];
 
-/// `crosstalk WORDS`, with what the shell does before and around it.
+/// Runs `crosstalk WORDS` in a shell, after the line `before`.
 fn shell(dir: &Path, before: &str, words: &str) -> Output {
     let mut command = command(dir, &[]);
     let program = command.get_program().to_os_string();
@@ -19,13 +19,13 @@ fn shell(dir: &Path, before: &str, words: &str) -> Output {
 }
 
 fn refused(output: &Output, code: i32, with: &[&str]) {
-    let told = stderr(output);
-    assert_eq!(output.status.code(), Some(code), "{told}");
-    assert!(with.iter().all(|part| told.contains(part)), "{told}");
+    let reported = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{reported}");
+    assert!(with.iter().all(|part| reported.contains(part)), "{reported}");
 }
 
 #[test]
-fn a_journal_that_lost_a_line_is_told_with_the_attempt_that_is_out() {
+fn a_journal_that_lost_a_line_is_reported_with_the_attempt_that_does_not_count() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     assert_eq!(crosstalk(dir.path(), &RUN).status.code(), Some(0));
@@ -37,14 +37,14 @@ fn a_journal_that_lost_a_line_is_told_with_the_attempt_that_is_out() {
     less.remove(sample);
     fs::write(&path, less.join("\n") + "\n").expect("writes");
     let report = crosstalk(dir.path(), &["report", "out"]);
-    let told = stdout(&report) + &stderr(&report);
+    let reported = stdout(&report) + &stderr(&report);
     let place = format!("journal.ndjson:{} (a line is missing before it); attempt 0 is left out", sample + 1);
-    let words: Vec<&str> = told.split_whitespace().collect();
-    assert!(words.join(" ").contains(&place), "{told}");
+    let words: Vec<&str> = reported.split_whitespace().collect();
+    assert!(words.join(" ").contains(&place), "{reported}");
 }
 
 #[test]
-fn where_temporary_files_cannot_be_nothing_is_begun_and_nothing_left() {
+fn without_a_temporary_folder_nothing_starts_and_nothing_is_left() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let file = dir.path().join("file");
@@ -53,13 +53,13 @@ fn where_temporary_files_cannot_be_nothing_is_begun_and_nothing_left() {
         let mut command = command(dir.path(), arguments);
         finish(command.env("TMPDIR", &file).env("XDG_RUNTIME_DIR", dir.path()).spawn().expect("starts"))
     };
-    let told = format!("TMPDIR={}: expected a folder, found none", file.display());
+    let reported = format!("TMPDIR={}: expected a folder, found none", file.display());
     for arguments in [&RUN[..], &["probe", "latency", "--fabric", "none", "-t", "0.1 s"]] {
-        refused(&within(arguments), 2, &[&told, "set TMPDIR to a folder"]);
+        refused(&within(arguments), 2, &[&reported, "set TMPDIR to a folder"]);
     }
     assert!(!dir.path().join("out").exists());
     let clean = within(&["clean"]);
-    assert_eq!((clean.status.code(), stdout(&clean).trim()), (Some(0), "Nothing was left behind."));
+    assert_eq!((clean.status.code(), stdout(&clean).trim()), (Some(0), "There was nothing to undo."));
     assert_eq!(left_behind(&file.display().to_string()), Vec::<String>::new());
 }
 
@@ -90,7 +90,7 @@ fn an_out_that_can_be_no_directory_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_whatever_stops_it() {
+fn a_file_that_cannot_be_written_is_reported_with_the_cause() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let full = shell(dir.path(), "ulimit -f 1", "run ./s.toml --testbed local --out out");
@@ -102,7 +102,7 @@ fn what_cannot_be_written_is_told_whatever_stops_it() {
     {
         assert_eq!(shell(dir.path(), before, words).status.code(), Some(0), "{before}");
     }
-    // Programs of the user's have their signals as they were.
+    // Signals of the user's programs are not changed.
     let program = shell(dir.path(), "true", "exec -- grep SigIgn /proc/self/status");
     if program.status.success() {
         let ignored = stdout(&program).trim().rsplit('\t').next().map(|mask| u64::from_str_radix(mask, 16));
@@ -111,7 +111,7 @@ fn what_cannot_be_written_is_told_whatever_stops_it() {
 }
 
 #[test]
-fn a_study_that_is_no_text_is_named_for_what_it_is() {
+fn a_study_that_is_no_text_is_refused_with_what_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
     let utf16: Vec<u8> = "\u{feff}schema = 1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
@@ -119,27 +119,31 @@ fn a_study_that_is_no_text_is_named_for_what_it_is() {
         [(&utf16[..], "text in UTF-16"), (&gzip, "a gzip file"), (b"PK\x03\x04..", "a zip archive")]
     {
         fs::write(dir.path().join("s.toml"), bytes).expect("writes");
-        let told = format!("s.toml: expected UTF-8 text, found {found}");
-        refused(&crosstalk(dir.path(), &["plan", "./s.toml"]), 2, &[&told, "unpack it, or save it as UTF-8"]);
+        let reported = format!("s.toml: expected UTF-8 text, found {found}");
+        refused(
+            &crosstalk(dir.path(), &["plan", "./s.toml"]),
+            2,
+            &[&reported, "unpack it, or save it as UTF-8"],
+        );
     }
 }
 
 #[test]
-fn arguments_that_mean_nothing_are_refused() {
+fn meaningless_arguments_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     fs::create_dir(dir.path().join("mine")).expect("makes");
     refused(
         &crosstalk(dir.path(), &["plan", "./s.toml", "--catalogue", "mine"]),
         2,
-        &["mine: there is no catalogue in it", "at least one of fabrics, systems"],
+        &["mine: it holds no catalogue", "at least one of fabrics, systems"],
     );
     let fast = crosstalk(dir.path(), &["probe", "bandwidth", "-b", "1e30"]);
     refused(&fast, 2, &["at most 10 Tbit/s", "leave it out"]);
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_is_refused_before_anything_runs() {
+fn a_pipe_without_a_reader_is_refused_before_anything_runs() {
     let dir = tempfile::tempdir().expect("a directory");
     let made = std::process::Command::new("mkfifo").arg(dir.path().join("ff")).status().expect("mkfifo runs");
     assert!(made.success());
@@ -156,7 +160,7 @@ fn a_pipe_that_nobody_reads_is_refused_before_anything_runs() {
         );
     }
     assert!(!dir.path().join("out").exists(), "nothing has run");
-    // One that is read is written to, by whatever name, and so is what takes everything.
+    // A pipe with a reader is written to, under any name, and so is /dev/null.
     let mut reader = fs::OpenOptions::new();
     let mut reader = reader
         .read(true)
@@ -180,7 +184,7 @@ fn a_pipe_that_nobody_reads_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_value_beyond_all_is_told_its_bound_in_few_digits() {
+fn a_value_out_of_range_is_refused_with_the_bound_in_few_digits() {
     let dir = tempfile::tempdir().expect("a directory");
     let vary = ["--nodes", "2", "--vary", "fabric=ethernet-1g,ethernet-10g", "--out", "out", "--", "true"];
     for (args, with) in [
@@ -206,8 +210,8 @@ fn a_value_beyond_all_is_told_its_bound_in_few_digits() {
     assert!(fs::read_dir(dir.path()).expect("reads").next().is_none(), "nothing was begun");
 }
 
-/// A peer that takes one connection, says this, and keeps it.
-fn stranger(says: &'static [u8]) -> (std::net::SocketAddr, std::thread::JoinHandle<std::net::TcpStream>) {
+/// A server that accepts one connection, sends this, and keeps the connection open.
+fn other_server(says: &'static [u8]) -> (std::net::SocketAddr, std::thread::JoinHandle<std::net::TcpStream>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
     let at = listener.local_addr().expect("has one");
     let taken = std::thread::spawn(move || {
@@ -219,13 +223,13 @@ fn stranger(says: &'static [u8]) -> (std::net::SocketAddr, std::thread::JoinHand
 }
 
 #[test]
-fn who_is_no_other_end_of_a_probe_is_named_with_what_should_listen_there() {
+fn a_server_that_is_no_probe_is_refused_with_the_command_to_start_one() {
     let dir = tempfile::tempdir().expect("a directory");
     for (says, found) in [
         (&[0xff; 8][..], "began a message and did not end it in time"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "not a message of this protocol"),
     ] {
-        let (at, taken) = stranger(says);
+        let (at, taken) = other_server(says);
         let output = crosstalk(dir.path(), &["probe", "bandwidth", "--to", &at.to_string(), "-t", "0.1"]);
         refused(
             &output,
@@ -256,13 +260,13 @@ fn ranking(dir: &Path, graph: &str) {
 }
 
 #[test]
-fn a_heading_of_an_edge_list_is_told_and_a_third_column_must_be_a_weight() {
+fn a_heading_of_an_edge_list_is_reported_and_a_third_column_must_be_a_weight() {
     let dir = tempfile::tempdir().expect("a directory");
     ranking(dir.path(), "source,target,when\n1,2,3\n2,1,4\n");
     let output = crosstalk(dir.path(), &RUN);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = stdout(&output) + &stderr(&output);
-    assert!(told.contains("graph.txt:1 is taken for a heading"), "{told}");
+    let reported = stdout(&output) + &stderr(&output);
+    assert!(reported.contains("graph.txt:1 is taken for a heading"), "{reported}");
     ranking(dir.path(), "1 2 3\n2 1 nan\n");
     let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "other"]);
     refused(

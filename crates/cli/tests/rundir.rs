@@ -1,4 +1,4 @@
-//! A run's directory whose files were changed, mixed or taken away, and files of a user's that are none.
+//! Changed, mixed or missing files in a run's directory, and wrong files of the user.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,16 +15,16 @@ fn run(dir: &Path, name: &str, seed: &str) {
 }
 
 fn refused(output: &Output, code: i32, with: &[&str]) {
-    let told = stderr(output);
-    assert_eq!(output.status.code(), Some(code), "{told}");
-    assert!(with.iter().all(|part| told.contains(part)), "{with:?}: {told}");
+    let reported = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{reported}");
+    assert!(with.iter().all(|part| reported.contains(part)), "{with:?}: {reported}");
 }
 
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo runs").success());
 }
 
-/// The script with `$0` for the program, and memory for a bounded reader alone.
+/// Runs a script, in which `$0` is the program, with a limit on memory.
 fn shell(dir: &Path, script: &str) -> Output {
     let program = command(dir, &[]).get_program().to_os_string();
     let mut bash = Command::new("bash");
@@ -33,7 +33,7 @@ fn shell(dir: &Path, script: &str) -> Output {
 }
 
 #[test]
-fn another_run_s_journal_is_refused_and_an_emptied_one_told() {
+fn another_run_s_journal_is_refused_and_an_emptied_one_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     run(dir.path(), "a", "1");
     run(dir.path(), "b", "9");
@@ -42,8 +42,9 @@ fn another_run_s_journal_is_refused_and_an_emptied_one_told() {
     for name in ["journal.ndjson", "provenance.json"] {
         fs::copy(path("b").join(name), path("a").join(name)).expect("copies");
         for verb in ["report", "resume"] {
-            let told = ["a/journal.ndjson: this journal is another run's", "--seed 9", "try: put it back"];
-            refused(&crosstalk(dir.path(), &[verb, "a"]), 2, &told);
+            let reported =
+                ["a/journal.ndjson: this journal is another run's", "--seed 9", "try: put it back"];
+            refused(&crosstalk(dir.path(), &[verb, "a"]), 2, &reported);
         }
     }
     fs::write(path("a/journal.ndjson"), own).expect("writes");
@@ -54,7 +55,7 @@ fn another_run_s_journal_is_refused_and_an_emptied_one_told() {
     fs::write(path("a/journal.ndjson"), "").expect("writes");
     let output = crosstalk(dir.path(), &["report", "a", "--json"]);
     assert!(stdout(&output).contains("the journal is empty: what was measured is lost"), "{output:?}");
-    // Measured again, it is this directory's once more.
+    // After measuring again, the journal is this directory's.
     for words in [&["resume", "a", "--quiet"][..], &["report", "a"]] {
         let output = crosstalk(dir.path(), words);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -62,7 +63,7 @@ fn another_run_s_journal_is_refused_and_an_emptied_one_told() {
 }
 
 #[test]
-fn what_is_no_file_or_missing_or_endless_in_a_run_is_refused_at_once() {
+fn a_missing_or_endless_file_of_a_run_is_refused_at_once() {
     let dir = tempfile::tempdir().expect("a directory");
     run(dir.path(), "a", "1");
     for name in ["options.json", "study.toml", "provenance.json"] {
@@ -94,19 +95,19 @@ fn what_is_no_file_or_missing_or_endless_in_a_run_is_refused_at_once() {
 }
 
 #[test]
-fn a_testbed_that_there_is_none_of_is_not_measured_on() {
+fn an_unknown_testbed_in_a_run_s_directory_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     run(dir.path(), "a", "1");
     let options = dir.path().join("a/options.json");
     let text = fs::read_to_string(&options).expect("reads").replace("\"local\"", "\"mars\"");
     fs::write(&options, text).expect("writes");
     fs::write(dir.path().join("a/journal.ndjson"), "").expect("writes");
-    let told = ["a/options.json: unknown testbed `mars`", "one of: virtual, local"];
-    refused(&crosstalk(dir.path(), &["resume", "a"]), 2, &told);
+    let reported = ["a/options.json: unknown testbed `mars`", "one of: virtual, local"];
+    refused(&crosstalk(dir.path(), &["resume", "a"]), 2, &reported);
 }
 
 #[test]
-fn what_a_user_names_to_read_is_bounded_and_may_be_a_pipe() {
+fn a_file_to_read_is_limited_in_size_and_may_be_a_pipe() {
     let dir = tempfile::tempdir().expect("a directory");
     pipe(&dir.path().join("ff"));
     for (file, why) in [("ff", "neither"), ("/dev/zero", "16 MiB"), ("nofile", "it is missing")] {
@@ -123,7 +124,7 @@ fn what_a_user_names_to_read_is_bounded_and_may_be_a_pipe() {
 }
 
 #[test]
-fn where_nothing_can_be_written_the_remedy_is_one_that_there_is() {
+fn if_nothing_can_be_written_the_remedy_is_possible() {
     let dir = tempfile::tempdir().expect("a directory");
     run(dir.path(), "a", "1");
     fs::create_dir(dir.path().join("ro")).expect("makes");

@@ -1,5 +1,5 @@
-//! Whole runs of the real program on real nodes: a study in virtual time, a
-//! program of the user's own, interruptions, kills, a full report.
+//! Whole runs of the real program on real nodes: a study in virtual time, a program of the user, interruptions, kills,
+//! a full report.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn two_programs_never_write_one_journal() {
 }
 
 #[test]
-fn a_run_whose_study_was_tampered_with_is_not_gone_on_with() {
+fn a_run_whose_study_was_changed_is_not_resumed() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let local = ["--testbed", "local"];
@@ -67,7 +67,7 @@ fn a_run_whose_study_was_tampered_with_is_not_gone_on_with() {
         crosstalk(dir.path(), &[&["run", "./s.toml", "--out", "out", "--looks", "1"], &local[..]].concat());
     assert_eq!(begun.status.code(), Some(0), "{}", stderr(&begun));
     let out = dir.path().join("out");
-    // Of a run that has ended nothing is left to go on with: this one was killed just before.
+    // A finished run cannot be resumed: this one was killed just before its end.
     let path = out.join("journal.ndjson");
     let text = std::fs::read_to_string(&path).expect("reads");
     let end = text.trim_end().rfind('\n').expect("lines") + 1;
@@ -79,9 +79,9 @@ fn a_run_whose_study_was_tampered_with_is_not_gone_on_with() {
         std::fs::write(&path, text.replace(from, to)).expect("writes");
         let journal = std::fs::read(out.join("journal.ndjson")).expect("reads");
         let output = crosstalk(dir.path(), &["resume", "out", local[0], local[1]]);
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains(file) && told.contains(said), "{told}");
+        let reported = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{reported}");
+        assert!(reported.contains(file) && reported.contains(said), "{reported}");
         assert_eq!(std::fs::read(out.join("journal.ndjson")).expect("reads"), journal, "nothing is added");
         std::fs::write(&path, text).expect("puts it back");
     };
@@ -93,7 +93,7 @@ fn a_run_whose_study_was_tampered_with_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_run_that_has_ended_is_not_measured_again() {
+fn a_finished_run_is_not_measured_again() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let local = ["--testbed", "local"];
@@ -110,7 +110,7 @@ fn a_run_that_has_ended_is_not_measured_again() {
 }
 
 #[test]
-fn a_cluster_that_is_gone_ends_the_run_which_can_be_gone_on_with() {
+fn a_lost_cluster_ends_the_run_which_can_be_resumed() {
     let dir = tempfile::tempdir().expect("a directory");
     if !virtual_nodes(dir.path()) {
         return;
@@ -200,7 +200,7 @@ fn a_program_of_ones_own_is_compared_over_fabrics() {
 }
 
 #[test]
-fn one_level_ends_in_the_run_time_itself() {
+fn a_single_level_ends_with_its_run_time() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["run", "--testbed", "local", "--looks", "8", "--out", "out", "--", "true"];
     let output = crosstalk(dir.path(), &args);
@@ -212,13 +212,13 @@ fn one_level_ends_in_the_run_time_itself() {
 }
 
 #[test]
-fn a_program_that_always_fails_is_told_once_and_given_up() {
+fn a_program_that_always_fails_is_reported_once_and_given_up() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = crosstalk(dir.path(), &["run", "--testbed", "local", "--out", "out", "--", "false"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
-    let told = said.lines().filter(|l| l.starts_with("command failed: ")).count();
-    assert_eq!(told, 1, "{said}");
+    let reported = said.lines().filter(|l| l.starts_with("command failed: ")).count();
+    assert_eq!(reported, 1, "{said}");
     let attempts: Vec<_> =
         journal(&dir.path().join("out")).into_iter().filter(|l| l["status"] == "failed").collect();
     assert_eq!(attempts.len(), 6, "two tries in each of three blocks");
@@ -297,5 +297,5 @@ fn the_bundled_study_of_latency_ends_with_its_report() {
     };
     assert!((computed("pcie-fabric-example").expect("a number") - 720e-9).abs() < 1e-15);
     assert!((computed("published-stages").expect("a number") - 0.6228).abs() < 1e-4);
-    assert!(read("report.html").contains("Interconnects: what their components add up to"));
+    assert!(read("report.html").contains("Interconnects: sums of components, and published values"));
 }

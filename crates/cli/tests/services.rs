@@ -1,4 +1,4 @@
-//! `crosstalk trace` of services that answer otherwise than by read and write of one request after another.
+//! `crosstalk trace` of unusual services: sendfile, TLS, another network namespace, pipelining, io_uring.
 
 use crate::common::{command, crosstalk, finish, stderr, stdout};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Serves itself: a child asks it for as long as it lives.
+/// A service with a child that sends it requests.
 const SERVICE: &str = r#"
 import os, socket, ssl, struct, sys, tempfile, time
 kind = sys.argv[1]
@@ -77,7 +77,7 @@ impl Drop for Service {
     }
 }
 
-/// A service that has answered once; `None` where it cannot be had, which is then said.
+/// A service that has answered once; `None`, with a note, if it cannot run here.
 fn service(dir: &Path, before: &[&str], kind: &str) -> Option<Service> {
     let words: Vec<&str> = before.iter().copied().chain(["python3", "-c", SERVICE, kind]).collect();
     let mut command = Command::new(words[0]);
@@ -97,7 +97,7 @@ fn service(dir: &Path, before: &[&str], kind: &str) -> Option<Service> {
     Some(service)
 }
 
-/// What a trace of the process finds; `None` where this machine cannot trace, which is then said.
+/// The result of tracing a process; `None`, with a note, if this machine cannot trace.
 fn trace(dir: &Path, pid: u32) -> Option<Value> {
     let output = crosstalk(dir, &["trace", "--pid", &pid.to_string(), "--for", "500 ms", "--json"]);
     if output.status.code() == Some(4) && stderr(&output).contains("stages cannot be seen") {
@@ -110,7 +110,7 @@ fn trace(dir: &Path, pid: u32) -> Option<Value> {
     Some(found)
 }
 
-/// Nearly every request is followed from end to end; how many there are.
+/// Checks that nearly every request is followed. Returns the number of requests.
 fn followed(found: &Value) -> u64 {
     let number = |name: &str| found[name].as_u64().unwrap_or_else(|| panic!("{name}: {found}"));
     let (requests, followed) = (number("requests"), number("followed"));
@@ -166,7 +166,7 @@ fn a_service_in_another_network_namespace_is_followed() {
     }
 }
 
-/// Four that come without waiting for answers, at most a hundred times a second.
+/// Four requests without waiting for answers, at most a hundred times a second.
 #[test]
 fn pipelined_requests_are_one_and_followed() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -177,7 +177,7 @@ fn pipelined_requests_are_one_and_followed() {
 }
 
 #[test]
-fn a_service_by_io_uring_is_followed() {
+fn a_service_with_io_uring_is_followed() {
     let dir = tempfile::tempdir().expect("a directory");
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
     let at = free.local_addr().expect("has one").to_string();

@@ -129,7 +129,7 @@ fn volunteer(dir: &Path, path: &OsStr) -> Value {
     let output = finish(command.spawn().expect("crosstalk starts"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let read = |name: &str| fs::read_to_string(dir.join("out").join(name)).expect("reads");
-    assert!(read("report.html").contains("What donated work costs the owner"));
+    assert!(read("report.html").contains("What background work costs the owner of a computer"));
     serde_json::from_str(&read("findings.json")).expect("JSON")
 }
 

@@ -1,11 +1,11 @@
-//! Text files that people name as input, however they are written and packed.
+//! Input files in every encoding, format and compression.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::common::{PACKERS, crosstalk, journal, packed, samples, stderr};
 
-/// More levels than a stack holds where a reader calls itself for each.
+/// More levels than the stack of a recursive parser holds.
 const DEEP: usize = 100_000;
 
 /// A study that runs one workload with each of `files` for its `parameter`.
@@ -105,8 +105,8 @@ fn wikipedias_pages_are_read_as_xml_and_by_their_first_bytes() {
         }
     }
     study(dir.path(), "kind = \"bayes\", slaves = 1, test_percent = 50, min_support = 1", "corpus", &files);
-    let (code, told) = run(dir.path());
-    assert_eq!(code, Some(0), "{told}");
+    let (code, reported) = run(dir.path());
+    assert_eq!(code, Some(0), "{reported}");
     let (documents, confusion) = (values(dir.path(), "documents"), values(dir.path(), "confusion"));
     for file in &files {
         assert_eq!(documents[file].values().sum::<f64>(), 20.0, "{file}");
@@ -133,15 +133,15 @@ fn a_file_that_cannot_be_read_is_refused_before_anything_runs() {
             std::fs::write(dir.path().join("file"), bytes).expect("writes");
         }
         study(dir.path(), work, parameter, &["file".into()]);
-        let (code, told) = run(dir.path());
-        assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains(reason) && told.contains("/file"), "{told}");
-        assert!(!dir.path().join("out").exists(), "nothing was run: {told}");
+        let (code, reported) = run(dir.path());
+        assert_eq!(code, Some(2), "{reported}");
+        assert!(reported.contains(reason) && reported.contains("/file"), "{reported}");
+        assert!(!dir.path().join("out").exists(), "nothing was run: {reported}");
     }
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told_after_one_attempt() {
+fn an_error_in_an_input_file_is_reported_after_one_attempt() {
     let cases = [
         (
             "kind = \"bayes\", slaves = 1",
@@ -162,19 +162,19 @@ fn what_is_wrong_in_a_file_is_told_after_one_attempt() {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("file"), text).expect("writes");
         study(dir.path(), work, parameter, &["file".into()]);
-        let (code, told) = run(dir.path());
-        assert_eq!(code, Some(2), "{told}");
-        assert!(told.contains(reason), "{told}");
+        let (code, reported) = run(dir.path());
+        assert_eq!(code, Some(2), "{reported}");
+        assert!(reported.contains(reason), "{reported}");
         let started = journal(&dir.path().join("out"))
             .iter()
             .filter(|line| line["line"] == "attempt" && line["status"] == "started")
             .count();
-        assert_eq!(started, 1, "{told}");
+        assert_eq!(started, 1, "{reported}");
     }
 }
 
 #[test]
-fn what_is_nested_too_deeply_is_refused() {
+fn files_that_are_nested_too_deeply_are_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     let refused = |args: &[&str], schema: &str| {
         let dotted = "a.".repeat(DEEP);
@@ -188,11 +188,11 @@ fn what_is_nested_too_deeply_is_refused() {
             let text = format!("schema = \"{schema}\"\n{deep}\n");
             std::fs::write(dir.path().join("deep.toml"), text).expect("writes");
             let output = crosstalk(dir.path(), args);
-            let told = stderr(&output);
-            assert_eq!(output.status.code(), Some(2), "{}: {told}", &deep[..20]);
+            let reported = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{}: {reported}", &deep[..20]);
             assert!(
-                told.contains("deep.toml") && told.contains("nested too deeply"),
-                "{}: {told}",
+                reported.contains("deep.toml") && reported.contains("nested too deeply"),
+                "{}: {reported}",
                 &deep[..20]
             );
         }
@@ -202,14 +202,14 @@ fn what_is_nested_too_deeply_is_refused() {
 }
 
 #[test]
-fn a_journal_s_line_that_is_nested_too_deeply_is_told_with_its_number() {
+fn a_journal_line_that_is_nested_too_deeply_is_reported_with_its_number() {
     let dir = tempfile::tempdir().expect("a directory");
     crate::common::study(dir.path());
     let args = ["run", "./s.toml", "--testbed", "local", "--looks", "1", "--out", "out"];
     assert_eq!(crosstalk(dir.path(), &args).status.code(), Some(0));
     let path = dir.path().join("out/journal.ndjson");
     let text = std::fs::read_to_string(&path).expect("reads");
-    // Lines without a checksum come first, if at all: they are read for what they say.
+    // Lines without a checksum may only come first.
     let deep = [r#"{"line":"sample","x":"#, &"[".repeat(DEEP), &"]".repeat(DEEP), "}"].concat();
     std::fs::write(&path, [deep, text].join("\n")).expect("writes");
     let output = crosstalk(dir.path(), &["report", "out"]);

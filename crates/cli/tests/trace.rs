@@ -1,4 +1,4 @@
-//! `crosstalk trace`: what it refuses, and what it says of a service.
+//! `crosstalk trace`: refusals, and the result for a service.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn trace(args: &[&str]) -> Output {
     crosstalk(dir.path(), &[&["trace"], args].concat())
 }
 
-/// Whether this machine lacks what tracing takes, which is then said.
+/// Whether this machine cannot trace, with a note.
 fn lacks(output: &Output) -> bool {
     let lacks = output.status.code() == Some(4) && stderr(output).contains("stages cannot be seen");
     if lacks {
@@ -24,7 +24,7 @@ fn lacks(output: &Output) -> bool {
     lacks
 }
 
-/// Answers a byte with a byte, and is asked again and again.
+/// A service that answers a byte with a byte, and a client that sends requests without pause.
 fn busy_service() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let address = listener.local_addr().expect("has one");
@@ -54,7 +54,7 @@ fn a_command_line_without_a_service_is_refused() {
 }
 
 #[test]
-fn a_port_that_nobody_listens_on_is_said() {
+fn a_port_without_a_service_is_refused() {
     let socket = TcpListener::bind("127.0.0.1:0").expect("listens");
     let port = socket.local_addr().expect("has one").port().to_string();
     drop(socket);
@@ -70,7 +70,7 @@ fn a_port_that_nobody_listens_on_is_said() {
 }
 
 #[test]
-fn without_privileges_it_says_what_is_missing() {
+fn without_privileges_the_fault_says_what_is_missing() {
     let program = env!("CARGO_BIN_EXE_crosstalk");
     let output = Command::new(program).args(["trace", "--port", "1"]).uid(65_534).gid(65_534).output();
     let Ok(output) = output else {
@@ -83,7 +83,7 @@ fn without_privileges_it_says_what_is_missing() {
 }
 
 #[test]
-fn a_live_service_is_shown_in_words_in_a_page_and_in_a_trace() {
+fn a_live_service_is_shown_as_text_as_a_page_and_as_a_perfetto_trace() {
     let port = busy_service().port().to_string();
     let dir = tempfile::tempdir().expect("a directory");
     let files = ["--html", "it.html", "--perfetto", "it.json", "--out", "out.json"];
@@ -106,16 +106,17 @@ fn a_live_service_is_shown_in_words_in_a_page_and_in_a_trace() {
     let out: Value = serde_json::from_str(&read("out.json")).expect("JSON");
     assert_eq!((out["result"].as_str(), out["schema"].as_str()), (Some("trace"), Some("crosstalk.trace/1")));
     assert!(out["cost"]["runs_a_request"].as_f64().is_some_and(|runs| runs > 1.0), "{}", out["cost"]);
-    // Another one has the process as its service.
+    // Another trace, by process.
     let pid = std::process::id().to_string();
     let output = trace(&["--pid", &pid, "--port", &port, "--for", "300 ms", "--json"]);
-    let told: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
-    assert_eq!(told["service"][0]["pid"].as_u64(), Some(u64::from(std::process::id())), "{told}");
-    assert!(told["followed"].as_u64().is_some_and(|followed| followed > 0), "{told}");
+    let reported: Value =
+        serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    assert_eq!(reported["service"][0]["pid"].as_u64(), Some(u64::from(std::process::id())), "{reported}");
+    assert!(reported["followed"].as_u64().is_some_and(|followed| followed > 0), "{reported}");
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_said_before_anything_is_traced() {
+fn a_file_that_cannot_be_written_is_refused_before_anything_is_traced() {
     let socket = TcpListener::bind("127.0.0.1:0").expect("listens");
     let port = socket.local_addr().expect("has one").port().to_string();
     let output = trace(&["--port", &port, "--for", "1 h", "--html", "no/such/folder/it.html"]);

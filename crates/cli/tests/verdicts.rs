@@ -1,4 +1,4 @@
-//! What a verdict may say, as a user of the command line reads it.
+//! Verdicts, as a user of the command line reads them.
 
 use crate::common::{command, crosstalk, finish, interrupt, stderr, stdout, study};
 use serde_json::Value;
@@ -8,7 +8,7 @@ fn findings(dir: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(dir.join("out/findings.json")).expect("reads")).expect("is JSON")
 }
 
-/// Runs a command at two or more levels of `A` on this machine. What follows are further flags, then the program.
+/// Runs a command at two or more levels of `A` on this machine. `rest` has further flags, then the program.
 fn vary(dir: &Path, levels: &str, rest: &[&str]) -> std::process::Output {
     let vary = format!("env.A={levels}");
     let args = ["run", "--testbed", "local", "--vary", &vary, "--out", "out"];
@@ -16,7 +16,7 @@ fn vary(dir: &Path, levels: &str, rest: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn what_makes_no_difference_is_equivalent_and_ends_early() {
+fn levels_without_a_difference_are_equivalent_and_end_the_run_early() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = vary(dir.path(), "1,2", &["--margin", "30 %", "--save", "mine.toml", "--", "sleep", "0.1"]);
     let text = stdout(&output);
@@ -33,10 +33,10 @@ fn what_makes_no_difference_is_equivalent_and_ends_early() {
 }
 
 #[test]
-fn what_is_undecided_says_what_the_data_exclude() {
+fn an_inconclusive_comparison_says_what_the_data_exclude() {
     let dir = tempfile::tempdir().expect("a directory");
-    // Every second run of each level takes five times as long, in whichever order levels run: where one is slow
-    // the other is not, in turn.
+    // Every second run of each level takes five times as long, in any order of levels: in each block one level is slow,
+    // in turn.
     let state = dir.path().join("n").display().to_string();
     let script = format!(
         "n=$(cat {state}$A 2>/dev/null || echo 0); echo $((n + 1)) > {state}$A; \
@@ -53,7 +53,7 @@ fn what_is_undecided_says_what_the_data_exclude() {
 }
 
 #[test]
-fn a_margin_that_is_none_is_refused() {
+fn an_impossible_margin_is_refused() {
     let dir = tempfile::tempdir().expect("a directory");
     for (margin, place) in [("5", "--margin"), ("nix", "--margin"), ("0.1 %", "--margin")] {
         let output = vary(dir.path(), "1,2", &["--margin", margin, "--", "true"]);
@@ -66,7 +66,7 @@ fn a_margin_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_level_that_fails_in_all_tries_is_told_in_the_sentence() {
+fn the_sentence_names_a_level_that_fails_in_all_tries() {
     let dir = tempfile::tempdir().expect("a directory");
     let fails = ["--looks", "6", "--", "sh", "-c", "[ $A = 2 ] && exit 7; exit 0"];
     let output = vary(dir.path(), "1,2", &fails);
@@ -78,7 +78,7 @@ fn a_level_that_fails_in_all_tries_is_told_in_the_sentence() {
 }
 
 #[test]
-fn a_level_that_fails_beside_others_is_told_and_the_others_compared() {
+fn a_level_that_fails_is_named_and_the_others_are_compared() {
     let dir = tempfile::tempdir().expect("a directory");
     let script = "[ $A = 2 ] && exit 7; sleep 0.01";
     let output = vary(dir.path(), "1,2,3", &["--looks", "8", "--", "sh", "-c", script]);
@@ -90,7 +90,7 @@ fn a_level_that_fails_beside_others_is_told_and_the_others_compared() {
 }
 
 #[test]
-fn a_command_is_called_by_its_script() {
+fn a_command_has_the_name_of_its_script() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::write(dir.path().join("job.sh"), "exit 0\n").expect("writes");
     let output = crosstalk(dir.path(), &["run", "--testbed", "local", "--looks", "6", "--", "sh", "job.sh"]);
@@ -107,7 +107,7 @@ fn a_program_without_a_factor_is_given_up_without_an_empty_place() {
     assert!(!said.contains(" at  ") && !said.contains("cell at "), "{said}");
 }
 
-/// Both levels take the same time, now and then a tenth more: the direction stays open, and twice as long it is not.
+/// Both levels take the same time, sometimes more: the direction is inconclusive, and a ratio of 2 is refuted.
 const OPEN: &str = r#"
     schema = "crosstalk.study/1"
     title = "Does it take twice as long?"
@@ -125,7 +125,7 @@ const OPEN: &str = r#"
 "#;
 
 #[test]
-fn a_size_that_the_data_refute_is_told_although_the_direction_is_open() {
+fn a_refuted_size_is_reported_although_the_direction_is_inconclusive() {
     let dir = tempfile::tempdir().expect("a directory");
     let state = dir.path().join("n").display().to_string();
     let script = format!(
@@ -146,7 +146,7 @@ fn a_size_that_the_data_refute_is_told_although_the_direction_is_open() {
 }
 
 #[test]
-fn what_a_formula_gives_is_labelled_computed_once() {
+fn a_number_from_a_formula_is_labelled_computed_once() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "out"]);
@@ -178,7 +178,7 @@ fn an_attempt_that_was_interrupted_did_not_fail() {
 }
 
 #[test]
-fn of_two_factors_the_sentence_says_where_and_the_table_has_every_combination() {
+fn with_two_factors_the_sentence_names_the_other_level_and_the_table_has_every_combination() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = vary(dir.path(), "1,2", &["--vary", "env.MODE=slow,fast", "--runs", "1", "--", "true"]);
     let text = stdout(&output);
@@ -217,7 +217,7 @@ fn an_export_and_the_report_give_the_same_estimates_and_name_them() {
     assert!(read("a.md").contains("| Hodges-Lehmann | 95 % (signed rank) |"), "{}", read("a.md"));
 }
 
-/// Programs that compute, one a processor; they end with the test.
+/// Programs that compute, one for each processor; they end with the test.
 struct Others(Vec<std::process::Child>);
 
 impl Others {
@@ -238,7 +238,7 @@ impl Drop for Others {
 }
 
 #[test]
-fn a_busy_machine_is_told_beside_the_verdict_now_and_later() {
+fn a_busy_machine_is_reported_with_the_verdict_now_and_later() {
     let dir = tempfile::tempdir().expect("a directory");
     let others = Others::start();
     let output = vary(dir.path(), "1,2", &["--runs", "1", "--", "true"]);

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Parts of what a script said, by the words after `== `; none where there is no such machine here.
+/// Parts of a script's output, by the words after `== `; `None` if there is no such machine here.
 fn vm(options: &[&str], script: &str) -> Option<Vec<(String, Vec<String>)>> {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("script");
@@ -29,7 +29,7 @@ fn vm(options: &[&str], script: &str) -> Option<Vec<(String, Vec<String>)>> {
     Some(parts.collect())
 }
 
-/// Libraries in a folder, of whose names some of `names` are part; links to them are none.
+/// Libraries in a folder whose names contain one of `names`, without links.
 fn libraries(folder: &str, names: &[&str]) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let wanted = |name: &str| {
@@ -41,7 +41,7 @@ fn libraries(folder: &str, names: &[&str]) -> Vec<String> {
     paths.flat_map(|entry| ["--file".to_string(), entry.path().display().to_string()]).collect()
 }
 
-/// The program in C that this one carries, as it was built: for the libraries that it takes.
+/// The embedded program in C, as built, to read which libraries it needs.
 fn carried(name: &str) -> Option<String> {
     let built = Path::new(env!("CARGO_BIN_EXE_crosstalk")).parent()?.join("build");
     let found = fs::read_dir(built).ok()?.flatten().map(|entry| entry.path().join("out").join(name));
@@ -51,22 +51,23 @@ fn carried(name: &str) -> Option<String> {
 
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 
-fn told(lines: &[String]) -> Value {
+fn reported(lines: &[String]) -> Value {
     let last =
         lines.iter().rfind(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no result in {lines:#?}"));
     serde_json::from_str(last).expect("JSON")
 }
 
-fn one_way_is_told(lines: &[String]) {
-    let told = told(lines);
-    let list = told["readings"].as_array().unwrap_or_else(|| panic!("no readings in {told}"));
-    let of = |metric: &str| list.iter().find(|line| line["reading"]["metric"] == metric).expect("is told");
-    assert!(of("one_way")["n"].as_u64().expect("a number") > 20, "{told}");
-    assert!(of("lost")["reading"]["value"].as_f64().expect("a share") < 0.2, "{told}");
+fn check_one_way(lines: &[String]) {
+    let reported = reported(lines);
+    let list = reported["readings"].as_array().unwrap_or_else(|| panic!("no readings in {reported}"));
+    let of =
+        |metric: &str| list.iter().find(|line| line["reading"]["metric"] == metric).expect("is reported");
+    assert!(of("one_way")["n"].as_u64().expect("a number") > 20, "{reported}");
+    assert!(of("lost")["reading"]["value"].as_f64().expect("a share") < 0.2, "{reported}");
 }
 
 #[test]
-fn messages_go_over_rdma_in_software() {
+fn messages_go_over_software_rdma() {
     let mut options: Vec<String> = [
         "--nics",
         "1",
@@ -122,16 +123,16 @@ fn messages_go_over_rdma_in_software() {
     assert!(none.contains("no port of an RDMA device is active") && none.contains("rdma link add"), "{none}");
     let times: Vec<_> = parts.iter().filter(|(name, _)| name.starts_with("times of ")).collect();
     assert_eq!(times.len(), 4, "{parts:#?}");
-    times.iter().for_each(|(_, lines)| one_way_is_told(lines));
-    one_way_is_told(part("stages"));
-    let stream = told(part("stream"));
+    times.iter().for_each(|(_, lines)| check_one_way(lines));
+    check_one_way(part("stages"));
+    let stream = reported(part("stream"));
     assert!(stream["readings"].to_string().contains("frame_rate"), "{stream}");
     let unknown = part("unknown").join("\n");
     assert!(unknown.contains("there is no RDMA device rxe7"), "{unknown}");
 }
 
 #[test]
-fn cards_go_to_dpdk_and_come_back() {
+fn dpdk_takes_cards_and_the_kernel_gets_them_back() {
     let mut options: Vec<String> =
         ["--nics", "2", "--module", "e1000", "--module", "uio_pci_generic"].map(String::from).to_vec();
     let dpdk = fs::read_dir(format!("{LIBRARIES}/dpdk")).ok().and_then(|mut found| found.next()?.ok());
@@ -199,7 +200,7 @@ fn cards_go_to_dpdk_and_come_back() {
     let before = part("before");
     let in_use = part("in use").join("\n");
     assert!(in_use.contains("is in use") && in_use.contains("ip link set eth0 down"), "{in_use}");
-    one_way_is_told(part("times of one-thread"));
+    check_one_way(part("times of one-thread"));
     assert_eq!(part("after"), before, "{parts:#?}");
     assert!(part("taken").contains(&"uio_pci_generic".to_string()), "{parts:#?}");
     assert_eq!(part("after the kill"), before, "{parts:#?}");
@@ -329,12 +330,12 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         "{before:?}"
     );
     assert_eq!(part("after"), before, "{parts:#?}");
-    let sums = &told(part("guarded"))["sums"];
+    let sums = &reported(part("guarded"))["sums"];
     assert_eq!(sums["highest"], "paused", "foreground work used all processors: {sums}");
     assert!(sums["paused"].as_f64() > Some(0.5) && sums["foreground"].as_f64() > Some(1.0), "{sums}");
     assert_eq!(part("frozen"), &["seen"]);
     assert_eq!(part("killed"), before, "{parts:#?}");
-    let late = &told(part("late"))["sums"];
+    let late = &reported(part("late"))["sums"];
     assert!(late["foreground"].as_f64() > Some(2.0), "it has two processors: {late}");
     assert_eq!(part("foreign"), &["0", "50", "seen", "back"], "it has its owner's weight again: {parts:#?}");
 }
@@ -367,7 +368,7 @@ fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_
     part("code 0");
     assert!(part("left").is_empty(), "its controllers have vanished: {parts:#?}");
     let notes = |says: &str| part("guarded").iter().filter(|line| line.contains(says)).count();
-    let told_once = ["this kernel tells no pressure", "the cpu controller was taken", "going has ended"];
-    assert_eq!(told_once.map(notes), [1, 1, 1], "{parts:#?}");
-    assert!(told(part("guarded"))["sums"]["seconds"].as_f64() > Some(5.5), "{parts:#?}");
+    let reported_once = ["this kernel tells no pressure", "the cpu controller was taken", "going has ended"];
+    assert_eq!(reported_once.map(notes), [1, 1, 1], "{parts:#?}");
+    assert!(reported(part("guarded"))["sums"]["seconds"].as_f64() > Some(5.5), "{parts:#?}");
 }

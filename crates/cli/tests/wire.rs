@@ -1,4 +1,4 @@
-//! `crosstalk probe wire`: one way over one wire, through the kernel's sockets and past them.
+//! `crosstalk probe wire`: the one-way time over a wire, with and without the kernel's sockets.
 
 use crate::common::{command, crosstalk, kill, left_behind, stderr, stdout};
 use serde_json::Value;
@@ -17,30 +17,31 @@ fn readings(settings: &[&str]) -> impl Fn(&str) -> Option<Value> + use<> {
     let dir = tempfile::tempdir().expect("a directory");
     let output = probe(dir.path(), settings);
     assert_eq!(output.status.code(), Some(0), "{settings:?}: {}", stderr(&output));
-    let told: Value = serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
-    let list = told["readings"].as_array().expect("readings").clone();
+    let reported: Value =
+        serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON");
+    let list = reported["readings"].as_array().expect("readings").clone();
     move |metric| {
         let found = list.iter().find(|line| line["reading"]["metric"] == metric);
         found.cloned()
     }
 }
 
-/// The times make sense, whatever the machine: none negative, none for ever.
-fn one_way_is_told(settings: &[&str]) -> u64 {
+/// Checks that times are plausible on any machine. Returns the number of messages.
+fn check_one_way(settings: &[&str]) -> u64 {
     let found = readings(settings);
-    let count = found("one_way").expect("is told")["n"].as_u64().expect("a number");
+    let count = found("one_way").expect("is reported")["n"].as_u64().expect("a number");
     assert!(count > 20, "{settings:?}: {count} messages");
-    let lost = found("lost").expect("is told")["reading"]["value"].as_f64().expect("a share");
+    let lost = found("lost").expect("is reported")["reading"]["value"].as_f64().expect("a share");
     assert!((0.0..0.2).contains(&lost), "{settings:?}: {lost} lost");
-    let cost = found("own_overhead").expect("is told")["reading"]["value"].as_f64().expect("a time");
+    let cost = found("own_overhead").expect("is reported")["reading"]["value"].as_f64().expect("a time");
     assert!(cost > 0.0 && cost < 1e-5, "{cost}");
-    // Not sooner than the clock can be read, and not later than a message is waited for.
-    let median = median(&found("one_way").expect("is told")["reading"]["histogram"]["counts"]);
+    // At least the time to read the clock, at most the time to wait for a message.
+    let median = median(&found("one_way").expect("is reported")["reading"]["histogram"]["counts"]);
     assert!((cost * 1e9..1e8).contains(&median), "{settings:?}: {median} ns");
     count
 }
 
-/// Of (value, how often), ascending.
+/// The median of (value, count), ascending.
 fn median(counts: &Value) -> f64 {
     let counts: Vec<(f64, f64)> = serde_json::from_value(counts.clone()).expect("pairs");
     let mut left = counts.iter().map(|(_, count)| count).sum::<f64>() / 2.0;
@@ -70,51 +71,51 @@ fn has_dpdk() -> bool {
 #[test]
 fn memory_needs_no_privileges() {
     for mode in ["mode=polling", "mode=blocking"] {
-        one_way_is_told(&["transport=shared", mode, "ends=two-processes", "size=1024"]);
+        check_one_way(&["transport=shared", mode, "ends=two-processes", "size=1024"]);
     }
-    one_way_is_told(&["transport=shared", "mode=polling", "ends=one-thread"]);
+    check_one_way(&["transport=shared", "mode=polling", "ends=one-thread"]);
 }
 
 #[test]
-fn kernel_sockets_take_the_wire() {
+fn kernel_sockets_use_the_wire() {
     if !is_root() {
         return;
     }
     for ends in ["ends=one-thread", "ends=two-processes"] {
         for mode in ["mode=polling", "mode=blocking"] {
-            one_way_is_told(&["transport=udp", ends, mode]);
+            check_one_way(&["transport=udp", ends, mode]);
         }
     }
 }
 
 #[test]
-fn af_xdp_takes_the_wire() {
+fn af_xdp_uses_the_wire() {
     if !is_root() {
         return;
     }
-    one_way_is_told(&["transport=af-xdp", "mode=polling", "ends=one-thread"]);
-    one_way_is_told(&["transport=af-xdp", "mode=polling", "ends=two-processes", "size=1514"]);
-    one_way_is_told(&["transport=af-xdp", "mode=blocking", "ends=two-processes"]);
+    check_one_way(&["transport=af-xdp", "mode=polling", "ends=one-thread"]);
+    check_one_way(&["transport=af-xdp", "mode=polling", "ends=two-processes", "size=1514"]);
+    check_one_way(&["transport=af-xdp", "mode=blocking", "ends=two-processes"]);
 }
 
 #[test]
-fn dpdk_takes_the_wire_by_each_driver() {
+fn dpdk_uses_the_wire_with_each_driver() {
     if !is_root() || !has_dpdk() {
         return;
     }
     for transport in ["transport=dpdk-af-packet", "transport=dpdk-af-xdp", "transport=dpdk-memif"] {
-        one_way_is_told(&[transport, "ends=one-thread"]);
-        one_way_is_told(&[transport, "ends=two-processes", "size=1024"]);
+        check_one_way(&[transport, "ends=one-thread"]);
+        check_one_way(&[transport, "ends=two-processes", "size=1024"]);
     }
 }
 
 #[test]
-fn an_end_whose_other_end_is_gone_does_not_send_for_ever() {
+fn an_endpoint_ends_soon_after_the_other_one() {
     if !has_dpdk() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    // A size by which its ends are told from those of other tests.
+    // A size that distinguishes its endpoints from those of other tests.
     let size = "777";
     let args = ["probe", "wire", "--set", "transport=dpdk-memif", "--set", "duration=5 s", "--set"];
     let mut probe = command(dir.path(), &args);
@@ -130,7 +131,7 @@ fn an_end_whose_other_end_is_gone_does_not_send_for_ever() {
     while ends("asks").is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // They have met by then, and messages are on their way.
+    // By then they are connected, and messages are on their way.
     std::thread::sleep(Duration::from_millis(1500));
     let answering = ends("answers");
     assert_eq!(answering.len(), 1, "{answering:?}");
@@ -154,7 +155,7 @@ fn a_stream_has_a_rate() {
     for transport in transports {
         let found = readings(&[transport, "mode=polling", "measure=bandwidth", "size=1024"]);
         let number =
-            |name: &str| found(name).expect("is told")["reading"]["value"].as_f64().expect("a number");
+            |name: &str| found(name).expect("is reported")["reading"]["value"].as_f64().expect("a number");
         let (rate, bandwidth) = (number("frame_rate"), number("bandwidth"));
         assert!(rate > 1000.0 && (bandwidth / (rate * 8192.0) - 1.0).abs() < 1e-9, "{transport}: {rate}");
         assert!((0.0..1.0).contains(&number("lost")), "{transport}: {}", number("lost"));
@@ -162,7 +163,7 @@ fn a_stream_has_a_rate() {
 }
 
 #[test]
-fn calls_add_up_to_the_way() {
+fn stages_add_up_to_the_one_way_time() {
     if !is_root() {
         return;
     }
@@ -170,8 +171,8 @@ fn calls_add_up_to_the_way() {
     let output = probe(dir.path(), &["mode=polling", "ends=one-thread", "stages=true"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let shown = stdout(&output);
-    let told: Value = serde_json::from_str(shown.lines().last().expect("a line")).expect("JSON");
-    let list = told["readings"].as_array().expect("readings");
+    let reported: Value = serde_json::from_str(shown.lines().last().expect("a line")).expect("JSON");
+    let list = reported["readings"].as_array().expect("readings");
     let of_all: Vec<&Value> = list
         .iter()
         .map(|line| &line["reading"])
@@ -179,7 +180,7 @@ fn calls_add_up_to_the_way() {
         .collect();
     assert_eq!(of_all.len(), 3, "{shown}");
     let sum: f64 = of_all.iter().filter_map(|r| r["value"].as_f64()).sum();
-    let one_way = list.iter().find(|line| line["reading"]["metric"] == "one_way").expect("is told");
+    let one_way = list.iter().find(|line| line["reading"]["metric"] == "one_way").expect("is reported");
     let counts: Vec<(f64, f64)> =
         serde_json::from_value(one_way["reading"]["histogram"]["counts"].clone()).expect("pairs");
     let all: f64 = counts.iter().map(|(_, count)| count).sum();
@@ -189,7 +190,7 @@ fn calls_add_up_to_the_way() {
 }
 
 #[test]
-fn without_a_way_all_are_taken_in_turns_and_stand_in_a_table() {
+fn by_default_all_datapaths_are_measured_in_rounds() {
     if !is_root() {
         return;
     }
@@ -207,14 +208,14 @@ fn without_a_way_all_are_taken_in_turns_and_stand_in_a_table() {
     for way in ways.iter().filter(|way| way["p50"].is_null()) {
         assert!(way["missing"].is_string(), "{way}");
     }
-    // In turns: each round has all of them, in the same order.
+    // Each round has all of them, in the same order.
     let order: Vec<&Value> = events.iter().map(|event| &event["way"]).collect();
     let round: Vec<&Value> = timed.iter().map(|way| &way["way"]).collect();
     assert_eq!(order, [&round[..], &round[..], &round[..]].concat());
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_way_out() {
+fn impossible_settings_are_refused_with_a_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     for (settings, says) in [
         (&["transport=dpdk-af-xdp", "mode=blocking"] as &[&str], "mode = \"polling\""),
@@ -257,7 +258,7 @@ fn killed(transport: &str) {
     let args = ["probe", "wire", "--set", "mode=polling", "--set", &transport, "--set", "duration=60 s"];
     let mut child = command(dir.path(), &args).env(name, value).spawn().expect("starts");
     let until = Instant::now() + Duration::from_secs(30);
-    // Ends of this program, or of that in C, which is run from memory.
+    // Endpoints of this program, or of the one in C, which runs from memory.
     let is_end = |line: &&String| line.trim_end().ends_with(" end") || line.contains("/fd/");
     let ends = || left_behind(&mark).iter().filter(is_end).count();
     while ends() < 2 {

@@ -1,4 +1,4 @@
-//! What messages, exports and completions say: in the user's words, with the remedy of what went wrong.
+//! Messages, exports and completions: in the user's words, with remedies.
 
 use crate::common::{command, crosstalk, stderr, stdout};
 use std::path::Path;
@@ -9,7 +9,7 @@ fn write(dir: &Path, name: &str, text: &str) {
 }
 
 #[test]
-fn a_prepare_line_that_fails_is_what_is_to_be_mended() {
+fn a_prepare_line_that_fails_is_named_in_the_remedy() {
     let dir = tempfile::tempdir().expect("a directory");
     let args =
         ["run", "--testbed", "local", "--runs", "1", "--warmup", "1", "--prepare", "exit 3", "--", "true"];
@@ -22,7 +22,7 @@ fn a_prepare_line_that_fails_is_what_is_to_be_mended() {
 }
 
 #[test]
-fn a_margin_beyond_all_is_answered_with_both_ways_of_writing_it() {
+fn a_margin_out_of_range_is_refused_with_both_notations() {
     let dir = tempfile::tempdir().expect("a directory");
     let said = |margin: &str| {
         stderr(&crosstalk(dir.path(), &["plan", "--vary", "env.A=1,2", "--margin", margin, "--", "true"]))
@@ -33,7 +33,7 @@ fn a_margin_beyond_all_is_answered_with_both_ways_of_writing_it() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_said_without_names_of_types() {
+fn faults_in_a_file_name_no_rust_types() {
     let dir = tempfile::tempdir().expect("a directory");
     let top = "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n";
     for (rest, said) in [
@@ -64,7 +64,7 @@ fn what_is_wrong_in_a_file_is_said_without_names_of_types() {
 }
 
 #[test]
-fn show_suggests_what_its_catalogue_has() {
+fn show_suggests_names_of_its_catalogue() {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, said) in [
         ("kosmo", &["unknown name `kosmo`", "did you mean `kosmos`?"][..]),
@@ -83,7 +83,7 @@ fn show_suggests_what_its_catalogue_has() {
 }
 
 #[test]
-fn exports_have_the_command_as_a_shell_reads_it() {
+fn exports_have_the_command_quoted_for_a_shell() {
     let dir = tempfile::tempdir().expect("a directory");
     let files = ["--export-csv", "a.csv", "--export-json", "a.json", "--export-markdown", "a.md"];
     let line = "true | cat; echo \"it's\"";
@@ -92,8 +92,8 @@ fn exports_have_the_command_as_a_shell_reads_it() {
     let output = crosstalk(dir.path(), &args);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).expect("is written");
-    let told: serde_json::Value = serde_json::from_str(&read("a.json")).expect("JSON");
-    let command = told["results"][0]["command"].as_str().expect("text");
+    let reported: serde_json::Value = serde_json::from_str(&read("a.json")).expect("JSON");
+    let command = reported["results"][0]["command"].as_str().expect("text");
     let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().expect("runs");
     assert_eq!(String::from_utf8_lossy(&words.stdout), format!("sh\n-c\n{line}\n"), "{command}");
     assert!(read("a.csv").contains("sh -c 'true | cat"), "{}", read("a.csv"));
@@ -113,13 +113,14 @@ fn a_probe_that_cannot_connect_has_no_result() {
         assert!(stderr(&output).contains(&format!("{to}: cannot connect")), "{}", stderr(&output));
         assert!(!dir.path().join("a.json").exists(), "nothing was measured");
         let output = crosstalk(dir.path(), &["probe", kind, "--to", &to, "--json"]);
-        let told: serde_json::Value = serde_json::from_str(stdout(&output).trim()).expect("one line of JSON");
-        assert_eq!((&told["result"], &told["exit"]), (&"fault".into(), &4.into()), "{told}");
+        let reported: serde_json::Value =
+            serde_json::from_str(stdout(&output).trim()).expect("one line of JSON");
+        assert_eq!((&reported["result"], &reported["exit"]), (&"fault".into(), &4.into()), "{reported}");
     }
 }
 
 #[test]
-fn every_probe_takes_its_parameters_by_their_names() {
+fn every_probe_takes_its_parameters_by_name() {
     let dir = tempfile::tempdir().expect("a directory");
     for kind in ["latency", "load", "bandwidth", "memory", "cores", "kernel", "pcie", "wire"] {
         let output = crosstalk(dir.path(), &["probe", kind, "--set", "nix=1"]);
@@ -137,7 +138,7 @@ fn completions_offer_the_catalogues_names() {
     let dir = tempfile::tempdir().expect("a directory");
     let script = stdout(&crosstalk(dir.path(), &["completions", "bash"]));
     write(dir.path(), "crosstalk.bash", &script);
-    // What bash offers behind these words.
+    // The words that bash offers after these.
     let offered = |words: &str| {
         let line = format!(
             ". ./crosstalk.bash; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
@@ -158,13 +159,13 @@ fn completions_offer_the_catalogues_names() {
     assert!(fish.contains("using_subcommand run\" -a \"analytics engines kosmos"), "{fish}");
     let zsh = stdout(&crosstalk(dir.path(), &["completions", "zsh"]));
     assert!(zsh.contains("\"studies:study:(analytics engines kosmos"), "{zsh}");
-    // What is offered is not demanded.
+    // Other words than the offered ones are accepted.
     let mut mine = command(dir.path(), &["plan", "./mine.toml"]);
     assert!(stderr(&mine.output().expect("runs")).contains("mine.toml: cannot read it"));
 }
 
 #[test]
-fn nodes_are_said_with_what_they_are() {
+fn the_report_says_what_the_nodes_are() {
     let dir = tempfile::tempdir().expect("a directory");
     write(
         dir.path(),
@@ -190,7 +191,7 @@ fn nodes_are_said_with_what_they_are() {
 }
 
 #[test]
-fn a_program_without_the_two_dashes_is_told_where_it_goes() {
+fn a_program_without_the_two_dashes_gets_a_hint() {
     let dir = tempfile::tempdir().expect("a directory");
     write(dir.path(), "job.py", "#!/usr/bin/env python3\nprint(1)\n");
     let job = dir.path().join("job.py");
@@ -207,7 +208,7 @@ fn a_program_without_the_two_dashes_is_told_where_it_goes() {
 }
 
 #[test]
-fn an_environment_variable_has_the_value_that_was_typed() {
+fn an_environment_variable_has_its_value_as_typed() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["run", "--testbed", "local", "--runs", "1", "--vary", "env.V=3.10,007,1e3", "--out", "out"];
     let output = crosstalk(dir.path(), &[&args[..], &["--", "sh", "-c", "echo $V >> seen"]].concat());
@@ -220,15 +221,15 @@ fn an_environment_variable_has_the_value_that_was_typed() {
 }
 
 #[test]
-fn going_on_writes_the_files_that_were_asked_for() {
+fn a_hint_to_resume_names_the_requested_exports() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["run", "--testbed", "local", "--runs", "2", "--out", "out", "--", "true"];
     assert_eq!(crosstalk(dir.path(), &args).status.code(), Some(0));
-    // As it is where the run was killed just before its end.
+    // As after a kill just before its end.
     let journal = dir.path().join("out/journal.ndjson");
     let text = std::fs::read_to_string(&journal).expect("reads");
     let last = text.trim_end().rfind('\n').expect("several lines");
     std::fs::write(&journal, &text[..=last]).expect("writes");
     let report = stdout(&crosstalk(dir.path(), &["report", "out", "--export-csv", "a b.csv"]));
-    assert!(report.contains("go on with: crosstalk resume out --export-csv 'a b.csv'"), "{report}");
+    assert!(report.contains("resume it with: crosstalk resume out --export-csv 'a b.csv'"), "{report}");
 }

@@ -35,7 +35,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
 /// The workload.
 pub const PATH: Declared<Spec> = Declared {
     name: "path",
-    title: "An interconnect's latency, added up from its components: computed, not measured",
+    title: "Latency of an interconnect, added up from its components: computed, not measured",
     parameters: PARAMETERS,
     read: Spec::new,
     deploy: |_| {

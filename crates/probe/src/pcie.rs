@@ -42,7 +42,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
 /// The probe.
 pub const PCIE: Declared<Spec> = Declared {
     name: "pcie",
-    title: "How long the processor waits for each PCI Express device",
+    title: "Time of a read from each PCI Express device",
     parameters: PARAMETERS,
     read: Spec::new,
     deploy: |spec| {

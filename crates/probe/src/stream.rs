@@ -40,7 +40,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
 /// The probe.
 pub const STREAM: Declared<Spec> = Declared {
     name: "stream",
-    title: "bandwidth between two nodes in virtual time, messages of one size back to back",
+    title: "Bandwidth between two nodes in virtual time: messages of one size, back to back",
     parameters: PARAMETERS,
     read: Spec::new,
     deploy: |spec| {

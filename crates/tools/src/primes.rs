@@ -43,7 +43,7 @@ pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
 /// The workload.
 pub const PRIMES: Declared<Spec> = Declared {
     name: "primes",
-    title: "Foreground work: the search for primes of sysbench's CPU test",
+    title: "Foreground work: the prime search of sysbench's CPU test",
     parameters: PARAMETERS,
     read: Spec::read,
     deploy: |spec| {

@@ -55,7 +55,7 @@ mod wire;
 /// The workload.
 pub const ALS: Declared<Config> = Declared {
     name: "als",
-    title: "in-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
+    title: "In-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
     parameters: config::PARAMETERS,
     read: Config::new,
     deploy,

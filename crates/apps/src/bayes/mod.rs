@@ -60,7 +60,7 @@ mod verify;
 /// The workload.
 pub const BAYES: Declared<Config> = Declared {
     name: "bayes",
-    title: "data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
+    title: "Data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
     parameters: config::PARAMETERS,
     read: Config::new,
     deploy,

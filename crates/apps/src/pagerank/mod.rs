@@ -56,7 +56,7 @@ mod verify;
 /// The workload.
 pub const PAGERANK: Declared<Config> = Declared {
     name: "pagerank",
-    title: "graph analytics: PageRank as GraphX computes it, one master and N slaves",
+    title: "Graph analytics: PageRank as GraphX computes it, one master and N slaves",
     parameters: config::PARAMETERS,
     read: Config::new,
     deploy,

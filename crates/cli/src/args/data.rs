@@ -12,18 +12,18 @@ pub struct DataArgs {
 
 #[derive(Subcommand)]
 pub enum Data {
-    /// List the data sets: what each is, its licence, and whether it is there.
+    /// List the data sets, each with its licence and whether it is present.
     #[command(after_help = "Example:\n  crosstalk data list")]
     List(DataPlaceArgs),
-    /// Fetch a data set from its authors, check it, and unpack it; prints its licence first.
+    /// Fetch a data set, check it, and unpack it; prints its licence first.
     #[command(after_help = "Examples:
   crosstalk data get movielens
   crosstalk data get movielens --dir /srv/data
 
-Fetches with curl, else wget. Keeps nothing whose SHA-256 differs from the catalogue's. Prints the steps \
-of a data set that is got by hand.")]
+It fetches with curl, else with wget, and keeps a file only if its SHA-256 is the catalogue's. For a data \
+set that must be fetched by hand it prints the steps.")]
     Get {
-        /// The data set's name.
+        /// Name of the data set.
         name: String,
         #[command(flatten)]
         place: DataPlaceArgs,
@@ -32,10 +32,10 @@ of a data set that is got by hand.")]
 
 #[derive(Args)]
 pub struct DataPlaceArgs {
-    /// The directory of the data [default: $CROSSTALK_DATA, else ./data].
+    /// Directory of the data [default: $CROSSTALK_DATA, else ./data].
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Another catalogue of data sets, as datasets/datasets.toml is written [default: the bundled one].
+    /// Catalogue of data sets, in the format of datasets/datasets.toml [default: the bundled one].
     #[arg(long, value_name = "FILE")]
     pub catalogue: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Every command that `--help`, the README and the pages show is one that this program takes.
+//! A test: this program accepts every command that `--help`, the README and the pages show.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::Cli;
 
 const README: &str = include_str!("../../../../README.md");
 
-/// The command lines of a text of help: what stands behind two spaces is about it.
+/// The command lines of a help text. Two spaces separate a command from the remark about it.
 fn examples(help: &str) -> Vec<String> {
     let lines = help.lines().filter(|line| line.starts_with("  crosstalk "));
     lines.map(|line| line.trim_start().split("  ").next().unwrap_or_default().to_string()).collect()
@@ -21,14 +21,14 @@ fn all(command: &Command) -> Vec<String> {
     examples(&help).into_iter().chain(command.get_subcommands().flat_map(all)).collect()
 }
 
-/// The command line that begins a line or a piece of text, without what is said about it.
+/// The command line at the start of a line or a piece of text, without a remark.
 fn command(piece: &str) -> Option<String> {
     let piece = piece.trim_start_matches("sudo ");
     let is_one = piece.starts_with("crosstalk ") && !piece.contains('…');
     is_one.then(|| piece.split(" #").next().unwrap_or_default().trim().to_string())
 }
 
-/// The commands of a page's blocks; or of its text, where they stand between backticks.
+/// The commands in a page's blocks, or those between backticks in its text.
 fn commands(page: &str, in_blocks: bool) -> Vec<String> {
     let parts = page.split("```").skip(usize::from(in_blocks)).step_by(2);
     let pieces = |part: &str| -> Vec<String> {
@@ -44,7 +44,7 @@ fn of_the_readme() -> Vec<String> {
     [commands(README, true), commands(README, false)].concat()
 }
 
-/// The blocks of all other pages: nobody may have run those that say what they need.
+/// The commands in the blocks of all other pages; no test runs those that need something.
 fn of_the_pages() -> Vec<String> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let files = ["how-to", "explanation"].map(|folder| fs::read_dir(docs.join(folder)).expect("a folder"));
@@ -53,7 +53,7 @@ fn of_the_pages() -> Vec<String> {
     files.flat_map(|file| commands(&fs::read_to_string(file).expect("a page"), true)).collect()
 }
 
-/// The words as a shell hands them over.
+/// The words of a command line, split by a shell.
 fn words(line: &str) -> Vec<String> {
     let line = line.split(" > ").next().unwrap_or_default().replace("$(pidof -s redis-server)", "1");
     let output =
@@ -64,7 +64,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_example_is_taken() {
+fn every_example_is_accepted() {
     let (help, readme, pages) = (all(&Cli::command()), of_the_readme(), of_the_pages());
     assert!(help.len() > 40 && readme.len() > 15 && pages.len() > 50, "{help:#?}{readme:#?}{pages:#?}");
     for line in help.iter().chain(&readme).chain(&pages) {

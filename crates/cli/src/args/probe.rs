@@ -13,41 +13,39 @@ pub struct ProbeArgs {
 /// The instruments.
 #[derive(Subcommand)]
 pub enum Probe {
-    /// Round trip and half round trip of single messages, against their size.
+    /// Measure the round trip of one message at a time, against its size.
     #[command(after_help = "Examples:
   crosstalk probe latency -l '64 B,4 KiB' --poll
   crosstalk probe latency --listen            on one host …
   crosstalk probe latency --to 10.0.0.2 -t 5  … and on the other")]
     Latency(LatencyArgs),
-    /// Round trip of messages while others are on their way, against how many a second; without a
-    /// rate the saturation is found.
+    /// Measure the latency of messages under load, against their rate.
     #[command(after_help = "Examples:
   crosstalk probe load
   crosstalk probe load --transport udp -r 1000,20000,50000")]
     Load(LoadArgs),
-    /// A stream's rate.
+    /// Measure the bandwidth of streams.
     #[command(after_help = "Examples:
   crosstalk probe bandwidth --transport udp -l '1400 B' -b 1G
   crosstalk probe bandwidth --listen                      on one host …
   crosstalk probe bandwidth --to 10.0.0.2 -t 10 -i 1 -P 4  … and on the other
-  crosstalk probe bandwidth --to 10.0.0.2 -R -C reno       from there to here, under Reno")]
+  crosstalk probe bandwidth --to 10.0.0.2 -R -C reno       from the server to here, under Reno")]
     Bandwidth(BandwidthArgs),
-    /// How long a load takes, against how much memory it is one of.
+    /// Measure the time of a load from memory, against the size of the working set.
     #[command(after_help = "Example:\n  crosstalk probe memory --set size='32 KiB,1 MiB,64 MiB'")]
     Memory(MachineArgs),
-    /// How long a core takes to hand a cache line to another, for every pair.
+    /// Measure the time to hand a cache line from one core to another, for every pair.
     #[command(after_help = "Example:\n  crosstalk probe cores --set cpus=0,1")]
     Cores(MachineArgs),
-    /// What a system call, a timer, a wake-up and a taken core cost.
+    /// Measure the costs of a system call, a timer and a wake-up.
     #[command(after_help = "Example:\n  crosstalk probe kernel")]
     Kernel(MachineArgs),
-    /// How long the processor waits for each PCI Express device.
+    /// Measure the time of a read from each PCI Express device.
     #[command(after_help = "Example:\n  crosstalk probe pcie --set device=0000:00:03.0")]
     Pcie(MachineArgs),
-    /// One way over one wire, through the kernel's sockets and past them: every way that this host has,
-    /// side by side, or the one that is set.
+    /// Measure the one-way time over a wire: kernel sockets, AF_XDP and DPDK.
     #[command(after_help = "Examples:
-  crosstalk probe wire                     sockets asleep and polling, AF_XDP, DPDK
+  crosstalk probe wire                     compare all that this host has
   crosstalk probe wire --set mode=polling --set ends=one-thread
   crosstalk probe wire --set transport=dpdk-af-xdp --set size=1024")]
     Wire(MachineArgs),
@@ -55,10 +53,10 @@ pub enum Probe {
 
 #[derive(Args)]
 pub struct LatencyArgs {
-    /// Spin on the socket instead of sleeping in the kernel.
+    /// Poll the socket instead of sleeping in the kernel.
     #[arg(long)]
     pub poll: bool,
-    /// Say where the time goes, by the kernel's tracepoints; needs root.
+    /// Split each message's time into stages, by the kernel's tracepoints; needs root.
     #[arg(long)]
     pub stages: bool,
     #[command(flatten)]
@@ -67,10 +65,10 @@ pub struct LatencyArgs {
 
 #[derive(Args)]
 pub struct LoadArgs {
-    /// Messages a second, such as `1000,20000` [default: shares of the saturation].
+    /// Send this many messages a second, such as `1000,20000` [default: shares of the saturation].
     #[arg(short, long, value_delimiter = ',')]
     pub rate: Vec<f64>,
-    /// Let the serving end spin instead of sleeping in the kernel.
+    /// Let the server poll instead of sleeping in the kernel.
     #[arg(long)]
     pub poll: bool,
     #[command(flatten)]
@@ -79,50 +77,50 @@ pub struct LoadArgs {
 
 #[derive(Args)]
 pub struct BandwidthArgs {
-    /// Send so many streams side by side, each with a thread at either end.
+    /// Send this many streams at once, each with a thread on both sides.
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub parallel: u64,
-    /// Let the serving end send, and this one receive.
+    /// Let the server send and the client receive.
     #[arg(short = 'R', long)]
     pub reverse: bool,
     /// Send each stream at this rate, such as `100 Mbit/s` or `100M` [default: as fast as it goes].
     #[arg(short = 'b', long, value_name = "RATE")]
     pub rate: Option<String>,
-    /// Print what came every so often, while it goes on; at least 0.1 s.
+    /// Print the bandwidth of each interval while it runs; at least 0.1 s [default: only the total].
     #[arg(short = 'i', long, value_name = "TIME")]
     pub interval: Option<String>,
-    /// Have the sending end's kernel control congestion this way, such as `reno` [default: the system's].
+    /// Use this congestion control at the sender, such as `reno` [default: the system's].
     #[arg(short = 'C', long, value_name = "NAME")]
     pub congestion: Option<String>,
     #[command(flatten)]
     pub wire: WireArgs,
 }
 
-/// Between two ends.
+/// Options of instruments that measure between a client and a server.
 #[derive(Args)]
 pub struct WireArgs {
-    /// Measure against a host that listens there [default port: 7700].
+    /// Measure against the server at this address [default: two virtual nodes; port 7700].
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with_all = ["listen", "fabric"])]
     pub to: Option<String>,
-    /// Serve other ends, one at a time, until interrupted [default: all addresses, port 7700].
+    /// Serve clients, one at a time, until interrupted [default: all addresses, port 7700].
     #[arg(long, value_name = "ADDR[:PORT]", num_args = 0..=1, default_missing_value = "[::]")]
     pub listen: Option<String>,
-    /// `tcp`, `io-uring` (TCP through it), `udp`; between two ends on one host `unix` (a socket), `pipe` or `shared` (memory).
+    /// Send over `tcp`, `io-uring` (TCP), `udp`; on one host also `unix` (a socket), `pipe`, `shared` (memory).
     #[arg(long, default_value = "tcp")]
     pub transport: String,
-    /// Message sizes, such as `64 B` or `64 B,4 KiB`.
+    /// Send messages of these sizes, such as `64 B,4 KiB` [default: the instrument's].
     #[arg(short = 'l', long, value_delimiter = ',')]
     pub size: Vec<String>,
-    /// Pin the ends to these CPUs, such as `0,1`.
+    /// Pin client and server to these CPUs, such as `0,1` [default: not pinned].
     #[arg(long, value_delimiter = ',')]
     pub pin: Vec<usize>,
-    /// How long to measure each size.
+    /// Measure each size for this long.
     #[arg(short, long, default_value = "1 s")]
     pub time: String,
-    /// Hold the link between the two virtual nodes to this fabric's rate.
+    /// Shape the link between the two virtual nodes to this fabric's rate.
     #[arg(long, default_value = "none")]
     pub fabric: String,
-    /// Hold the link to the fabric's rate over this, for a rate that this machine cannot hold.
+    /// Divide the fabric's rate by this, if this machine cannot hold it [default: 1].
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["to", "listen"])]
     pub scale: Option<f64>,
     #[command(flatten)]
@@ -131,7 +129,7 @@ pub struct WireArgs {
     pub export: ExportArgs,
 }
 
-/// Of this machine.
+/// Options of instruments that measure one machine.
 #[derive(Args)]
 pub struct MachineArgs {
     #[command(flatten)]
@@ -140,10 +138,10 @@ pub struct MachineArgs {
     pub export: ExportArgs,
 }
 
-/// Parameters of an instrument by their names.
+/// Parameters of an instrument, by name.
 #[derive(Args)]
 pub struct SetArgs {
-    /// Change a parameter; `crosstalk show workloads/KIND` shows which there are.
+    /// Set a parameter; `crosstalk show workloads/KIND` lists them.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
 }

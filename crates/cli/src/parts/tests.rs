@@ -1,18 +1,18 @@
-//! Every parameter is explained: by `crosstalk show`, and in the documentation.
+//! Every parameter is explained, by `crosstalk show` and in the reference.
 
 use super::registry;
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn every_parameter_has_a_meaning_and_a_name_of_its_own() {
+fn every_parameter_has_a_meaning_and_a_unique_name() {
     for workload in registry().workloads {
         let parameters = workload.parameters();
         for parameter in parameters.iter() {
             let name = format!("{}.{}", workload.name(), parameter.name);
-            assert!(!parameter.meaning.is_empty(), "{name} means nothing");
+            assert!(!parameter.meaning.is_empty(), "{name} has no meaning");
             let others = parameters.names().filter(|other| *other == parameter.name).count();
-            assert_eq!(others, 1, "{name} is there {others} times");
+            assert_eq!(others, 1, "{name} is declared {others} times");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! The command line: a page a command, from what reads the command line itself.
+//! The command line: a page for each command, from clap's definition of it.
 
 use clap::{Arg, Command};
 
-use super::Page;
 use super::markdown::{code, prose, table};
-use crate::verb::completions::shown;
+use super::page::Page;
+use crate::verb::completions::visible_commands;
 
-/// A page a command, and one that lists them.
+/// A page for each command, and one that lists them.
 pub fn pages() -> Vec<Page> {
-    let mut whole = shown();
+    let mut whole = visible_commands();
     whole.build();
     let mut all = vec![list(&whole)];
     all.extend(leaves(&whole).into_iter().map(page));
     all
 }
 
-/// The commands that do something: not those that only hold others.
+/// The commands without subcommands, which do something.
 fn leaves(of: &Command) -> Vec<&Command> {
     of.get_subcommands()
         .filter(|command| command.get_name() != "help" && !command.is_hide_set())
@@ -24,13 +24,13 @@ fn leaves(of: &Command) -> Vec<&Command> {
 }
 
 /// `crosstalk probe latency`.
-fn called(command: &Command) -> &str {
+fn full_name(command: &Command) -> &str {
     command.get_bin_name().unwrap_or(command.get_name())
 }
 
 /// `probe-latency.md`.
 fn file(command: &Command) -> String {
-    let words: Vec<&str> = called(command).split(' ').skip(1).collect();
+    let words: Vec<&str> = full_name(command).split(' ').skip(1).collect();
     format!("{}.md", words.join("-"))
 }
 
@@ -42,7 +42,7 @@ fn about(command: &Command) -> String {
 fn list(whole: &Command) -> Page {
     let rows = leaves(whole).into_iter().map(|command| {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        [format!("[{}]({})", code(called(command)), file(command)), prose(&about)]
+        [format!("[{}]({})", code(full_name(command)), file(command)), prose(&about)]
     });
     let commands = table(["command", "does"], rows);
     let options = table(["option", "meaning"], whole.get_arguments().filter(|a| is_shown(a)).map(row));
@@ -57,13 +57,13 @@ fn list(whole: &Command) -> Page {
 fn page(command: &Command) -> Page {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim_end();
-    let mut text = format!("# {}\n\n{}\n\n```text\n{usage}\n```\n", called(command), about(command));
-    let own = |arg: &&Arg| is_shown(arg) && !arg.is_global_set();
-    let arguments = table(["argument", "meaning"], command.get_positionals().filter(own).map(row));
+    let mut text = format!("# {}\n\n{}\n\n```text\n{usage}\n```\n", full_name(command), about(command));
+    let of_command = |arg: &&Arg| is_shown(arg) && !arg.is_global_set();
+    let arguments = table(["argument", "meaning"], command.get_positionals().filter(of_command).map(row));
     if !arguments.is_empty() {
         text += &format!("\n## Arguments\n\n{arguments}");
     }
-    let options = command.get_arguments().filter(|arg| !arg.is_positional()).filter(own);
+    let options = command.get_arguments().filter(|arg| !arg.is_positional()).filter(of_command);
     let options = table(["option", "meaning"], options.map(row));
     if !options.is_empty() {
         text += &format!("\n## Options\n\n{options}");
@@ -75,7 +75,7 @@ fn page(command: &Command) -> Page {
     Page::new(format!("command-line/{}", file(command)), text)
 }
 
-/// What every command has is said once, by nobody: help and version.
+/// `help` and `version` are left out, since every command has them.
 fn is_shown(arg: &Arg) -> bool {
     !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str())
 }
@@ -95,7 +95,7 @@ fn name(arg: &Arg) -> String {
     format!("{flags} {values}").trim().to_string()
 }
 
-/// What it does, the words it takes, and its default.
+/// What it does, its possible values, and its default.
 fn meaning(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string).unwrap_or_default();
     let mut text = prose(help.trim());
@@ -105,7 +105,7 @@ fn meaning(arg: &Arg) -> String {
             let about = value.get_help().map(|help| format!(": {}", prose(&help.to_string())));
             code(value.get_name()) + about.unwrap_or_default().trim_end_matches('.')
         });
-        text += &format!(" One of {}.", words.collect::<Vec<_>>().join("; "));
+        text += &format!(". One of {}.", words.collect::<Vec<_>>().join("; "));
     }
     let defaults = arg.get_default_values();
     if !defaults.is_empty() && arg.get_action().takes_values() {
@@ -115,7 +115,7 @@ fn meaning(arg: &Arg) -> String {
     text
 }
 
-/// What `--help` says last: examples in a block, and words about them.
+/// The end of `--help`: examples in a block, and notes.
 fn after(command: &Command) -> String {
     let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let is_example = |part: &str| part.starts_with("Example");

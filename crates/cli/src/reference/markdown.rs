@@ -1,6 +1,6 @@
-//! Words as they stand in Markdown.
+//! Pieces of Markdown: tables, text, code.
 
-/// A table: its head, and its rows. Nothing where there is no row.
+/// A table with a head and rows; empty without rows.
 pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rows: String = rows.into_iter().map(|row| line(&row.map(|cell| cell_text(&cell)))).collect();
@@ -10,12 +10,12 @@ pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [St
     line(&head.map(String::from)) + &line(&[const { "---" }; N].map(String::from)) + &rows
 }
 
-/// Text that stays within its cell: one line, and no bar that would end it.
+/// The text of a cell: one line, with bars escaped.
 fn cell_text(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Text outside of code: what looks like a tag is shown.
+/// Text outside of code, with tags and stars escaped.
 pub fn prose(text: &str) -> String {
     let shown = |(at, part): (usize, &str)| match at % 2 {
         0 => part.replace('<', "&lt;").replace('*', "\\*"),
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_keeps_its_cells_apart() {
+    fn bars_and_ends_of_lines_in_cells_are_escaped() {
         let rows = [[code("a|b"), "two\n lines".to_string()]];
         assert_eq!(
             table(["name", "meaning"], rows),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn only_code_is_left_as_it_is() {
+    fn text_is_escaped_outside_of_code() {
         assert_eq!(prose("a <b> `<c>` *d*"), "a &lt;b> `<c>` \\*d\\*");
     }
 }

@@ -1,32 +1,21 @@
-//! The reference as Markdown pages: the command line, the study file and the workloads, each read from
-//! the code that they describe. `crosstalk docs DIR` writes them; a test holds the committed ones against it.
+//! The reference as Markdown pages: command line, study file and workloads. They are generated from the code.
+//! `crosstalk docs DIR` writes them; a test compares the committed ones.
 
 mod command_line;
 mod markdown;
+mod page;
 mod study_file;
 mod workloads;
 
 use crosstalk_core::Fault;
 use crosstalk_core::registry::Registry;
 
-/// One page of the reference.
-pub struct Page {
-    /// Its file, from the reference's folder: `command-line/run.md`.
-    pub path: String,
-    /// What it holds.
-    pub text: String,
-}
-
-impl Page {
-    fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Page { path: path.into(), text: text.into() }
-    }
-}
+use page::Page;
 
 /// Every page.
 ///
 /// # Errors
-/// Where a part of the study file stands on no page, or on two.
+/// If a part of the study file has no page, or two.
 pub fn pages(registry: &Registry) -> Result<Vec<Page>, Fault> {
     let mut all = command_line::pages();
     all.extend(study_file::pages(&crosstalk_study::study_schema())?);
@@ -38,8 +27,8 @@ pub fn pages(registry: &Registry) -> Result<Vec<Page>, Fault> {
 /// The list of all pages.
 fn index(pages: &[Page]) -> Page {
     let mut text = String::from(
-        "# Reference\n\nThese pages are written from the code by `crosstalk docs docs/reference`. A test holds \
-         them to it, so change the code and not the page.\n",
+        "# Reference\n\nThese pages are generated from the code by `crosstalk docs docs/reference`, and a test \
+         compares them. So change the code, not the page.\n",
     );
     let parts = [
         ("command-line/", "Command line"),
@@ -53,6 +42,6 @@ fn index(pages: &[Page]) -> Page {
             text += &format!("- [{heading}]({})\n", page.path);
         }
     }
-    text += "\nThe JSON Schemas of all files, for editors and programs, are in [../schema](../schema).\n";
+    text += "\nJSON Schemas of all files, for editors and programs, are in [../schema](../schema).\n";
     Page::new("README.md", text)
 }

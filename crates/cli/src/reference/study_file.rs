@@ -1,14 +1,14 @@
-//! The study file: its JSON Schema as tables, a page a subject.
+//! The study file: its JSON Schema as tables, a page for each subject.
 
 use std::collections::BTreeSet;
 
 use crosstalk_core::Fault;
 use serde_json::{Map, Value};
 
-use super::Page;
 use super::markdown::{code, prose, table};
+use super::page::Page;
 
-/// Which part of the schema stands on which page.
+/// A page, and the parts of the schema on it.
 struct Subject {
     file: &'static str,
     title: &'static str,
@@ -48,19 +48,19 @@ const SUBJECTS: [Subject; 4] = [
     },
 ];
 
-/// A page a subject.
+/// A page for each subject.
 ///
 /// # Errors
-/// Where a part of the schema stands on no page, or a page has a part that the schema lacks.
+/// If a part of the schema has no page, or a page names a part that the schema lacks.
 pub fn pages(schema: &Value) -> Result<Vec<Page>, Fault> {
     let empty = Map::new();
     let parts = schema["$defs"].as_object().unwrap_or(&empty);
     let placed: BTreeSet<&str> = SUBJECTS.iter().flat_map(|subject| subject.parts).copied().collect();
     let known: BTreeSet<&str> = parts.keys().map(String::as_str).collect();
     if placed != known {
-        let astray: Vec<_> = placed.symmetric_difference(&known).collect();
+        let unplaced: Vec<_> = placed.symmetric_difference(&known).collect();
         return Err(Fault::environment(format!(
-            "the study file's reference and its schema differ in {astray:?}"
+            "the study file's reference and its schema differ in {unplaced:?}"
         ))
         .remedy("put each part of the schema on one page, in SUBJECTS of reference/study_file.rs"));
     }
@@ -70,8 +70,8 @@ pub fn pages(schema: &Value) -> Result<Vec<Page>, Fault> {
 fn page(subject: &Subject, schema: &Value) -> Page {
     let mut text = format!("# {}\n", subject.title);
     if subject.file == "README.md" {
-        text += "\nA study is a TOML file. `crosstalk show kosmos` prints a whole one, `crosstalk show schema` the \
-                 JSON Schema that this page is made from. A key in **bold** must be there.\n";
+        text += "\nA study is a TOML file. `crosstalk show kosmos` prints a complete one, `crosstalk show schema` prints the \
+                 JSON Schema from which this page is generated. A key in **bold** is required.\n";
         text += &keys(schema);
     }
     for part in subject.parts {
@@ -85,13 +85,13 @@ fn page(subject: &Subject, schema: &Value) -> Page {
     Page::new(format!("study-file/{}", subject.file), text)
 }
 
-/// The keys of an object, or the forms that a value may have.
+/// The keys of an object, or the possible forms of a value.
 fn keys(schema: &Value) -> String {
     if let Some(properties) = schema["properties"].as_object() {
-        let must: BTreeSet<&str> =
+        let required: BTreeSet<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let row = |(name, about): (&String, &Value)| {
-            let name = if must.contains(name.as_str()) { format!("**`{name}`**") } else { code(name) };
+            let name = if required.contains(name.as_str()) { format!("**`{name}`**") } else { code(name) };
             [name, kind(about), meaning(about)]
         };
         return format!("\n{}", table(["key", "holds", "meaning"], properties.iter().map(row)));
@@ -106,7 +106,7 @@ fn keys(schema: &Value) -> String {
     }
 }
 
-/// What a value is: `text`, `list of numbers`, a link to the part that says more.
+/// The type of a value: `text`, `list: whole number`, or a link to a part of the schema.
 fn kind(schema: &Value) -> String {
     if let Some(part) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
         return link(part);
@@ -138,7 +138,7 @@ fn kind(schema: &Value) -> String {
     if words.is_empty() { "nothing".into() } else { words.join(" or ") }
 }
 
-/// A link to where the part stands.
+/// A link to a part of the schema.
 fn link(part: &str) -> String {
     let subject = SUBJECTS.iter().find(|subject| subject.parts.contains(&part));
     let file = subject.map_or("README.md", |subject| subject.file);
@@ -148,13 +148,13 @@ fn link(part: &str) -> String {
 fn meaning(schema: &Value) -> String {
     let text = prose(&joined(schema["description"].as_str().unwrap_or_default()));
     match schema.get("default") {
-        Some(default) if is_told(default) => format!("{text} [default: {}]", plain(default)),
+        Some(default) if is_shown(default) => format!("{text} [default: {}]", plain(default)),
         _ => text,
     }
 }
 
-/// Nothing by default is not worth a word.
-fn is_told(default: &Value) -> bool {
+/// Whether a default is shown: empty ones are not.
+fn is_shown(default: &Value) -> bool {
     match default {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -172,7 +172,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Lines that were broken to fit the source become one.
+/// Joins the lines of each paragraph.
 fn joined(text: &str) -> String {
     let paragraphs = text.split("\n\n").map(|part| part.lines().collect::<Vec<_>>().join(" "));
     paragraphs.collect::<Vec<_>>().join("\n\n")

@@ -1,14 +1,14 @@
-//! Workloads, conditions and observers: from the registry that studies use.
+//! Workloads, conditions and observers, from the registry.
 
 use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Observer, Workload};
 use crosstalk_core::value::Params;
 
-use super::Page;
 use super::markdown::{code, prose, table};
+use super::page::Page;
 
-/// A page a workload, and one that lists them, the conditions and the observers.
+/// A page for each workload, and one that lists them with the conditions and the observers.
 pub fn pages(registry: &Registry) -> Vec<Page> {
     let mut all = vec![list(registry)];
     all.extend(registry.workloads.iter().map(|workload| page(workload.as_ref())));
@@ -23,18 +23,19 @@ fn list(registry: &Registry) -> Page {
     let workloads = table(["`kind`", "runs"], rows);
     let conditions: Vec<String> =
         registry.conditions.iter().map(|condition| code(condition.name())).collect();
-    let observers: String = registry.observers.iter().map(|observer| watched(observer.as_ref())).collect();
+    let observers: String =
+        registry.observers.iter().map(|observer| observer_section(observer.as_ref())).collect();
     let text = format!(
         "# Workloads, conditions and observers\n\n`crosstalk show workloads/NAME` prints the same for one \
-         workload. In a study file a workload stands as `work.NAME = {{ kind = \"KIND\", PARAMETER = VALUE }}`.\n\n\
-         ## Workloads\n\n{workloads}\n## Conditions\n\nA place has the conditions `system`, `boards`, `fabric`, \
-         `scale`, `rate`, `latency` and `memory`. Registered besides: {}.\n\n## Observers\n{observers}",
+         workload. In a study file a workload is written as `work.NAME = {{ kind = \"KIND\", PARAMETER = VALUE }}`.\n\n\
+         ## Workloads\n\n{workloads}\n## Conditions\n\nThe conditions of a place are `system`, `boards`, `fabric`, \
+         `scale`, `rate`, `latency` and `memory`. Other conditions: {}.\n\n## Observers\n{observers}",
         conditions.join(", ")
     );
     Page::new("workloads/README.md", text)
 }
 
-fn watched(observer: &dyn Observer) -> String {
+fn observer_section(observer: &dyn Observer) -> String {
     format!("\n`{}`:\n\n{}", observer.name(), metrics(&observer.metrics()))
 }
 
@@ -49,10 +50,10 @@ fn page(workload: &dyn Workload) -> Page {
     if !parameters.is_empty() {
         text += &format!("\n## Parameters\n\n{parameters}");
     }
-    // Some cannot be deployed without parameters: what those report is not known before.
+    // Some workloads cannot be deployed without parameters: their metrics are not known.
     match workload.deploy(&Params::default()) {
         Ok(deployed) => text += &format!("\n## Metrics\n\n{}", metrics(&deployed.metrics)),
-        Err(_) => text += "\n## Metrics\n\nThey depend on its parameters.\n",
+        Err(_) => text += "\n## Metrics\n\nThey depend on the parameters.\n",
     }
     Page::new(format!("workloads/{name}.md"), text)
 }

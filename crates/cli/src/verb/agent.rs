@@ -1,4 +1,4 @@
-//! The hidden verbs: what the program is when another of its processes starts it.
+//! The hidden verbs, by which the program starts itself as another process.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -14,20 +14,19 @@ use crate::args::Words;
 use crate::{parts, signal};
 
 pub fn main(args: &Words) -> Result<ExitCode, Fault> {
-    signal::leave_to_the_runner()?;
+    signal::ignore_interruptions()?;
     let folder = Folder::new(args.words.first().map(PathBuf::from));
-    let made = || folder.made();
-    let node = NodeContext { registry: &parts::registry(), facts: &parts::facts, folder: &made };
+    let create = || folder.create();
+    let node = NodeContext { registry: &parts::registry(), facts: &parts::facts, folder: &create };
     let served = serve(&node, std::io::stdin(), std::io::stdout());
-    // What was kept between attempts. Where this is not reached, the testbed ends
-    // it with the agent.
+    // These were kept between attempts. If this is not reached, the testbed ends them with the agent.
     crosstalk_apps::engine::spark::close();
     crosstalk_tools::sysbench::close();
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// An agent's folder for temporary files: one that goes with its cluster, or one of its own, which goes with
-/// the agent however that ends.
+/// An agent's folder for temporary files: its cluster's, or one of its own. Its own is removed when the agent ends,
+/// however it ends.
 struct Folder {
     given: Option<PathBuf>,
     own: OnceCell<TemporaryFolder>,
@@ -38,11 +37,11 @@ impl Folder {
         Folder { given, own: OnceCell::new() }
     }
 
-    /// The folder, made where it is not there yet.
-    fn made(&self) -> Result<PathBuf, Fault> {
+    /// The folder, created if missing.
+    fn create(&self) -> Result<PathBuf, Fault> {
         if let Some(path) = &self.given {
             fs::create_dir_all(path).map_err(|e| {
-                Fault::environment(format!("cannot make a folder for temporary files: {e}"))
+                Fault::environment(format!("cannot create a folder for temporary files: {e}"))
                     .at(path.display().to_string())
             })?;
             return Ok(path.clone());
@@ -50,14 +49,14 @@ impl Folder {
         if let Some(own) = self.own.get() {
             return Ok(own.path().to_path_buf());
         }
-        let made = Ledger::open(&Launcher::current())?.temporary_folder("temporary files of an agent")?;
-        Ok(self.own.get_or_init(|| made).path().to_path_buf())
+        let scratch = Ledger::open(&Launcher::current())?.temporary_folder("temporary files of an agent")?;
+        Ok(self.own.get_or_init(|| scratch).path().to_path_buf())
     }
 }
 
-pub fn end() -> Result<ExitCode, Fault> {
-    let (orders, out) = (std::io::stdin().lock(), std::io::stdout().lock());
-    crosstalk_probe::wire::serve(orders, out).map(|()| ExitCode::SUCCESS)
+pub fn endpoint() -> Result<ExitCode, Fault> {
+    let (settings, out) = (std::io::stdin().lock(), std::io::stdout().lock());
+    crosstalk_probe::wire::serve(settings, out).map(|()| ExitCode::SUCCESS)
 }
 
 pub fn hold(args: Words) -> Result<ExitCode, Fault> {

@@ -1,4 +1,4 @@
-//! `crosstalk boinc-project`, what its hosts run, and what gives a client back what it had.
+//! `crosstalk boinc-project`, and the hidden verb that its hosts run.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,10 +21,10 @@ use crate::args::BoincProjectArgs;
 use crate::out::Out;
 use crate::signal;
 
-/// Where a new project listens.
+/// The address of a new project.
 const LISTEN: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8470);
 
-/// How often people are reported how far it is.
+/// How often the counts are printed.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -45,7 +45,7 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut entered = WorkingDirectory::enter(&args.dir)?;
     let mut listening = None;
     let open = Directory::open(entered.folder(), || {
-        // A project's settings stand for good: it is made when it can be found.
+        // A project keeps its settings, so it is created only after its address is known to be free.
         listening = Some(endpoint(None)?);
         Ok(settings.lasting(settings.task, measure_rate()))
     })
@@ -61,7 +61,7 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
          (PASSWORD is what its gui_rpc_auth.cfg says)",
         attach.url, attach.key
     ));
-    out.tell(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));
+    out.record(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));
     let mut reported = (Counts::default(), Instant::now());
     let served = server.run(&interrupted, |counts, done| {
         if counts != reported.0 && (reported.1.elapsed() >= REPORT_INTERVAL || done) {
@@ -72,12 +72,12 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     });
     served.map_err(|fault| entered.named(fault))?;
     let (counts, done) = server.counts();
-    out.tell(&json!({ "result": "boinc-project", "done": done, "counts": counts }));
+    out.record(&json!({ "result": "boinc-project", "done": done, "counts": counts }));
     let cut_short = interrupted.load(Ordering::SeqCst);
     Ok(if cut_short { ExitCode::from(FaultKind::Interrupted.exit_code()) } else { ExitCode::SUCCESS })
 }
 
-/// What the client runs in a slot directory.
+/// Does a work unit, in a slot directory of a BOINC client.
 pub fn app() -> Result<ExitCode, Fault> {
     run(Path::new(".")).map(|end| ExitCode::from(end.code()))
 }
@@ -107,5 +107,5 @@ fn report(out: &Out, counts: Counts) {
         counts.lost,
         counted(counts.hosts as usize, "host"),
     ));
-    out.tell(&json!({ "event": "counts", "counts": counts }));
+    out.record(&json!({ "event": "counts", "counts": counts }));
 }

@@ -14,13 +14,13 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
         out.say(&format!("undone: {what}"));
     }
     for what in &gone {
-        out.say(&format!("gone already, or somebody else's by now: {what}"));
+        out.say(&format!("gone already, or in use by another program: {what}"));
     }
     if undone.is_empty() && gone.is_empty() && left.is_empty() {
-        out.say("Nothing was left behind.");
+        out.say("There was nothing to undo.");
     }
-    let told: Vec<String> = left.iter().map(Fault::sentence).collect();
-    out.tell(&json!({ "result": "clean", "undone": undone, "gone": gone, "left": told }));
+    let sentences: Vec<String> = left.iter().map(Fault::sentence).collect();
+    out.record(&json!({ "result": "clean", "undone": undone, "gone": gone, "left": sentences }));
     let last = left.pop();
     left.iter().for_each(|fault| complain(&fault.to_string()));
     last.map_or(Ok(ExitCode::SUCCESS), Err)

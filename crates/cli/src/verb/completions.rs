@@ -1,4 +1,4 @@
-//! `crosstalk completions SHELL`, made from the command line itself and from the bundled catalogues.
+//! `crosstalk completions SHELL`: a script, generated from the definition of the command line and the catalogues.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -17,18 +17,23 @@ use crate::{catalogue, parts};
 pub fn main(args: &CompletionsArgs) -> Result<ExitCode, Fault> {
     let names = Names::new()?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut named(shown(), &names), "crosstalk", &mut script);
+    clap_complete::generate(
+        args.shell,
+        &mut with_names(visible_commands(), &names),
+        "crosstalk",
+        &mut script,
+    );
     let script = String::from_utf8_lossy(&script);
     Out::new(false).paint(&match args.shell {
-        Shell::Zsh => or_a_file(&script, &names.of(&["studies"])),
-        Shell::Fish => script.into_owned() + &words_of_fish(&names),
+        Shell::Zsh => with_files(&script, &names.of(&["studies"])),
+        Shell::Fish => script.into_owned() + &fish_lines(&names),
         _ => script.into_owned(),
     });
     Ok(ExitCode::SUCCESS)
 }
 
-/// The commands that people type: without the program's own.
-pub fn shown() -> Command {
+/// The command line without the hidden verbs.
+pub fn visible_commands() -> Command {
     let whole = Cli::command();
     let about = whole.get_about().cloned().unwrap_or_default();
     let after = whole.get_after_help().cloned().unwrap_or_default();
@@ -38,10 +43,10 @@ pub fn shown() -> Command {
     bare.subcommands(whole.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned())
 }
 
-/// Where a hop of a path can be named.
+/// Catalogues with the hops of a path.
 const HOPS: [&str; 2] = ["interconnects", "components"];
 
-/// Stands for the catalogue of data sets, which is one file.
+/// The catalogue of data sets, which is one file.
 const DATA: &str = "datasets";
 
 /// The names in the catalogues, each with its folder.
@@ -54,16 +59,16 @@ impl Names {
         Ok(Names(names))
     }
 
-    /// Those of some folders, each once.
+    /// The names in these folders, each once.
     fn of(&self, folders: &[&str]) -> BTreeSet<&str> {
         self.0.iter().filter(|(of, _)| folders.contains(of)).map(|(_, name)| name.as_str()).collect()
     }
 }
 
-/// The command line with the catalogues' names where names are typed. Others may be typed there as well (a file, a
-/// catalogue of one's own): these are offered, not demanded.
-fn named(command: Command, names: &Names) -> Command {
-    // Clap wants words for good, and the program ends when the script is printed.
+/// The command line with names of the catalogues as possible values. They are only suggested: a file, or a name in a
+/// catalogue of the user, is accepted too.
+fn with_names(command: Command, names: &Names) -> Command {
+    // Clap needs static words. Leaking them is harmless: the program ends when the script is printed.
     let parser = |words: BTreeSet<&str>| {
         PossibleValuesParser::new(words.into_iter().map(|word| &*word.to_string().leak()))
     };
@@ -91,15 +96,15 @@ fn named(command: Command, names: &Names) -> Command {
         .mut_subcommand("probe", wired)
 }
 
-/// Of zsh, which offers nothing beside the words of an argument: a study may be a file, too.
-fn or_a_file(script: &str, studies: &BTreeSet<&str>) -> String {
+/// Lets zsh suggest files beside the studies' names.
+fn with_files(script: &str, studies: &BTreeSet<&str>) -> String {
     let words = Vec::from_iter(studies.iter().copied()).join(" ");
     let either = format!(":{{_alternative \"studies:study:({words})\" \"files:file:_files\"}}'");
     script.replace(&format!(":({words})'"), &either)
 }
 
-/// For fish, to which clap's generator says nothing of arguments without a flag.
-fn words_of_fish(names: &Names) -> String {
+/// Lines for fish: clap's generator leaves out positional arguments.
+fn fish_lines(names: &Names) -> String {
     let line = |(verb, folders): (&str, &[&str])| {
         let words = Vec::from_iter(names.of(folders)).join(" ");
         format!("complete -c crosstalk -n \"__fish_crosstalk_using_subcommand {verb}\" -a \"{words}\"\n")

@@ -12,7 +12,7 @@ use crate::args::{Data, DataArgs, DataPlaceArgs};
 use crate::catalogue;
 use crate::out::Out;
 
-/// Names the directory of the data where `--dir` does not.
+/// The variable with the directory of the data, if there is no `--dir`.
 const VARIABLE: &str = "CROSSTALK_DATA";
 
 pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -23,7 +23,7 @@ pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The bundled catalogue, or the one that was named.
+/// The bundled catalogue, or the one of `--catalogue`.
 fn sets(place: &DataPlaceArgs) -> Result<Catalogue, Fault> {
     match &place.catalogue {
         Some(path) => Catalogue::parse(&catalogue::read(path)?, &path.display().to_string()),
@@ -32,8 +32,8 @@ fn sets(place: &DataPlaceArgs) -> Result<Catalogue, Fault> {
 }
 
 fn dir(place: &DataPlaceArgs) -> PathBuf {
-    let named = place.dir.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
-    named.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "data".into())
+    let path = place.dir.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    path.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "data".into())
 }
 
 fn list(place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
@@ -50,20 +50,20 @@ fn list(place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
         .sets()
         .map(|set| {
             let is_by_hand = matches!(set.supply, Supply::ByHand(_));
-            let mut value = described(set);
+            let mut value = to_json(set);
             value["there"] = set.is_in(&dir).into();
             value["by_hand"] = is_by_hand.into();
             value
         })
         .collect();
-    out.tell(&json!({ "result": "data", "dir": dir, "sets": sets }));
+    out.record(&json!({ "result": "data", "dir": dir, "sets": sets }));
     Ok(())
 }
 
 fn get(name: &str, place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
     let (sets, dir) = (sets(place)?, dir(place));
     let set = sets.find(name)?;
-    // Before anything is fetched: whoever does not agree can interrupt.
+    // The licence is printed before anything is fetched: who does not agree can interrupt.
     out.say(about(set, out.width()).trim_end());
     dataset::get(set, &dir)?;
     let paths: Vec<PathBuf> = set.files.paths().map(|path| dir.join(path)).collect();
@@ -71,14 +71,14 @@ fn get(name: &str, place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
     if std::env::var_os(VARIABLE).is_none() {
         out.say(&format!("  tests find it with {VARIABLE}={}", dir.display()));
     }
-    let mut value = described(set);
+    let mut value = to_json(set);
     value["result"] = "data".into();
     value["wrote"] = json!(paths);
-    out.tell(&value);
+    out.record(&value);
     Ok(())
 }
 
-/// What a data set is, by lines.
+/// A data set as lines of text.
 fn about(set: &DataSet, width: usize) -> String {
     let size = human(set.size.0 as f64, "B");
     let lines = [
@@ -91,7 +91,8 @@ fn about(set: &DataSet, width: usize) -> String {
     wrapped.map(|line| format!("  {line}\n")).collect()
 }
 
-fn described(set: &DataSet) -> Value {
+/// A data set as JSON.
+fn to_json(set: &DataSet) -> Value {
     let DataSet { name, title, licence, source, size, .. } = set;
     json!({ "name": name, "title": title, "licence": licence, "source": source, "bytes": size.0 })
 }

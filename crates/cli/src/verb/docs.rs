@@ -1,4 +1,4 @@
-//! `crosstalk docs DIR`: the reference, written from the code.
+//! `crosstalk docs DIR`: the pages of the reference, generated from the code.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn main(args: &DocsArgs, out: &Out) -> Result<ExitCode, Fault> {
         write(&args.dir.join(&page.path), &page.text)?;
     }
     out.say(&format!("{} pages written to {}", pages.len(), args.dir.display()));
-    out.tell(&json!({ "result": "docs", "dir": args.dir, "pages": pages.len() }));
+    out.record(&json!({ "result": "docs", "dir": args.dir, "pages": pages.len() }));
     Ok(ExitCode::SUCCESS)
 }
 

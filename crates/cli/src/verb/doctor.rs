@@ -88,7 +88,7 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say("links between virtual nodes, in real time:");
         links.lines.iter().for_each(|line| out.say(&format!("  {line}")));
     }
-    out.tell(&json!({
+    out.record(&json!({
         "result": "doctor",
         "links": links.map(|links| links.json),
         "facts": facts,

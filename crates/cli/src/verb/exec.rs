@@ -61,7 +61,7 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         complain(&format!("it was killed (SIGKILL): it may have needed more than `--memory {memory}`"));
     }
     let cpu = ended.cpu.map(|time| time.as_secs_f64());
-    out.tell(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));
+    out.record(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));
     Ok(ExitCode::from(ended.code))
 }
 

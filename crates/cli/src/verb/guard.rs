@@ -15,8 +15,9 @@ use crosstalk_policy::{Contract, Grade, Host, Pause, Recent, Report, watch};
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
-use crate::out::{Out, complain, is_dumb, wait_for_nobody};
+use crate::out::{Out, complain, is_dumb};
 use crate::signal;
+use crate::streams::wait_for_nobody;
 
 /// How long `--once` guards: until what is seen is more than a moment.
 const ONCE: Duration = Duration::from_secs(2);
@@ -58,7 +59,7 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     reporter.end();
     let sums = sums?;
     out.say(&summary(&sums));
-    out.tell(&json!({ "result": "guard", "slowdown": contract.slowdown, "sums": sums }));
+    out.record(&json!({ "result": "guard", "slowdown": contract.slowdown, "sums": sums }));
     let resisting = ledger.undo_failures();
     if !resisting.is_empty() {
         let left: Vec<String> = resisting.iter().map(Fault::sentence).collect();
@@ -143,7 +144,7 @@ impl<'a> Reporter<'a> {
         }
         for note in report.notes {
             self.out.say(note);
-            self.out.tell(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
+            self.out.record(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
         let snapshot = self.recent.see(report.snapshot);
         let report = &Report { snapshot: &snapshot, ..*report };
@@ -186,7 +187,7 @@ impl<'a> Reporter<'a> {
 
     fn publish(&mut self, report: &Report<'_>) {
         let Report { at, snapshot, decision, largest, sums, .. } = report;
-        self.out.tell(&json!({
+        self.out.record(&json!({
             "event": "guard", "at": at.as_secs_f64(), "grade": decision.grade, "run": decision.run,
             "grant": decision.grant, "why": decision.why, "foreground_cpu": snapshot.foreground_cpu,
             "background_cpu": snapshot.background_cpu, "largest": largest, "refaults": snapshot.refaults, "cost": snapshot.cost, "sums": sums,

@@ -28,13 +28,13 @@ pub fn main(args: &ListArgs, out: &Out) -> Result<ExitCode, Fault> {
         (Catalogue::Workloads, "workloads"),
         (Catalogue::Published, "published"),
     ];
-    // Published figures are many: shown when asked for.
-    let wanted = all.iter().filter(|(which, _)| match args.what {
+    // There are many published figures: they are listed only on request.
+    let selected = all.iter().filter(|(which, _)| match args.what {
         Some(what) => what == *which,
         None => *which != Catalogue::Published,
     });
     let mut lists = serde_json::Map::new();
-    for (which, name) in wanted {
+    for (which, name) in selected {
         let entries = entries(*which)?;
         out.say(&format!("{name}:"));
         out.say(&lines(&entries, out.width()).join("\n"));
@@ -50,17 +50,17 @@ pub fn main(args: &ListArgs, out: &Out) -> Result<ExitCode, Fault> {
         }
     }
     lists.insert("result".into(), "list".into());
-    out.tell(&lists);
+    out.record(&lists);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Least room for titles beside their names.
-const LEAST: usize = 24;
+/// Least width for titles beside names.
+const LEAST_WIDTH: usize = 24;
 
-/// Names, and their titles beside them where there is room, else below.
+/// Names with their titles: beside them if the width allows it, else below.
 fn lines(entries: &[Entry], width: usize) -> Vec<String> {
     let widest = entries.iter().map(|e| e.name.chars().count()).max().unwrap_or(0);
-    let beside = widest + 4 + LEAST <= width;
+    let beside = widest + 4 + LEAST_WIDTH <= width;
     let indent = if beside { widest + 4 } else { 4 };
     let mut lines = Vec::new();
     for entry in entries {
@@ -97,7 +97,7 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
             .into_iter()
             .map(|(name, system, network)| {
                 let which = if system.network.len() > 1 {
-                    format!(", over {}", over(network))
+                    format!(", over {}", fabrics_of(network))
                 } else {
                     String::new()
                 };
@@ -128,7 +128,7 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
 }
 
 /// The fabrics of a network.
-fn over(network: &Network) -> String {
+fn fabrics_of(network: &Network) -> String {
     match network.within == network.across {
         true => network.across.clone(),
         false => format!("{} on a board and {} between boards", network.within, network.across),

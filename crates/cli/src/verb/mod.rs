@@ -1,4 +1,4 @@
-//! One file a verb.
+//! One file for each verb.
 
 pub mod agent;
 pub mod boinc;

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use crate::args::PathArgs;
 use crate::catalogue;
 use crate::out::Out;
-use crate::places::Places;
+use crate::replacements::Replacements;
 
-/// A path with what it takes.
-struct Found<'a> {
+/// A path and its latency.
+struct PathLatency<'a> {
     title: String,
     interconnect: Option<&'a Interconnect>,
     hops: Vec<(&'a Hop, &'a Component)>,
@@ -28,42 +28,47 @@ struct Found<'a> {
 
 pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut catalogues = catalogue::catalogues(&args.catalogue)?;
-    let places = Places::put(&mut catalogues, args)?;
+    let replacements = Replacements::apply(&mut catalogues, args)?;
     if args.path.is_empty() {
-        return survey(&catalogues, args, &places, out);
+        return survey(&catalogues, args, &replacements, out);
     }
-    let asked: Vec<Hop>;
-    let found = match catalogues.interconnects().find(|known| args.path == [known.name.as_str()]) {
+    let parsed: Vec<Hop>;
+    let path = match catalogues.interconnects().find(|known| args.path == [known.name.as_str()]) {
         Some(interconnect) => of_interconnect(interconnect, &catalogues, args)?,
         None => {
-            asked = hops(&args.path, &catalogues)?;
-            let hops = catalogues.along(&asked)?;
+            parsed = hops(&args.path, &catalogues)?;
+            let hops = catalogues.along(&parsed)?;
             add_up("the path".into(), None, hops, traffic(args, None)?, None)
         }
     };
-    out.say(&lines(&found, &places).join("\n"));
-    out.tell(&told(&found, &places));
+    out.say(&lines(&path, &replacements).join("\n"));
+    out.record(&to_json(&path, &replacements));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every interconnect, a line each.
-fn survey(catalogues: &Catalogues, args: &PathArgs, places: &Places, out: &Out) -> Result<ExitCode, Fault> {
-    let all: Vec<Found> = catalogues
+/// A line for each interconnect.
+fn survey(
+    catalogues: &Catalogues,
+    args: &PathArgs,
+    replacements: &Replacements,
+    out: &Out,
+) -> Result<ExitCode, Fault> {
+    let all: Vec<PathLatency> = catalogues
         .interconnects()
         .map(|known| of_interconnect(known, catalogues, args))
         .collect::<Result<_, _>>()?;
-    let name = |found: &Found| found.interconnect.map_or(String::new(), |known| known.name.clone());
-    let widest = all.iter().map(|found| name(found).chars().count()).max().unwrap_or(0);
+    let name = |path: &PathLatency| path.interconnect.map_or(String::new(), |known| known.name.clone());
+    let widest = all.iter().map(|path| name(path).chars().count()).max().unwrap_or(0);
     out.say(&format!("{:widest$}  {:<22} published", "", "from its components"));
-    for found in &all {
-        let published = found.published.map_or("–".into(), words);
-        let notes = if places.notes(&found.hops).is_empty() { "" } else { "  (measured in part)" };
-        let sum = words(found.latency.total());
-        out.say(&format!("{:widest$}  {sum:<22} {published}{notes}", name(found)));
+    for path in &all {
+        let published = path.published.map_or("–".into(), span_text);
+        let notes = if replacements.notes(&path.hops).is_empty() { "" } else { "  (measured in part)" };
+        let sum = span_text(path.latency.total());
+        out.say(&format!("{:widest$}  {sum:<22} {published}{notes}", name(path)));
     }
-    out.say("\ncrosstalk path NAME shows one with its components.");
-    let paths: Vec<Value> = all.iter().map(|found| told(found, places)).collect();
-    out.tell(&json!({ "result": "path", "paths": paths }));
+    out.say("\ncrosstalk path NAME shows the components of one.");
+    let paths: Vec<Value> = all.iter().map(|path| to_json(path, replacements)).collect();
+    out.record(&json!({ "result": "path", "paths": paths }));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -71,7 +76,7 @@ fn of_interconnect<'a>(
     interconnect: &'a Interconnect,
     catalogues: &'a Catalogues,
     args: &PathArgs,
-) -> Result<Found<'a>, Fault> {
+) -> Result<PathLatency<'a>, Fault> {
     let hops = catalogues
         .along(&interconnect.path)
         .map_err(|fault| fault.at(format!("interconnect `{}`", interconnect.name)))?;
@@ -87,12 +92,12 @@ fn add_up<'a>(
     hops: Vec<(&'a Hop, &'a Component)>,
     traffic: Option<Traffic>,
     published: Option<LatencyRange>,
-) -> Found<'a> {
+) -> PathLatency<'a> {
     let latency = Latency::of(&hops, traffic.as_ref());
-    Found { title, interconnect, hops, latency, traffic, published }
+    PathLatency { title, interconnect, hops, latency, traffic, published }
 }
 
-/// The words of the command line as hops; a word alone may be meant for an interconnect.
+/// The words of the command line as hops. A single unknown word may be meant as an interconnect.
 fn hops(words: &[String], catalogues: &Catalogues) -> Result<Vec<Hop>, Fault> {
     let hops: Vec<Hop> = words.iter().map(|word| word.parse()).collect::<Result<_, Fault>>()?;
     let known = |name: &str| catalogues.all_components().any(|(known, _)| known == name);
@@ -107,16 +112,16 @@ fn hops(words: &[String], catalogues: &Catalogues) -> Result<Vec<Hop>, Fault> {
     }
 }
 
-/// What is sent, where the command line says a size: at the rate that it says, or the interconnect's.
+/// The message of `--size`, at the rate of `--rate` or of the interconnect; `None` without a size.
 fn traffic(args: &PathArgs, bandwidth: Option<BitRate>) -> Result<Option<Traffic>, Fault> {
     let utilisation =
         args.utilisation.as_deref().map_or(Ok(0.0), share).map_err(|fault| fault.at("--utilisation"))?;
     let Some(size) = &args.size else {
         return match args.utilisation {
             None => Ok(None),
-            Some(_) => Err(Fault::usage("how long messages wait depends on their size")
+            Some(_) => Err(Fault::usage("the waiting time depends on the messages' size, which is missing")
                 .at("--utilisation")
-                .remedy("give it, such as --size '1500 B'")),
+                .remedy("add for example --size '1500 B'")),
         };
     };
     let size: Bytes = size.parse().map_err(|fault: Fault| fault.at("--size"))?;
@@ -126,10 +131,12 @@ fn traffic(args: &PathArgs, bandwidth: Option<BitRate>) -> Result<Option<Traffic
     };
     match rate {
         Some(rate) if rate.0 > 0.0 => Ok(Some(Traffic { size, rate, utilisation })),
-        Some(_) => Err(Fault::usage("expected a rate above zero").at("--rate")),
-        None => Err(Fault::usage("how long a message takes depends on the links' rate")
+        Some(_) => Err(Fault::usage("expected a rate above zero")
+            .at("--rate")
+            .remedy("write for example --rate '10 Gbit/s'")),
+        None => Err(Fault::usage("the time of a message depends on the links' rate, which is missing")
             .at("--size")
-            .remedy("give it, such as --rate '10 Gbit/s'")),
+            .remedy("add for example --rate '10 Gbit/s'")),
     }
 }
 
@@ -142,8 +149,8 @@ fn share(text: &str) -> Result<f64, Fault> {
     }
 }
 
-/// As people read it: `30.0 ns to 35.0 ns`, `190 ns and up`.
-fn words(span: LatencyRange) -> String {
+/// A span as text: `30.0 ns to 35.0 ns`, `190 ns and up`.
+fn span_text(span: LatencyRange) -> String {
     let time = |seconds| human(seconds, "s");
     match span.high {
         None => format!("{} and up", time(span.low)),
@@ -152,49 +159,50 @@ fn words(span: LatencyRange) -> String {
     }
 }
 
-/// The longest bar.
+/// Length of the longest bar.
 const BAR: f64 = 28.0;
 
-fn lines(found: &Found, places: &Places) -> Vec<String> {
-    let total = found.latency.total();
-    // Where all are catalogued it need not be said of each.
-    let all_catalogued = found.hops.iter().all(|(hop, _)| places.origin(&hop.component) == "catalogued");
-    let origin = |hop: &Hop| if all_catalogued { "" } else { places.origin(&hop.component) };
-    let mut rows: Vec<(String, LatencyRange, &str)> = found
+/// The text for one path: a row for each hop.
+fn lines(path: &PathLatency, replacements: &Replacements) -> Vec<String> {
+    let total = path.latency.total();
+    // If all times are catalogued, no row says so.
+    let all_catalogued = path.hops.iter().all(|(hop, _)| replacements.origin(&hop.component) == "catalogued");
+    let origin = |hop: &Hop| if all_catalogued { "" } else { replacements.origin(&hop.component) };
+    let mut rows: Vec<(String, LatencyRange, &str)> = path
         .hops
         .iter()
-        .zip(&found.latency.hops)
+        .zip(&path.latency.hops)
         .map(|((hop, component), span)| (hop.titled(component), *span, origin(hop)))
         .collect();
-    if let Some(traffic) = &found.traffic {
+    if let Some(traffic) = &path.traffic {
         let size = human(traffic.size.0 as f64, "B");
         let rate = human(traffic.rate.0, "bit/s");
-        rows.push((format!("{size} at {rate}"), LatencyRange::exactly(found.latency.serialising), ""));
+        rows.push((format!("{size} at {rate}"), LatencyRange::exactly(path.latency.serialising), ""));
         if traffic.utilisation > 0.0 {
             let busy = format!("waiting, ports {} busy (M/D/1: a model)", human(traffic.utilisation, "%"));
-            rows.push((busy, LatencyRange::exactly(found.latency.queueing), ""));
+            rows.push((busy, LatencyRange::exactly(path.latency.queueing), ""));
         }
     }
     let widest = rows.iter().map(|(title, ..)| title.chars().count()).max().unwrap_or(0);
     let longest = rows.iter().map(|(_, span, _)| span.low).fold(0.0, f64::max);
-    let mut lines = vec![format!("{}: {}", found.title, words(total))];
+    let mut lines = vec![format!("{}: {}", path.title, span_text(total))];
     for (title, span, origin) in rows {
         let length = if longest > 0.0 { (span.low / longest * BAR).round() as usize } else { 0 };
         let note = if origin.is_empty() { String::new() } else { format!("  ({origin})") };
         lines.push(
-            format!("  {title:widest$}  {:<20} {}{note}", words(span), "█".repeat(length))
+            format!("  {title:widest$}  {:<20} {}{note}", span_text(span), "█".repeat(length))
                 .trim_end()
                 .to_string(),
         );
     }
-    lines.extend(found.published.map(|published| beside(found.latency.head(), published)));
-    lines.extend(places.notes(&found.hops));
+    lines.extend(path.published.map(|published| unexplained(path.latency.head(), published)));
+    lines.extend(replacements.notes(&path.hops));
     lines
 }
 
-/// What the components leave unexplained of what is published.
-fn beside(total: LatencyRange, published: LatencyRange) -> String {
-    let gap = |own: f64, published: f64, end: &str| match published - own {
+/// The part of a published latency that the components leave unexplained.
+fn unexplained(total: LatencyRange, published: LatencyRange) -> String {
+    let gap = |computed: f64, published: f64, end: &str| match published - computed {
         gap if gap.abs() < 0.005 * published => format!("the components explain {end}"),
         gap if gap > 0.0 => {
             let (gap, share) = (human(gap, "s"), human(gap / published, "%"));
@@ -203,52 +211,54 @@ fn beside(total: LatencyRange, published: LatencyRange) -> String {
         gap => format!("the components come to {} more than {end}", human(-gap, "s")),
     };
     let exact = published.high == Some(published.low);
-    let mut said = vec![gap(total.low, published.low, if exact { "it" } else { "its lower end" })];
-    if let (Some(own), Some(high), false) = (total.high, published.high, exact) {
-        said.push(gap(own, high, "its upper end"));
+    let mut parts = vec![gap(total.low, published.low, if exact { "it" } else { "its lower end" })];
+    if let (Some(computed), Some(high), false) = (total.high, published.high, exact) {
+        parts.push(gap(computed, high, "its upper end"));
     }
-    format!("published: {}; {}", words(published), said.join("; "))
+    format!("published: {}; {}", span_text(published), parts.join("; "))
 }
 
-fn told(found: &Found, places: &Places) -> Value {
+/// One path as JSON.
+fn to_json(path: &PathLatency, replacements: &Replacements) -> Value {
     let span = |span: LatencyRange| json!({ "low": span.low, "high": span.high });
-    let hops: Vec<Value> = found
+    let hops: Vec<Value> = path
         .hops
         .iter()
-        .zip(&found.latency.hops)
+        .zip(&path.latency.hops)
         .map(|((hop, component), time)| {
             json!({
                 "component": hop.component,
                 "title": component.title,
                 "metres": hop.length,
                 "seconds": span(*time),
-                "origin": places.origin(&hop.component),
+                "origin": replacements.origin(&hop.component),
                 "source": component.source.text,
-                "measured": places.measured(&hop.component).map(|stand| json!({
-                    "metric": stand.metric,
-                    "from": stand.from,
-                    "values": stand.attempts,
+                "measured": replacements.measured(&hop.component).map(|measured| json!({
+                    "metric": measured.metric,
+                    "from": measured.from,
+                    "values": measured.attempts,
                 })),
             })
         })
         .collect();
-    let parts: BTreeSet<&str> = found.hops.iter().map(|(hop, _)| places.origin(&hop.component)).collect();
-    let total = found.latency.total();
+    let parts: BTreeSet<&str> =
+        path.hops.iter().map(|(hop, _)| replacements.origin(&hop.component)).collect();
+    let total = path.latency.total();
     json!({
         "result": "path",
-        "interconnect": found.interconnect.map(|known| &known.name),
-        "title": found.title,
-        "origin": if found.latency.queueing > 0.0 { "predicted" } else { "computed" },
+        "interconnect": path.interconnect.map(|known| &known.name),
+        "title": path.title,
+        "origin": if path.latency.queueing > 0.0 { "predicted" } else { "computed" },
         "parts": parts,
         "hops": hops,
-        "serialising": found.latency.serialising,
-        "queueing": found.latency.queueing,
-        "utilisation": found.traffic.map(|traffic| traffic.utilisation),
+        "serialising": path.latency.serialising,
+        "queueing": path.latency.queueing,
+        "utilisation": path.traffic.map(|traffic| traffic.utilisation),
         "seconds": span(total),
-        "published": found.published.map(span),
-        "unexplained": found.published.map(|published| json!({
-            "low": published.low - found.latency.head().low,
-            "high": published.high.zip(found.latency.head().high).map(|(published, own)| published - own),
+        "published": path.published.map(span),
+        "unexplained": path.published.map(|published| json!({
+            "low": published.low - path.latency.head().low,
+            "high": published.high.zip(path.latency.head().high).map(|(published, computed)| published - computed),
         })),
     })
 }

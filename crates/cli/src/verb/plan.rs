@@ -10,23 +10,25 @@ use crosstalk_study::plan::{Plan, WallTime};
 use serde_json::json;
 
 use crate::args::PlanArgs;
+use crate::duration::{about, range};
+use crate::load::{OtherPrograms, pace};
 use crate::out::Out;
-use crate::verb::run::{busy, pace, prepare};
+use crate::prepare::prepare;
 
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
-    let ready = prepare(&args.study)?;
-    let plan = &ready.plan;
+    let resolved = prepare(&args.study)?;
+    let plan = &resolved.plan;
     let time = plan.seconds(pace(plan));
-    out.say(&format!("{}: {}", plan.study, ready.study.title));
+    out.say(&format!("{}: {}", plan.study, resolved.study.title));
     out.say(&format!("\n{}", summary(plan, &time)));
     if plan.runnable().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
-        out.say("How long your own program takes is not known: a second a run is assumed.");
+        out.say("The run time of your own program is not known; the estimate assumes one second.");
     }
-    for note in plan.warnings.iter().cloned().chain(busy()) {
+    let others = OtherPrograms::measure().map(|others| others.warning());
+    for note in plan.warnings.iter().cloned().chain(others) {
         out.say(&format!("note: {note}"));
     }
-    let many = plan.cells().count();
-    let lists = args.cells || many <= FEW;
+    let lists = args.cells || plan.cells().count() <= LISTED_CELLS;
     for experiment in &plan.experiments {
         let head = format!(
             "{} ({}; reports {})",
@@ -41,15 +43,15 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     let planned: BTreeSet<&str> =
         plan.experiments.iter().map(|experiment| experiment.name.as_str()).collect();
-    let all = ready.study.experiment.keys().map(String::as_str);
+    let all = resolved.study.experiment.keys().map(String::as_str);
     let left_out: Vec<&str> = all.filter(|name| !planned.contains(name)).collect();
     if !left_out.is_empty() {
-        out.say(&format!("\nLeft out here, and part of the whole study: {}", left_out.join(", ")));
+        out.say(&format!("\nPart of the whole study, left out here: {}", left_out.join(", ")));
     }
     if !lists {
         out.say("\n--cells lists every cell.");
     }
-    out.tell(&json!({
+    out.record(&json!({
         "result": "plan",
         "study": plan.study,
         "seed": plan.seed,
@@ -69,16 +71,16 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// So many cells are listed without being asked for.
-const FEW: usize = 12;
+/// Up to this many cells are listed without `--cells`.
+const LISTED_CELLS: usize = 12;
 
-/// How long it takes, and of what.
+/// How long it takes, how many cells and blocks it has, and what they can decide.
 fn summary(plan: &Plan, time: &WallTime) -> String {
     let blocks = plan.looks.last().copied().unwrap_or(0);
     let cells = counted(plan.runnable().count(), "cell");
     let warmup = match plan.warmup {
         0 => String::new(),
-        many => format!(", after {} of each that does not count", counted(many, "run")),
+        many => format!(", after {} of each for warm-up", counted(many, "run")),
     };
     format!(
         "{} (estimated). {cells}, {}{warmup}. The first block (every cell once): {}. {}",
@@ -94,14 +96,6 @@ fn sentence(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// From the least to the most.
-fn range(least: f64, most: f64) -> String {
-    match (duration(least), duration(most)) {
-        (least, most) if least == most => about_words(&most),
-        (least, most) => format!("between {least} and {most}"),
-    }
-}
-
 /// When the data are analysed.
 fn analyses(looks: &[usize], blocks: usize) -> String {
     match looks {
@@ -114,31 +108,8 @@ fn analyses(looks: &[usize], blocks: usize) -> String {
     }
 }
 
-/// An estimated time.
-pub fn about(seconds: f64) -> String {
-    about_words(&duration(seconds))
-}
-
-fn about_words(time: &str) -> String {
-    if time.starts_with("under") { time.into() } else { format!("about {time}") }
-}
-
 fn names(metrics: &[crosstalk_core::record::Metric]) -> String {
     metrics.iter().map(|m| m.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// Seconds as people say them.
-pub fn duration(seconds: f64) -> String {
-    if seconds < 1.0 {
-        return "under a second".into();
-    }
-    let whole = seconds.round() as u64;
-    match (whole / 3600, whole % 3600 / 60, whole % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, m, s) if m < 10 => format!("{m} min {s} s"),
-        (0, m, _) => format!("{m} min"),
-        (h, m, _) => format!("{h} h {m} min"),
-    }
 }
 
 #[cfg(test)]
@@ -146,10 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_analysis_is_no_range() {
-        assert_eq!(range(324.0, 324.0), "about 5 min 24 s");
-        assert_eq!(range(24.0, 48.0), "between 24 s and 48 s");
-        assert_eq!(about(0.2), "under a second");
+    fn planned_analyses_are_listed() {
         assert_eq!(analyses(&[20], 20), "20 blocks, analysed once");
         assert_eq!(
             analyses(&[12, 24, 48], 48),

@@ -1,4 +1,4 @@
-//! `crosstalk probe KIND`: one instrument, now.
+//! `crosstalk probe KIND`: one measurement with one instrument.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,26 +23,26 @@ use serde_json::{Value as Json, json};
 use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 use crate::endpoint::{listener, resolve};
 use crate::out::{Out, complain};
-use crate::{catalogue, parts, readings, signal, ways};
+use crate::{catalogue, datapaths, parts, readings, signal};
 
-/// A probe's other end serves this long at most: a forgotten one ends by itself.
-const SERVE: Seconds = Seconds(24.0 * 3600.0);
-/// What starting up and answering may take beside the measuring itself.
+/// A server runs at most this long, so a forgotten one ends by itself.
+const SERVER_TIME: Seconds = Seconds(24.0 * 3600.0);
+/// Seconds for starting and answering, in addition to the measurement.
 const SLACK: f64 = 30.0;
 
-/// What is measured: a workload with its parameters.
-struct Asked {
+/// A measurement: a workload with its parameters.
+struct Measurement {
     kind: &'static str,
     params: Params,
 }
 
-impl Asked {
-    /// With the parameters that are set by their names, over those that flags have set.
+impl Measurement {
+    /// Adds the parameters of `--set`, which override those of other flags.
     fn with(mut self, settings: &SetArgs) -> Result<Self, Fault> {
         for text in &settings.set {
             let (name, value) = crosstalk_study::setting(text).map_err(|fault| {
                 fault.remedy(format!(
-                    "write for example --set pin=0; `crosstalk show workloads/{}` shows which there are",
+                    "write for example --set pin=0; `crosstalk show workloads/{}` lists them",
                     self.kind
                 ))
             })?;
@@ -56,90 +56,93 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
     match &args.kind {
         Probe::Latency(latency) => {
             let mode = if latency.poll { "polling" } else { "blocking" };
-            let params = wired(&latency.wire)?.with("mode", mode).with("stages", latency.stages);
-            between(&latency.wire, Asked { kind: "latency", params }, out)
+            let params = wire_params(&latency.wire)?.with("mode", mode).with("stages", latency.stages);
+            over_wire(&latency.wire, Measurement { kind: "latency", params }, out)
         }
         Probe::Load(load) => {
             let mode = if load.poll { "polling" } else { "blocking" };
-            let mut params = wired(&load.wire)?.with("mode", mode);
+            let mut params = wire_params(&load.wire)?.with("mode", mode);
             if !load.rate.is_empty() {
                 params =
                     params.with("rate", Value::List(load.rate.iter().map(|r| Value::Float(*r)).collect()));
             }
-            between(&load.wire, Asked { kind: "load", params }, out)
+            over_wire(&load.wire, Measurement { kind: "load", params }, out)
         }
-        Probe::Bandwidth(asked) => {
-            between(&asked.wire, Asked { kind: "bandwidth", params: streams(asked)? }, out)
+        Probe::Bandwidth(bandwidth) => {
+            let params = streams(bandwidth)?;
+            over_wire(&bandwidth.wire, Measurement { kind: "bandwidth", params }, out)
         }
-        Probe::Memory(machine) => own_machine("memory", machine, out),
-        Probe::Cores(machine) => own_machine("cores", machine, out),
-        Probe::Kernel(machine) => own_machine("kernel", machine, out),
-        Probe::Pcie(machine) => own_machine("pcie", machine, out),
-        Probe::Wire(machine) => own_machine("wire", machine, out),
+        Probe::Memory(machine) => on_this_machine("memory", machine, out),
+        Probe::Cores(machine) => on_this_machine("cores", machine, out),
+        Probe::Kernel(machine) => on_this_machine("kernel", machine, out),
+        Probe::Pcie(machine) => on_this_machine("pcie", machine, out),
+        Probe::Wire(machine) => on_this_machine("wire", machine, out),
     }
 }
 
-/// An instrument with two ends.
-fn between(wire: &WireArgs, asked: Asked, out: &Out) -> Result<ExitCode, Fault> {
+/// An instrument with a client and a server: serves, or measures.
+fn over_wire(wire: &WireArgs, measurement: Measurement, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     if let Some(address) = &wire.listen {
         let listener = listener(resolve(address, "--listen")?)?;
         let at = listener.local_addr().map_or_else(|_| address.clone(), |at| at.to_string());
         out.say(&format!("serving at {at} until interrupted"));
-        let until = Until::new(SERVE, &interrupted);
+        let until = Until::new(SERVER_TIME, &interrupted);
         serve(&listener, Times::Forever, &until, &mut |fault| complain(&fault.to_string()))?;
         return Ok(ExitCode::SUCCESS);
     }
     wire.export.check()?;
-    let asked = asked.with(&wire.settings)?;
-    let limit = limit(&asked)?;
+    let measurement = measurement.with(&wire.settings)?;
+    let limit = limit(&measurement)?;
     let mut live = |reading: &Reading| {
-        if let Some((line, event)) = readings::lately(reading) {
+        if let Some((line, event)) = readings::interval(reading) {
             out.say(&line);
-            out.tell(&event);
+            out.record(&event);
         }
     };
-    let found = match &wire.to {
+    let readings = match &wire.to {
         Some(address) => {
             let until = Until::new(Seconds(limit.as_secs_f64()), &interrupted);
-            measure(&asked, resolve(address, "--to")?, &until, &mut live)?
+            measure(&measurement, resolve(address, "--to")?, &until, &mut live)?
         }
         None => {
-            needed(&asked)?;
+            check_needs(&measurement)?;
             let bed = Virtual::new(Launcher::current()).interrupted_by(&interrupted);
-            scene(&asked, place(wire)?, &bed, limit, &interrupted, &mut live)?
+            run_scene(&measurement, place(wire)?, &bed, limit, &interrupted, &mut live)?
         }
     };
-    tell(&asked, &found, &wire.export, out)
+    print_result(&measurement, &readings, &wire.export, out)
 }
 
 /// An instrument that measures the machine it runs on.
-fn own_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<ExitCode, Fault> {
+fn on_this_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     machine.export.check()?;
-    let asked = Asked { kind, params: Params::default() }.with(&machine.settings)?;
-    limit(&asked)?;
+    let measurement = Measurement { kind, params: Params::default() }.with(&machine.settings)?;
+    limit(&measurement)?;
     let once = |params: &Params| {
-        let asked = &Asked { kind, params: params.clone() };
-        needed(asked)?;
+        let measurement = &Measurement { kind, params: params.clone() };
+        check_needs(measurement)?;
         let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
-        scene(asked, here, &Local::new(Launcher::current()), limit(asked)?, &interrupted, &mut |_| ())
+        let bed = Local::new(Launcher::current());
+        run_scene(measurement, here, &bed, limit(measurement)?, &interrupted, &mut |_| ())
     };
-    if kind == "wire" && wire::is_comparison(&asked.params) {
-        let begins = |way: &str, round| out.tell(&json!({ "event": "way", "way": way, "round": round }));
-        let comparison = wire::compare(&asked.params, once, begins)?;
-        let units = units(&asked)?;
-        out.say(&ways::table(&comparison));
-        tell_programs(&asked, &comparison.readings, &machine.export, &units, &comparison.json(), out)?;
+    if kind == "wire" && wire::is_comparison(&measurement.params) {
+        let begins =
+            |datapath: &str, round| out.record(&json!({ "event": "way", "way": datapath, "round": round }));
+        let comparison = wire::compare(&measurement.params, once, begins)?;
+        let units = units(&measurement)?;
+        out.say(&datapaths::table(&comparison));
+        export(&measurement, &comparison.readings, &machine.export, &units, &comparison.json(), out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let found = once(&asked.params)?;
-    tell(&asked, &found, &machine.export, out)
+    let readings = once(&measurement.params)?;
+    print_result(&measurement, &readings, &machine.export, out)
 }
 
-/// Refuses what this machine has not got, before anything runs.
-fn needed(asked: &Asked) -> Result<(), Fault> {
-    let needs = parts::registry().workload(asked.kind)?.needs(&asked.params);
+/// Refuses a measurement whose needs this machine does not meet, before anything runs.
+fn check_needs(measurement: &Measurement) -> Result<(), Fault> {
+    let needs = parts::registry().workload(measurement.kind)?.needs(&measurement.params);
     match needs.into_iter().find_map(Need::unmet) {
         None => Ok(()),
         Some(Unmet { consequence, remedy, .. }) => {
@@ -149,54 +152,59 @@ fn needed(asked: &Asked) -> Result<(), Fault> {
     }
 }
 
-fn tell(asked: &Asked, found: &Readings, export: &ExportArgs, out: &Out) -> Result<ExitCode, Fault> {
-    let units = units(asked)?;
-    out.say(&readings::text(found, &units));
-    tell_programs(asked, found, export, &units, &Json::Null, out)?;
+fn print_result(
+    measurement: &Measurement,
+    readings: &Readings,
+    files: &ExportArgs,
+    out: &Out,
+) -> Result<ExitCode, Fault> {
+    let units = units(measurement)?;
+    out.say(&readings::text(readings, &units));
+    export(measurement, readings, files, &units, &Json::Null, out)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files that were asked for, and the last JSON line, with what `more` has.
-fn tell_programs(
-    asked: &Asked,
-    found: &Readings,
-    export: &ExportArgs,
+/// Writes the requested files, and prints the last line of JSON, with the fields of `more`.
+fn export(
+    measurement: &Measurement,
+    readings: &Readings,
+    files: &ExportArgs,
     units: &BTreeMap<String, String>,
     more: &Json,
     out: &Out,
 ) -> Result<(), Fault> {
-    let name = format!("probe {}", asked.kind);
+    let name = format!("probe {}", measurement.kind);
     let unit = |reading: &Reading| units.get(&reading.metric);
     let row = |reading: &Reading| Row::of_reading(&name, reading, unit(reading).map_or("", String::as_str));
-    let rows: Vec<Row> = found.iter().filter_map(|(reading, _)| row(reading)).collect();
-    let told: Vec<Json> =
-        found.iter().map(|(reading, n)| readings::told(reading, *n, unit(reading))).collect();
-    let mut last = json!({ "result": "probe", "readings": told });
+    let rows: Vec<Row> = readings.iter().filter_map(|(reading, _)| row(reading)).collect();
+    let fields: Vec<Json> =
+        readings.iter().map(|(reading, n)| readings::to_json(reading, *n, unit(reading))).collect();
+    let mut last = json!({ "result": "probe", "readings": fields });
     if let (Json::Object(last), Json::Object(more)) = (&mut last, more) {
         last.extend(more.clone());
     }
-    let written = export.write(&rows);
-    out.tell(&last);
+    let written = files.write(&rows);
+    out.record(&last);
     written
 }
 
-/// A stream's parameters.
-fn streams(asked: &BandwidthArgs) -> Result<Params, Fault> {
-    let mut params = wired(&asked.wire)?.with("reverse", asked.reverse);
-    params = params.with("streams", i64::try_from(asked.parallel).unwrap_or(i64::MAX));
-    if let Some(rate) = &asked.rate {
+/// The parameters of `bandwidth`.
+fn streams(args: &BandwidthArgs) -> Result<Params, Fault> {
+    let mut params = wire_params(&args.wire)?.with("reverse", args.reverse);
+    params = params.with("streams", i64::try_from(args.parallel).unwrap_or(i64::MAX));
+    if let Some(rate) = &args.rate {
         params = params.with("rate", Value::from_word(&bit_rate(rate)));
     }
-    if let Some(time) = &asked.interval {
+    if let Some(time) = &args.interval {
         params = params.with("report", Value::from_word(time));
     }
-    if let Some(name) = &asked.congestion {
+    if let Some(name) = &args.congestion {
         params = params.with("congestion", name.as_str());
     }
     Ok(params)
 }
 
-/// `100M`, as iperf3 takes it, in this program's words; other texts as they are.
+/// A rate in iperf3's notation, `100M`, with a unit. Other texts stay as they are.
 fn bit_rate(text: &str) -> String {
     let number = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let unit = match &text[number.len()..] {
@@ -208,7 +216,8 @@ fn bit_rate(text: &str) -> String {
     format!("{number} {unit}")
 }
 
-fn wired(wire: &WireArgs) -> Result<Params, Fault> {
+/// The parameters that all instruments over a wire have.
+fn wire_params(wire: &WireArgs) -> Result<Params, Fault> {
     let mut params = Params::default()
         .with("transport", wire.transport.as_str())
         .with("duration", Value::from_word(&wire.time));
@@ -225,20 +234,21 @@ fn wired(wire: &WireArgs) -> Result<Params, Fault> {
     Ok(params)
 }
 
-/// How long it may take in all: what is asked for is checked on the way.
-fn limit(asked: &Asked) -> Result<Duration, Fault> {
-    let effort = parts::registry().workload(asked.kind)?.deploy(&asked.params)?.effort;
+/// How long a measurement may take in all. Checks its parameters too.
+fn limit(measurement: &Measurement) -> Result<Duration, Fault> {
+    let effort = parts::registry().workload(measurement.kind)?.deploy(&measurement.params)?.effort;
     Ok(Duration::from_secs_f64(effort.seconds(1, 1.0) * 4.0 + SLACK))
 }
 
+/// Measures against a server.
 fn measure(
-    asked: &Asked,
+    measurement: &Measurement,
     target: SocketAddr,
     until: &Until,
     live: &mut dyn FnMut(&Reading),
 ) -> Result<Readings, Fault> {
-    let params = &asked.params;
-    Ok(match asked.kind {
+    let params = &measurement.params;
+    Ok(match measurement.kind {
         "latency" => {
             let spec = latency::Spec::from_params(params)?;
             latency::measure(target, &spec, until)?.iter().flat_map(latency::Outcome::readings).collect()
@@ -247,20 +257,20 @@ fn measure(
         _ => {
             let spec = bandwidth::Spec::from_params(params)?;
             let mut readings = Vec::new();
-            let mut told = |spec: &bandwidth::Spec, size, interval| {
+            let mut on_interval = |spec: &bandwidth::Spec, size, interval| {
                 let (reading, n) = bandwidth::interval_reading(spec, size, interval);
                 live(&reading);
                 readings.push((reading, n));
                 Ok(())
             };
-            let outcomes = bandwidth::measure_live(target, &spec, until, &mut told)?;
+            let outcomes = bandwidth::measure_live(target, &spec, until, &mut on_interval)?;
             readings.extend(outcomes.iter().flat_map(bandwidth::Outcome::readings));
             readings
         }
     })
 }
 
-/// Two virtual nodes on a link of the fabric that is asked for.
+/// Two virtual nodes, with a link of the requested fabric.
 fn place(wire: &WireArgs) -> Result<Place, Fault> {
     let scale = scale(wire)?;
     let link = match wire.fabric.as_str() {
@@ -271,17 +281,17 @@ fn place(wire: &WireArgs) -> Result<Place, Fault> {
     Ok(Place::Real { fabric: wire.fabric.clone(), link, scale, nodes: 2 })
 }
 
-/// What is asked for, performed once.
-fn scene(
-    asked: &Asked,
+/// Runs a measurement once, on nodes of a testbed.
+fn run_scene(
+    measurement: &Measurement,
     place: Place,
     bed: &dyn Testbed,
     limit: Duration,
     interrupted: &Arc<AtomicBool>,
     live: &mut dyn FnMut(&Reading),
 ) -> Result<Readings, Fault> {
-    let work =
-        Work { kind: asked.kind.into(), params: asked.params.clone(), nodes: place.nodes(), lasts: false };
+    let (kind, params) = (measurement.kind.into(), measurement.params.clone());
+    let work = Work { kind, params, nodes: place.nodes(), lasts: false };
     let scene = Scene {
         work: BTreeMap::from([("probe".into(), work)]),
         place,
@@ -291,23 +301,22 @@ fn scene(
     crosstalk_lab::run_once(&parts::registry(), bed, &scene, limit, interrupted, live)
 }
 
-/// What the fabric's rate is divided by.
+/// The divisor of the fabric's rate.
 fn scale(wire: &WireArgs) -> Result<f64, Fault> {
     match wire.scale {
         None => Ok(1.0),
-        Some(_) if wire.fabric == "none" => Err(Fault::usage("there is no rate to scale down")
-            .at("--scale")
-            .remedy("name a --fabric as well")),
-        Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
-        Some(scale) => {
-            Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
-                .at("--scale"))
+        Some(_) if wire.fabric == "none" => {
+            Err(Fault::usage("there is no rate to scale down").at("--scale").remedy("add --fabric"))
         }
+        Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
+        Some(scale) => Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
+            .at("--scale")
+            .remedy("write for example --scale 50")),
     }
 }
 
-/// Metric → unit, as the workload declares them.
-fn units(asked: &Asked) -> Result<BTreeMap<String, String>, Fault> {
-    let deployment = parts::registry().workload(asked.kind)?.deploy(&asked.params)?;
+/// The unit of each metric, as the workload declares it.
+fn units(measurement: &Measurement) -> Result<BTreeMap<String, String>, Fault> {
+    let deployment = parts::registry().workload(measurement.kind)?.deploy(&measurement.params)?;
     Ok(deployment.metrics.into_iter().map(|m| (m.name, m.unit)).collect())
 }

@@ -10,9 +10,10 @@ use crosstalk_report::RunRecord;
 use crosstalk_study::findings::Findings;
 
 use crate::args::ReportArgs;
-use crate::conclude::{Outputs, Resolved, conclude, revisions};
+use crate::conclude::{Outputs, conclude};
 use crate::exports::{may_write, unwritable};
 use crate::out::Out;
+use crate::resolved::{Resolved, revisions};
 use crate::signal;
 
 const PAGE: &str = "--page";
@@ -29,11 +30,11 @@ pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(code)
 }
 
-/// The findings as a page to commit.
+/// Writes the findings as a page that can be committed.
 fn write_page(file: &Path, dir: &RunDir, findings: &Findings) -> Result<(), Fault> {
     let bundled = crosstalk_study::bundled_study(&findings.study).is_some();
     let quick = if findings.run.quick { " --quick" } else { "" };
-    // Where the run was kept is nobody else's: a bundled study has a name.
+    // A bundled study is known by name everywhere; the run's directory is only known here.
     let command = match bundled {
         true => format!("crosstalk run {}{quick}", findings.study),
         false => findings.headline.command.clone(),

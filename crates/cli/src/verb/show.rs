@@ -17,26 +17,26 @@ use crate::args::ShowArgs;
 use crate::out::{Out, note};
 use crate::{catalogue, parts};
 
-/// What stands above a fabric, so that a copy of it explains itself.
+/// The head of a fabric, so that a copy of it explains itself.
 const FABRIC: &str = "\
-# A fabric. In real time `rate` shapes the links. In virtual time a message costs:
+# A fabric. In real time links are shaped to `rate`. In virtual time a message costs:
 #   L  latency from the sender's to the receiver's processor
-#   o  processor time a message, on each side
+#   o  processor time for a message, on each side
 #   g  least time between two messages of a network card
-#   G  network card's time a byte
-#   O  processor time a byte, on each side
+#   G  time of the network card for a byte
+#   O  processor time for a byte, on each side
 # For one of your own, save this as my/fabrics/NAME.toml, change it, and run with
 # --catalogue my --vary fabric=NAME,ethernet-1g (or call NAME in a system's network).
 ";
 
-/// What stands above a system.
+/// The head of a system.
 const SYSTEM: &str = "\
 # A system: nodes on boards, and networks by name, each with its fabric within and across boards.
 # `speed` is a core's relative to one of this machine. For one of your own, save this as
 # my/systems/NAME.toml, change it, and run with --catalogue my.
 ";
 
-/// What stands above a component.
+/// The head of a component.
 const COMPONENT: &str = "\
 # A component of paths. For one of your own, save this as my/components/FILE.toml, change it, and
 # run with --catalogue my.
@@ -47,9 +47,9 @@ pub const FOLDERS: [&str; 7] =
     ["studies", "fabrics", "systems", "components", "interconnects", "workloads", "published"];
 
 /// An entry of a catalogue.
-struct Shown {
+struct Entry {
     kind: &'static str,
-    /// The folder that tells it from others of its name: `fabrics/srio`.
+    /// Its catalogue, which distinguishes it from others of its name: `fabrics/srio`.
     folder: &'static str,
     text: String,
     value: Value,
@@ -61,10 +61,10 @@ pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
     let others: Vec<String> = found.map(|other| format!("{}/{}", other.folder, args.name)).collect();
     out.say(&first.text);
     if !others.is_empty() && !out.json {
-        // Not among the text, which may go into a file.
+        // On stderr, because the text may go into a file.
         note(&format!("there is another of that name: crosstalk show {}", others.join(" or ")));
     }
-    out.tell(&json!({
+    out.record(&json!({
         "result": "show",
         "kind": first.kind,
         "name": args.name,
@@ -74,26 +74,26 @@ pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Everything of that name, which may begin with its catalogue.
-fn find(asked: &str) -> Result<Vec<Shown>, Fault> {
+/// All entries of a name. The name may begin with a catalogue.
+fn find(requested: &str) -> Result<Vec<Entry>, Fault> {
     let catalogues = catalogue::catalogues(&[])?;
     let registry = parts::registry();
-    if asked == "schema" {
+    if requested == "schema" {
         let value = crosstalk_study::study_schema();
-        return Ok(vec![Shown { kind: "schema", folder: "", text: pretty(&value), value }]);
+        return Ok(vec![Entry { kind: "schema", folder: "", text: pretty(&value), value }]);
     }
-    let within = asked.split_once('/').filter(|(folder, _)| FOLDERS.contains(folder));
-    let name = within.map_or(asked, |(_, name)| name);
+    let within = requested.split_once('/').filter(|(folder, _)| FOLDERS.contains(folder));
+    let name = within.map_or(requested, |(_, name)| name);
     let mut found = named(name, &catalogues, &registry)?;
-    found.retain(|shown| within.is_none_or(|(folder, _)| shown.folder == folder));
+    found.retain(|entry| within.is_none_or(|(folder, _)| entry.folder == folder));
     if found.is_empty() {
         let names = names(&catalogues, &registry);
-        let known = |folder: &str| within.is_none_or(|(asked, _)| asked == folder);
+        let known = |folder: &str| within.is_none_or(|(only, _)| only == folder);
         let names: BTreeSet<&str> = names.iter().filter(|(f, _)| known(f)).map(|(_, n)| n.as_str()).collect();
         let kind = match within {
             Some(("published", _)) => {
                 return Err(Fault::usage(format!("unknown published figure `{}`", quoted(name)))
-                    .remedy("`crosstalk list published` shows which there are"));
+                    .remedy("`crosstalk list published` lists them"));
             }
             Some(("studies", _)) => "study",
             Some((folder, _)) => folder.trim_end_matches('s'),
@@ -104,41 +104,41 @@ fn find(asked: &str) -> Result<Vec<Shown>, Fault> {
     Ok(found)
 }
 
-fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec<Shown>, Fault> {
+fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec<Entry>, Fault> {
     let mut found = Vec::new();
     if let Some(text) = crosstalk_study::bundled_study(name) {
         let value = json!({ "toml": text });
-        found.push(Shown { kind: "study", folder: "studies", text: text.into(), value });
+        found.push(Entry { kind: "study", folder: "studies", text: text.into(), value });
     }
     if let Ok(fabric) = catalogues.find_fabric(name) {
         let text = FABRIC.to_string() + &file("fabrics", name, fabric)?;
-        found.push(Shown { kind: "fabric", folder: "fabrics", text, value: json!(fabric) });
+        found.push(Entry { kind: "fabric", folder: "fabrics", text, value: json!(fabric) });
     }
     let of_network = catalogues.find_system(name).ok().map(|(system, _)| system);
     if let Some(system) = of_network.or_else(|| catalogues.systems().find(|s| s.name == name)) {
         let text = SYSTEM.to_string() + &file("systems", &system.name, system)?;
-        found.push(Shown { kind: "system", folder: "systems", text, value: json!(system) });
+        found.push(Entry { kind: "system", folder: "systems", text, value: json!(system) });
     }
     if let Ok(interconnect) = catalogues.find_interconnect(name) {
         let text = file("interconnects", name, interconnect)?;
-        found.push(Shown { kind: "interconnect", folder: "interconnects", text, value: json!(interconnect) });
+        found.push(Entry { kind: "interconnect", folder: "interconnects", text, value: json!(interconnect) });
     }
     if let Some((_, component)) = catalogues.all_components().find(|(known, _)| *known == name) {
         let text = COMPONENT.to_string() + &component_text(name, component)?;
-        found.push(Shown { kind: "component", folder: "components", text, value: json!(component) });
+        found.push(Entry { kind: "component", folder: "components", text, value: json!(component) });
     }
     if let Ok(workload) = registry.workload(name) {
         let (title, parameters) = (workload.title(), workload.parameters());
-        // Some cannot be deployed before they are told what to do: theirs are not known.
+        // Some workloads cannot be deployed without parameters: their metrics are not known.
         let metrics = workload.deploy(&Params::default()).ok().map(|deployed| deployed.metrics);
-        let told = metrics.as_deref().map(tells).unwrap_or_default();
-        let text = format!("{name}: {title}\n\n{}{told}", takes(parameters));
+        let measured = metrics.as_deref().map(metric_table).unwrap_or_default();
+        let text = format!("{name}: {title}\n\n{}{measured}", parameter_table(parameters));
         let rows: Vec<Value> = parameters
             .iter()
             .map(|p| json!({ "name": p.name, "default": p.default, "meaning": p.meaning }))
             .collect();
         let value = json!({ "title": title, "parameters": rows, "metrics": metrics });
-        found.push(Shown { kind: "workload", folder: "workloads", text, value });
+        found.push(Entry { kind: "workload", folder: "workloads", text, value });
     }
     if let Some(published) = catalogues.published(name) {
         let text = format!("{}: {}\n{}", published.id, published.in_words(), published.note);
@@ -149,19 +149,19 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
             "relative_to": published.relative_to,
             "note": published.note,
         });
-        found.push(Shown { kind: "published", folder: "published", text, value });
+        found.push(Entry { kind: "published", folder: "published", text, value });
     }
     Ok(found)
 }
 
-/// Parameters for people, a row each.
-fn takes(parameters: Parameters) -> String {
+/// A row for each parameter.
+fn parameter_table(parameters: Parameters) -> String {
     let rows = parameters.iter().map(|p| [p.name, p.default, p.meaning]);
     table(std::iter::once(["parameter", "default", ""]).chain(rows).collect())
 }
 
-/// Metrics for people, a row each.
-fn tells(metrics: &[Metric]) -> String {
+/// A row for each metric.
+fn metric_table(metrics: &[Metric]) -> String {
     if metrics.is_empty() {
         return String::new();
     }
@@ -174,7 +174,7 @@ fn tells(metrics: &[Metric]) -> String {
     format!("\n{}", table(std::iter::once(["metric", "unit", "better"]).chain(rows).collect()))
 }
 
-/// Rows whose columns begin below each other.
+/// Rows with aligned columns.
 fn table(rows: Vec<[&str; 3]>) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (first, second) = (width(0), width(1));
@@ -182,7 +182,7 @@ fn table(rows: Vec<[&str; 3]>) -> String {
     rows.iter().map(line).collect()
 }
 
-/// What can be shown but for published figures, which are many: folder and name.
+/// All entries but published figures, which are many: folder and name.
 pub fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<(&'static str, String)> {
     let studies = crosstalk_study::bundled_studies().iter().map(|s| ("studies", s.0.to_string()));
     studies
@@ -195,11 +195,11 @@ pub fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<(&'static str,
         .collect()
 }
 
-/// A component as it stands in a file, with times as people write them.
+/// A component as TOML, with times in nanoseconds.
 fn component_text(name: &str, component: &Component) -> Result<String, Fault> {
     let file = Components { component: BTreeMap::from([(name.to_string(), component.clone())]) };
     let text = toml::to_string(&file).map_err(|e| Fault::environment(format!("cannot write TOML: {e}")))?;
-    // Femtoseconds are exact enough, and hide that a nanosecond has no exact number.
+    // Rounding to femtoseconds hides that binary fractions represent nanoseconds inexactly.
     let nanoseconds = |line: &str| {
         let (key, value) = line.split_once(" = ").filter(|(key, _)| ["low", "high"].contains(key))?;
         let seconds: f64 = value.parse().ok()?;
@@ -208,7 +208,7 @@ fn component_text(name: &str, component: &Component) -> Result<String, Fault> {
     Ok(text.lines().map(|line| nanoseconds(line).unwrap_or_else(|| line.to_string()) + "\n").collect())
 }
 
-/// The file of a bundled entry as it was written, with its comments; else the entry as TOML.
+/// The file of a bundled entry, with its comments; else the entry as TOML.
 fn file(folder: &str, name: &str, entry: &impl serde::Serialize) -> Result<String, Fault> {
     let path = format!("{folder}/{name}.toml");
     let bundled = crosstalk_study::bundled_catalogue_files().find(|(known, _)| *known == path);

@@ -1,4 +1,4 @@
-//! `crosstalk trace`: where the time of requests to a live service goes.
+//! `crosstalk trace`: stages of the requests to a running service.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, IsTerminal};
@@ -19,22 +19,26 @@ use crate::args::TraceArgs;
 use crate::out::{Out, is_dumb};
 use crate::signal;
 
-/// Longer than anybody waits for.
+/// The longest trace, in seconds.
 const LONGEST: f64 = 24.0 * 3600.0;
-/// Shorter than the programs' cost can be counted in.
+/// The shortest trace, in seconds: in less the cost of tracing cannot be counted.
 const SHORTEST: f64 = 0.1;
 
 pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let duration = duration(&args.duration)?;
     check()?;
-    let asked = ServiceQuery { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
-    let service = find(&asked)?;
-    // What is written when it is over must have its place before it begins.
+    let query = ServiceQuery { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
+    let service = find(&query)?;
+    // The files are written at the end. They are checked before the trace begins.
     let files: Vec<&PathBuf> = [&args.html, &args.perfetto, &args.out].into_iter().flatten().collect();
     for (place, file) in files.iter().enumerate() {
         if files[..place].contains(file) {
-            return Err(Fault::usage("one file cannot hold two of these").at(file.display().to_string()));
+            return Err(Fault::usage(
+                "two of --html, --perfetto and --out name this file, expected one file for each",
+            )
+            .at(file.display().to_string())
+            .remedy("name another file for one of them"));
         }
         writable(file)?;
     }
@@ -43,11 +47,11 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     bar.finish_and_clear();
     if traced.trace.requests == 0 {
         out.say(&format!(
-            "no request was seen in {}: is the service asked anything over TCP? (Unix sockets and UDP are not traced.)",
+            "no request was seen in {}: do clients send requests over TCP? (Unix sockets and UDP are not traced.)",
             human(traced.trace.seconds, "s")
         ));
     }
-    tell(args, &traced, out)?;
+    output(args, &traced, out)?;
     let ended = traced.trace.ended.as_deref();
     Ok(if ended == Some("interrupted") {
         ExitCode::from(FaultKind::Interrupted.exit_code())
@@ -59,12 +63,14 @@ pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
 fn duration(text: &str) -> Result<Duration, Fault> {
     let seconds = text.parse::<Seconds>().map_err(|fault| fault.at("--for"))?.0;
     if !(SHORTEST..=LONGEST).contains(&seconds) {
-        return Err(Fault::usage(format!("expected 0.1 s to 24 h, found {text}")).at("--for"));
+        return Err(Fault::usage(format!("expected 0.1 s to 24 h, found {text}"))
+            .at("--for")
+            .remedy("write for example --for '10 s'"));
     }
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// How far it is, on a terminal.
+/// The progress, on a terminal.
 fn bar(duration: Duration, service: &Service, out: &Out) -> ProgressBar {
     if out.json || !std::io::stderr().is_terminal() || is_dumb() {
         return ProgressBar::hidden();
@@ -84,26 +90,26 @@ fn show(bar: &ProgressBar, progress: Progress) {
     bar.set_message(format!("{seconds}: {} requests followed", progress.requests));
 }
 
-/// Prints the result, and writes what was asked for.
-fn tell(args: &TraceArgs, traced: &Traced, out: &Out) -> Result<(), Fault> {
+/// Prints the result, and writes the requested files.
+fn output(args: &TraceArgs, traced: &Traced, out: &Out) -> Result<(), Fault> {
     let trace = &traced.trace;
     let result = result(trace);
     out.say(&text(trace));
-    // A file that cannot be written after all costs neither the others nor the result.
+    // If one file cannot be written, the others and the result still are.
     let page = args.html.as_ref().map(|file| write(file, &page(trace)));
     let requests = args.perfetto.as_ref().map(|file| {
         let name = trace.service.first().map_or("service", |served| served.name.as_str());
         write(file, &perfetto(&traced.sample, name).to_string())?;
         out.say(&format!(
-            "\n{} requests are in {}: open it at ui.perfetto.dev",
+            "\n{} requests are in {}; open it at ui.perfetto.dev",
             traced.sample.len(),
             file.display()
         ));
         Ok(())
     });
-    let kept = args.out.as_ref().map(|file| write(file, &(result.to_string() + "\n")));
-    out.tell(&result);
-    [page, requests, kept].into_iter().flatten().collect()
+    let result_file = args.out.as_ref().map(|file| write(file, &(result.to_string() + "\n")));
+    out.record(&result);
+    [page, requests, result_file].into_iter().flatten().collect()
 }
 
 fn result(trace: &Trace) -> Value {
@@ -112,17 +118,17 @@ fn result(trace: &Trace) -> Value {
     result
 }
 
-/// Whether a file may be written; what is in it stays until there is something else to write.
+/// Checks that a file can be written. Its content stays until the end of the trace.
 fn writable(file: &Path) -> Result<(), Fault> {
     match fs::metadata(file) {
         Ok(_) => regular::may_write(file).map_err(|e| unwritable(file, &e)),
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            // A link to nothing yet stays one.
+            // The target of a dangling link is checked.
             if let Ok(target) = fs::read_link(file) {
                 return writable(&file.parent().unwrap_or(Path::new("")).join(target));
             }
-            let made = OpenOptions::new().append(true).create_new(true).open(file);
-            made.and_then(|_| fs::remove_file(file)).map_err(|e| unwritable(file, &e))
+            let created = OpenOptions::new().append(true).create_new(true).open(file);
+            created.and_then(|_| fs::remove_file(file)).map_err(|e| unwritable(file, &e))
         }
         Err(e) => Err(unwritable(file, &e)),
     }
@@ -135,7 +141,7 @@ fn write(file: &Path, content: &str) -> Result<(), Fault> {
 fn unwritable(file: &Path, e: &std::io::Error) -> Fault {
     let message = format!("cannot write it: {e}");
     let fault = if e.kind() == ErrorKind::InvalidInput {
-        Fault::usage(message).remedy("name a file, or take what --json prints")
+        Fault::usage(message).remedy("name a file, or use the output of --json")
     } else {
         Fault::environment(message)
     };
@@ -148,7 +154,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn a_file_is_tried_without_a_trace() {
+    fn checking_a_file_changes_nothing() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let [new, old, link] = ["new", "old", "link"].map(|name| folder.path().join(name));
         fs::write(&old, "kept").expect("writes");

@@ -1,5 +1,5 @@
-//! Machines that share the kernel with the runner and nothing else: each a set of namespaces with a root
-//! directory of its own, in which there is a copy of this program and of its libraries.
+//! Machines that share only the kernel with the runner. Each is a set of namespaces with a root directory of its own,
+//! which has a copy of this program and its libraries.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,10 +17,10 @@ use crosstalk_host::netlink::Socket;
 use crosstalk_host::packet::Packets;
 use crosstalk_host::process::{self, Fork, wait_readable};
 
-/// How many there are.
+/// The number of machines.
 pub const COUNT: usize = 2;
 
-/// Carried by all that a trial has started.
+/// Environment variable of all processes of a trial.
 pub const TRIAL: &str = "CROSSTALK_TEST_APART";
 
 /// The program, on a machine.
@@ -98,9 +98,9 @@ impl Cluster for Machines {
     }
 }
 
-/// A machine. It stays until its last process has ended, as a real one would.
+/// A machine. Like a real one, it stays until its last process has ended.
 struct Machine {
-    /// Closing it says that no more agents are wanted.
+    /// Closing it means that no more agents are needed.
     orders: Option<Packets>,
     process: Child,
 }
@@ -123,7 +123,7 @@ impl Machine {
     }
 }
 
-/// Puts what an agent needs into a root directory.
+/// Copies the files that an agent needs into a root directory.
 fn furnish(root: &Path) {
     for folder in ["proc", "tmp", "run", "dev"] {
         fs::create_dir_all(root.join(folder)).expect("makes");
@@ -140,8 +140,7 @@ fn furnish(root: &Path) {
     }
 }
 
-/// What the hidden verb `machine` does: starts agents as it is told, and ends with the last of them once
-/// nobody can tell it to any more.
+/// The hidden verb `machine`: starts agents on request. It ends with the last of them, once no more requests can come.
 pub fn live(root: &Path) -> ExitCode {
     let orders = Packets::from_stdin().expect("orders come on standard input");
     let kinds = Kinds::NET.and(Kinds::PID).and(Kinds::MOUNT).and(Kinds::UTS).and(Kinds::IPC);
@@ -179,14 +178,14 @@ fn serve(orders: &Packets) {
             agent.stdin(Stdio::from(stream)).stdout(Stdio::from(copy)).spawn().map(drop).expect("starts");
         }
     }
-    // The agents end with their streams, and then those that undo what they did.
+    // The agents end with their streams, and then their reapers.
     while others() {
         wait_readable(&[&events], None).expect("waits");
         process::reap_events(&events);
     }
 }
 
-/// Whether there is a process beside the first.
+/// Whether there is another process than the first.
 fn others() -> bool {
     let entries = fs::read_dir("/proc").expect("is mounted").flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,5 +1,5 @@
-//! What can be named in the study of this test: all that the program has, work that notes what it sees and
-//! leaves that to look into, and a condition that makes a folder.
+//! The registry of this test: that of the program, a workload that writes what it observes as an artifact, and a
+//! condition that makes a folder.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -27,7 +27,7 @@ use crosstalk_host::{Launcher, Ledger};
 use crosstalk_lab::agent::{NodeContext, serve};
 use serde_json::json;
 
-/// What the folder of the condition has in it.
+/// The file in the condition's folder.
 pub const CONDITION: &str = "condition";
 
 pub fn registry() -> Registry {
@@ -41,7 +41,7 @@ pub fn registry() -> Registry {
     registry
 }
 
-/// What the hidden verb `agent` does.
+/// The hidden verb `agent`.
 pub fn agent() -> ExitCode {
     let own: OnceCell<TemporaryFolder> = OnceCell::new();
     let folder = || {
@@ -144,7 +144,7 @@ fn nice(pid: u32) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
 }
 
-/// A condition that changes the machine: a folder that is written down in a ledger of the node's own.
+/// A condition that changes the machine: it makes a folder, and writes it into the node's own undo ledger.
 struct MadeFolder;
 
 impl Condition for MadeFolder {

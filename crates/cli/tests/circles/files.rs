@@ -1,4 +1,4 @@
-//! Which file of a room knows which.
+//! Which files of a room know which others.
 
 use super::tokens::{Import, Text};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,7 +11,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Those of the crate in `folder`.
+    /// The files of the crate in `folder`.
     pub fn read(folder: &Path) -> Sources {
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         let mut files = Vec::new();
@@ -20,7 +20,7 @@ impl Sources {
         Sources { name, files }
     }
 
-    /// These, of a room that is made up.
+    /// The files of an invented room.
     pub fn given(name: &str, files: &[(&str, &str)]) -> Sources {
         let files = files.iter().map(|(path, text)| ((*path).to_string(), (*text).to_string()));
         Sources { name: name.into(), files: files.collect() }
@@ -42,13 +42,13 @@ fn read(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
 /// A module's name from the root on.
 type Module = Vec<String>;
 
-/// Which file of a room knows which.
+/// The files of a room, and which others each knows.
 pub struct Room {
     pub name: String,
     knows: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What paths of a room are looked up in.
+/// The modules of a room, to look paths up.
 struct Modules {
     texts: BTreeMap<Module, Text>,
     files: BTreeMap<Module, String>,
@@ -64,12 +64,12 @@ impl Room {
         Room { name: sources.name.clone(), knows: knows.collect() }
     }
 
-    /// Takes out that one file knows another; whether it did.
+    /// Removes that one file knows another. Returns whether it did.
     pub fn forget(&mut self, from: &str, to: &str) -> bool {
         self.knows.get_mut(from).is_some_and(|known| known.remove(to))
     }
 
-    /// A shortest circle through each file that is in one, each circle once, the shortest first.
+    /// A shortest circle through each file that is in one: each circle once, the shortest first.
     pub fn circles(&self) -> Vec<String> {
         let all: BTreeSet<Vec<&str>> = self.knows.keys().filter_map(|file| self.circle(file)).collect();
         let mut all: Vec<_> = all.into_iter().collect();
@@ -77,7 +77,7 @@ impl Room {
         all.iter().map(|circle| format!("{} → {}", circle.join(" → "), circle[0])).collect()
     }
 
-    /// The shortest way from a file back to it, from its first file on.
+    /// The shortest circle through a file, starting with its first file.
     fn circle<'a>(&'a self, start: &'a str) -> Option<Vec<&'a str>> {
         let mut before: BTreeMap<&str, &str> = BTreeMap::new();
         let mut open = VecDeque::from([start]);
@@ -126,7 +126,7 @@ impl Modules {
         for import in &text.imports {
             let Some(path) = self.absolute(module, &import.path) else { continue };
             let is_own = path.starts_with(module) && path.len() > module.len();
-            // What is re-exported is known where it is used as well; of a module, what is taken from it.
+            // A re-export counts only if the item is used too. Of an imported module, the items that are used count.
             let is_free = import.public && is_own && !text.words.contains(&import.name);
             if !is_free && !self.texts.contains_key(&path) {
                 known.extend(self.home(&path, 0));
@@ -147,7 +147,7 @@ impl Modules {
         known
     }
 
-    /// A path from the root on; `None` where it leads out of the room.
+    /// A path from the root; `None` if it leads out of the room.
     fn absolute(&self, module: &Module, path: &[String]) -> Option<Module> {
         let mut base = module.clone();
         match path[0].as_str() {
@@ -167,7 +167,7 @@ impl Modules {
         Some([base.as_slice(), &path[1..]].concat())
     }
 
-    /// The module that defines what a path from the root names, re-exports looked through.
+    /// The module that defines the item of a path from the root, through re-exports.
     fn home(&self, path: &Module, depth: usize) -> Option<Module> {
         let length = (0..=path.len()).rev().find(|length| self.texts.contains_key(&path[..*length]))?;
         let module = path[..length].to_vec();

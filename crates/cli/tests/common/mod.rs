@@ -1,4 +1,4 @@
-//! The program as a user has it.
+//! The program, as tests start it.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod external;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A run that takes no more than this is not hanging.
+/// A run that takes longer hangs.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// `crosstalk ARGS` in `dir`, with a deadline.
@@ -18,7 +18,7 @@ pub fn crosstalk(dir: &Path, args: &[&str]) -> Output {
     finish(child)
 }
 
-/// Whether no group can be made here that gives way, which is then said. Any other fault is one.
+/// Whether this host cannot make groups that yield, with a note. Other faults fail the test.
 pub fn lacks_groups() -> bool {
     const WHY: [&str; 4] = [
         "there are no control groups",
@@ -27,16 +27,16 @@ pub fn lacks_groups() -> bool {
         "this group does not offer",
     ];
     let output = crosstalk(Path::new("/"), &["exec", "--background", "--", "true"]);
-    let told = stderr(&output);
-    let lacks = output.status.code() == Some(4) && WHY.iter().any(|why| told.contains(why));
-    assert!(lacks || output.status.success(), "{told}");
+    let reported = stderr(&output);
+    let lacks = output.status.code() == Some(4) && WHY.iter().any(|why| reported.contains(why));
+    assert!(lacks || output.status.success(), "{reported}");
     if lacks {
-        eprintln!("skipped: {}", told.trim());
+        eprintln!("skipped: {}", reported.trim());
     }
     lacks
 }
 
-/// The command, to be started by the test.
+/// The command; the test starts it.
 pub fn command(dir: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crosstalk"));
     command
@@ -49,10 +49,10 @@ pub fn command(dir: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Waits for it, killing it at the deadline.
+/// Waits for its end, and kills it at the deadline.
 pub fn finish(mut child: std::process::Child) -> Output {
     let began = Instant::now();
-    // Read while waiting, so that a full pipe holds nobody up.
+    // Read while waiting, so that a full pipe does not block it.
     let mut stdout = child.stdout.take().expect("piped");
     let mut stderr = child.stderr.take().expect("piped");
     let out = std::thread::spawn(move || read(&mut stdout));
@@ -103,10 +103,10 @@ pub fn study(dir: &Path) {
     std::fs::write(dir.join("s.toml"), STUDY).expect("writes");
 }
 
-/// What packs a text in each way that is read.
+/// The programs for each compression that is read.
 pub const PACKERS: [&str; 4] = ["gzip", "bzip2", "xz", "zstd"];
 
-/// A text as a program packs it; nothing where it is not there.
+/// A file, compressed by a program; `None` if that is not installed.
 pub fn packed(program: &str, file: &Path) -> Option<Vec<u8>> {
     let output = Command::new(program).arg("-c").arg(file).stderr(Stdio::inherit()).output();
     match output {
@@ -118,7 +118,7 @@ pub fn packed(program: &str, file: &Path) -> Option<Vec<u8>> {
     }
 }
 
-/// Processes that have `needle` in their environment or command line and are not us.
+/// Other processes with `needle` in their environment or command line.
 pub fn left_behind(needle: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
@@ -142,11 +142,11 @@ pub fn samples(dir: &Path) -> Vec<serde_json::Value> {
 
 pub fn virtual_nodes(dir: &Path) -> bool {
     let doctor = crosstalk(dir, &["doctor", "--no-load", "--json"]);
-    let told: serde_json::Value =
+    let reported: serde_json::Value =
         serde_json::from_str(stdout(&doctor).lines().last().unwrap_or("{}")).expect("JSON");
-    let found = told["needs"][0]["needs"][0]["state"] == "found";
+    let found = reported["needs"][0]["needs"][0]["state"] == "found";
     if !found {
-        eprintln!("skipped: no virtual nodes here: {}", told["needs"][0]);
+        eprintln!("skipped: no virtual nodes here: {}", reported["needs"][0]);
     }
     found
 }

@@ -1,4 +1,4 @@
-//! The documentation's pages, as the files are.
+//! The pages of the documentation.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Still to be rewritten: neither short, nor with commands that are run.
 const TO_BE_REWRITTEN: [&str; 2] = ["docs/guard.md", "docs/tenants.md"];
 
-/// One page: where it is, from the root of the repository, and its text.
+/// A page: its path from the root of the repository, and its text.
 pub struct Page {
     pub path: String,
     pub text: String,
@@ -25,7 +25,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Everything in Markdown below a folder, by its path from the root.
+/// All Markdown files below a folder, by their path from the root.
 pub fn below(folder: &str, found: &mut Vec<String>) {
     for entry in fs::read_dir(root().join(folder)).expect("a folder").flatten() {
         let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
@@ -50,7 +50,7 @@ pub fn pages() -> Vec<Page> {
 }
 
 impl Page {
-    /// Whether users read it from top to bottom: its blocks say what they hold, and its commands run.
+    /// Whether it is a page for users: its blocks are marked, and its commands run.
     pub fn is_for_users(&self) -> bool {
         let first = ["README.md", "docs/README.md", "docs/tutorial.md"].contains(&self.path.as_str());
         first || ["docs/how-to/", "docs/explanation/"].iter().any(|folder| self.path.starts_with(folder))
@@ -89,7 +89,7 @@ impl Page {
         blocks
     }
 
-    /// Blocks of commands that are run: of a block that is not, the paragraph above says what it needs.
+    /// Blocks of commands that are run. Above other blocks a paragraph says what they need.
     pub fn commands(&self) -> impl Iterator<Item = Block> {
         let blocks = self.blocks().into_iter();
         blocks.filter(|block| block.language == "sh" && !block.above.starts_with("Needs"))
@@ -101,7 +101,7 @@ impl Page {
         blocks.flat_map(|part| part.split('`').step_by(2)).collect()
     }
 
-    /// Where its links lead, but for those to other hosts.
+    /// The targets of its links within the repository.
     pub fn links(&self) -> Vec<String> {
         let prose = self.prose();
         let links = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_string()));

@@ -11,7 +11,7 @@ use crosstalk_work::Declared;
 /// The probe as a workload.
 pub const BANDWIDTH: Declared<Spec> = Declared {
     name: "bandwidth",
-    title: "Bits a second, over any transport, for writes of a size",
+    title: "Bandwidth of streams, over any transport, against the size of writes",
     parameters: PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| two_nodes::deployment(metrics(), spec.seconds()),

@@ -15,7 +15,7 @@ use crosstalk_work::Declared;
 /// The probe.
 pub const CORES: Declared<Spec> = Declared {
     name: "cores",
-    title: "How long a core takes to hand a cache line to another, for every pair",
+    title: "Time to hand a cache line from one core to another, for every pair",
     parameters: PARAMETERS,
     read: Spec::new,
     deploy: |spec| {

@@ -19,7 +19,7 @@ const PARAMETERS: Parameters =
 /// The probe.
 pub const KERNEL: Declared<Spec> = Declared {
     name: "kernel",
-    title: "What a system call, a timer, a wake-up and a taken core cost",
+    title: "Costs of a system call, a timer and a wake-up, on an idle and on a busy core",
     parameters: PARAMETERS,
     read: |params| {
         params.only(PARAMETERS)?;

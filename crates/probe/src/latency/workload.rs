@@ -11,7 +11,7 @@ use crosstalk_work::Declared;
 /// The probe as a workload.
 pub const LATENCY: Declared<Spec> = Declared {
     name: "latency",
-    title: "Round trip of a message, over any transport, against its size",
+    title: "Round trip of one message at a time, over any transport, against its size",
     parameters: PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| two_nodes::deployment(metrics(), spec.seconds()),

@@ -11,7 +11,7 @@ use crosstalk_work::Declared;
 /// The probe.
 pub const LOAD: Declared<Spec> = Declared {
     name: "load",
-    title: "Round trip of a message while others are on their way, against how many a second",
+    title: "Latency of messages under load, over any transport, against their rate",
     parameters: PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| two_nodes::deployment(metrics(), spec.seconds()),

@@ -15,7 +15,7 @@ use crosstalk_work::Declared;
 /// The probe.
 pub const MEMORY: Declared<Spec> = Declared {
     name: "memory",
-    title: "How long a load takes, against the size of the working set",
+    title: "Time of a load from memory, against the size of the working set",
     parameters: PARAMETERS,
     read: Spec::new,
     deploy: |spec| {

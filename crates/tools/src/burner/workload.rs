@@ -25,7 +25,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
 /// The workload.
 pub const BURNER: Lasting<Spec> = Lasting(Declared {
     name: "burner",
-    title: "Background work that uses as much of one resource as it gets",
+    title: "Background work: threads that use as much of one resource as they get",
     parameters: PARAMETERS,
     read: |params| {
         params.only(PARAMETERS)?;

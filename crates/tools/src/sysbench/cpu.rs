@@ -17,7 +17,7 @@ use crosstalk_work::{Declared, alone};
 /// `sysbench cpu`.
 pub const SYSBENCH: Declared<primes::Spec> = Declared {
     name: "sysbench",
-    title: "sysbench's CPU test",
+    title: "Foreground work: sysbench's CPU test",
     parameters: primes::PARAMETERS,
     read: primes::Spec::read,
     deploy: |test| Deployment {

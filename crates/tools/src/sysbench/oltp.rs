@@ -26,7 +26,7 @@ const PARAMETERS: Parameters = Parameters(&[&[
 /// `sysbench oltp_read_write` on MariaDB.
 pub const OLTP: Declared<Spec> = Declared {
     name: "oltp",
-    title: "sysbench's transactions on a MariaDB server",
+    title: "Foreground work: sysbench's transactions on a MariaDB server",
     parameters: PARAMETERS,
     read: |params| {
         params.only(PARAMETERS)?;

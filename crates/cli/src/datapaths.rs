@@ -1,17 +1,17 @@
-//! The table for people that `crosstalk probe wire` prints without a datapath set: all of them compared.
+//! The table of `crosstalk probe wire`: all datapaths of this host, compared.
 
 use crosstalk_core::units::human;
 use crosstalk_probe::wire::{Comparison, Datapath, ROUNDS, State};
 
-/// A line for each datapath: its median with those of the rounds, and its ratio to the first one's median; for
-/// a missing one the reason and the remedy.
+/// A line for each datapath: its median, the range of the rounds' medians, and the ratio of its median to that of
+/// the first one. For a missing datapath: the reason and the remedy.
 pub fn table(comparison: &Comparison) -> String {
     let first =
         comparison.datapaths.iter().find_map(|datapath| datapath.summary().map(|summary| summary.p50));
     let time = |value: Option<f64>| value.map_or("–".into(), |value| human(value, "s"));
     let widest = comparison.datapaths.iter().map(|datapath| datapath.name.len()).max().unwrap_or(0);
     let head = format!(
-        "one way over one wire, {ROUNDS} rounds\n  {:widest$}  {:>9}  {:>21}  {:>9}  {:>9}  {:>9}",
+        "one-way time over one wire, {ROUNDS} rounds\n  {:widest$}  {:>9}  {:>21}  {:>9}  {:>9}  {:>9}",
         "", "p50", "p50 of the rounds", "p99", "max", "p50 to first"
     );
     let line = |datapath: &Datapath| match (&datapath.state, datapath.summary()) {
@@ -33,7 +33,7 @@ pub fn table(comparison: &Comparison) -> String {
         comparison.datapaths.iter().filter(unsteady).map(|datapath| datapath.name).collect();
     let note = (!unsteady.is_empty()).then(|| {
         format!(
-            "rounds differ more than twofold, so that nothing follows (a busy machine?): {}",
+            "the rounds differ more than twofold, so no conclusion is possible (a busy machine?): {}",
             unsteady.join("; ")
         )
     });
@@ -50,7 +50,7 @@ mod tests {
     use crosstalk_core::histogram::Histogram;
 
     #[test]
-    fn the_table_says_what_was_found_and_what_is_missing() {
+    fn the_table_has_medians_and_what_is_missing() {
         let mut one_way = Histogram::default();
         (0..400).for_each(|n| one_way.record(2000 + n));
         let timed =
@@ -59,7 +59,7 @@ mod tests {
             State::Missing { why: "DPDK: not built in".into(), remedy: Some("apt install it".into()) };
         let datapaths = vec![
             Datapath { name: "sockets", state: timed(2.0) },
-            Datapath { name: "past them", state: missing },
+            Datapath { name: "bypass", state: missing },
         ];
         let comparison = Comparison { datapaths, readings: Vec::new() };
         let table = table(&comparison);

@@ -1,5 +1,5 @@
-//! Other times in the places of catalogued components: given on the command line, or measured and
-//! read from a run's directory or from what `crosstalk probe --json` printed.
+//! Times that replace those of catalogued components: given on the command line, or measured. Measured times come
+//! from a run's directory or from the output of `crosstalk probe --json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,35 +18,36 @@ use serde::Deserialize;
 use crate::args::PathArgs;
 use crate::catalogue;
 
-/// What stands in components' places.
-pub struct Places {
-    /// Of the command line.
+/// Which components have another time than the catalogued one.
+pub struct Replacements {
+    /// Components with a time from the command line.
     given: Vec<String>,
-    measured: BTreeMap<String, Stand>,
+    measured: BTreeMap<String, MeasuredTime>,
 }
 
-impl Places {
-    /// Puts what the command line says into the places of components.
+impl Replacements {
+    /// Replaces times in the catalogues, as the command line says.
     ///
     /// # Errors
-    /// Usage faults: a time or a file that does not read, a component or a metric that is not known.
-    pub fn put(catalogues: &mut Catalogues, args: &PathArgs) -> Result<Self, Fault> {
-        let measured = put(catalogues, args)?;
-        let given = args.with.iter().map(|text| replace(catalogues, text)).collect::<Result<Vec<_>, _>>()?;
+    /// Usage faults: a time or a file that cannot be read, an unknown component or metric.
+    pub fn apply(catalogues: &mut Catalogues, args: &PathArgs) -> Result<Self, Fault> {
+        let measured = apply_measured(catalogues, args)?;
+        let given =
+            args.with.iter().map(|text| apply_given(catalogues, text)).collect::<Result<Vec<_>, _>>()?;
         match given.iter().find(|name| measured.contains_key(*name)) {
-            None => Ok(Places { given, measured }),
+            None => Ok(Replacements { given, measured }),
             Some(twice) => Err(Fault::usage(format!("`{twice}` is measured, too"))
                 .at("--with")
                 .remedy("give it one time: leave out --with, or --measured")),
         }
     }
 
-    /// What was measured of a component.
-    pub fn measured(&self, component: &str) -> Option<&Stand> {
+    /// The measured time of a component.
+    pub fn measured(&self, component: &str) -> Option<&MeasuredTime> {
         self.measured.get(component)
     }
 
-    /// Where a component's time comes from, in a word.
+    /// Where a component's time comes from: `measured`, `given` or `catalogued`.
     pub fn origin(&self, component: &str) -> &'static str {
         match (self.measured.contains_key(component), self.given.iter().any(|name| name == component)) {
             (true, _) => "measured",
@@ -55,41 +56,45 @@ impl Places {
         }
     }
 
-    /// What stands on these hops for what was measured, and that the sum is of both.
+    /// Notes on these hops: which times are measured, and whether the sum mixes them with others.
     pub fn notes(&self, hops: &[(&Hop, &Component)]) -> Vec<String> {
-        let on_the_way = |name: &String| hops.iter().any(|(hop, _)| hop.component == *name);
-        let here: Vec<_> = self.measured.iter().filter(|(name, _)| on_the_way(name)).collect();
+        let is_hop = |name: &String| hops.iter().any(|(hop, _)| hop.component == *name);
+        let here: Vec<_> = self.measured.iter().filter(|(name, _)| is_hop(name)).collect();
         let mut notes: Vec<String> = here
             .iter()
-            .map(|(name, stand)| {
-                let Stand { metric, from, attempts } = stand;
+            .map(|(name, measured)| {
+                let MeasuredTime { metric, from, attempts } = measured;
                 format!("{name} is measured: {metric} of {from} ({})", counted(*attempts, "value"))
             })
             .collect();
         if !here.is_empty() && hops.iter().any(|(hop, _)| self.origin(&hop.component) != "measured") {
-            notes.push("the sum is mixed: of times that were measured and of others".into());
+            notes.push("the sum mixes measured and other times".into());
         }
         notes
     }
 }
 
-/// What stands in a component's place.
-pub struct Stand {
-    /// The metric, as it was asked for.
+/// The measured time of a component.
+pub struct MeasuredTime {
+    /// The metric, as requested.
     pub metric: String,
     /// The run or the file.
     pub from: String,
-    /// How many attempts stand behind it.
+    /// The number of attempts.
     pub attempts: usize,
 }
 
-/// Puts what was measured into components' places: those that name their metric, and those of `--put`.
-/// Returns what stands where.
-fn put(catalogues: &mut Catalogues, args: &PathArgs) -> Result<BTreeMap<String, Stand>, Fault> {
+/// Replaces times by measured ones: for components that name their metric, and for those of `--put`. Returns the
+/// replacements by component.
+fn apply_measured(
+    catalogues: &mut Catalogues,
+    args: &PathArgs,
+) -> Result<BTreeMap<String, MeasuredTime>, Fault> {
     let sources: Vec<Measurements> = args.measured.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
-    let own = catalogues.all_components();
-    let declared = own.filter_map(|(name, component)| Some((name.to_string(), component.measured.clone()?)));
-    let mut wanted: BTreeMap<String, (String, bool)> =
+    let components = catalogues.all_components();
+    let declared =
+        components.filter_map(|(name, component)| Some((name.to_string(), component.measured.clone()?)));
+    let mut metrics: BTreeMap<String, (String, bool)> =
         declared.map(|(name, metric)| (name, (metric, false))).collect();
     for text in &args.put {
         let (name, metric) = text.split_once('=').ok_or_else(|| {
@@ -97,31 +102,31 @@ fn put(catalogues: &mut Catalogues, args: &PathArgs) -> Result<BTreeMap<String, 
                 .at("--put")
                 .remedy("write for example --put cpu-to-memory='load_time[size=65536]'")
         })?;
-        wanted.insert(name.to_string(), (metric.to_string(), true));
+        metrics.insert(name.to_string(), (metric.to_string(), true));
     }
-    let mut stands = BTreeMap::new();
-    for (name, (metric, asked)) in wanted {
-        match (find(&sources, &metric)?, asked) {
+    let mut replacements = BTreeMap::new();
+    for (name, (metric, is_requested)) in metrics {
+        match (find(&sources, &metric)?, is_requested) {
             (Some((source, range)), _) => {
                 let (low, high) = (Seconds(range.low), Seconds(range.high));
                 catalogues.replace_component(&name, low, high).map_err(|fault| fault.at("--put"))?;
                 let Range { attempts, .. } = range;
-                stands.insert(name, Stand { metric, from: source.from.clone(), attempts });
+                replacements.insert(name, MeasuredTime { metric, from: source.from.clone(), attempts });
             }
             (None, true) => return Err(not_measured(&sources, &metric)),
             (None, false) => {}
         }
     }
-    if stands.is_empty() && !sources.is_empty() {
-        return Err(Fault::usage("nothing in it stands for a component by itself")
+    if replacements.is_empty() && !sources.is_empty() {
+        return Err(Fault::usage("no component names one of its metrics")
             .at("--measured")
-            .remedy("say what stands where: --put memory-to-nic='one_way[size=64]'"));
+            .remedy("name component and metric: --put memory-to-nic='one_way[size=64]'"));
     }
-    Ok(stands)
+    Ok(replacements)
 }
 
-/// Puts a time into the place of a component's own: `NAME=TIME` or `NAME=LOW..HIGH`. Returns the name.
-fn replace(catalogues: &mut Catalogues, text: &str) -> Result<String, Fault> {
+/// Replaces a component's time: `NAME=TIME` or `NAME=LOW..HIGH`. Returns the name.
+fn apply_given(catalogues: &mut Catalogues, text: &str) -> Result<String, Fault> {
     let wrong = || {
         Fault::usage(format!("expected NAME=TIME or NAME=LOW..HIGH, found `{text}`"))
             .at("--with")
@@ -140,7 +145,10 @@ fn replace(catalogues: &mut Catalogues, text: &str) -> Result<String, Fault> {
     Ok(name.to_string())
 }
 
-/// The one source that has the metric.
+/// The only source with the metric.
+///
+/// # Errors
+/// If two have it.
 fn find<'a>(sources: &'a [Measurements], metric: &str) -> Result<Option<(&'a Measurements, Range)>, Fault> {
     let mut found = None;
     for source in sources {
@@ -149,7 +157,7 @@ fn find<'a>(sources: &'a [Measurements], metric: &str) -> Result<Option<(&'a Mea
             let first: &Measurements = first;
             return Err(Fault::usage(format!("both {} and {} have `{metric}`", first.from, source.from))
                 .at("--measured")
-                .remedy("give one of them"));
+                .remedy("name only one of them"));
         }
     }
     Ok(found)
@@ -157,14 +165,14 @@ fn find<'a>(sources: &'a [Measurements], metric: &str) -> Result<Option<(&'a Mea
 
 fn not_measured(sources: &[Measurements], metric: &str) -> Fault {
     match sources {
-        [] => Fault::usage("nothing measured to put there")
+        [] => Fault::usage("there is no measurement to take the metric from")
             .at("--put")
             .remedy("name a run: --measured runs/latency-001"),
         [first, ..] => first.missing(metric),
     }
 }
 
-/// A run's directory, or the last line of a probe's result.
+/// Reads a run's directory, or the last line of a probe's output.
 fn read(path: &Path) -> Result<Measurements, Fault> {
     let place = path.display().to_string();
     if path.is_dir() {
@@ -172,29 +180,27 @@ fn read(path: &Path) -> Result<Measurements, Fault> {
     }
     let text = catalogue::read(path)?;
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let result: Probed = serde_json::from_str(last).map_err(|e| {
-        Fault::usage(format!(
-            "neither a run's directory nor a probe's result: {}",
-            in_plain_words(&e.to_string())
-        ))
-        .at(place.clone())
-        .remedy("crosstalk probe memory --json > memory.json")
+    let result: ProbeResult = serde_json::from_str(last).map_err(|e| {
+        Fault::usage(format!("neither a run's directory nor a probe's result: {}", in_plain_words(&e.to_string())))
+            .at(place.clone())
+            .remedy("crosstalk probe memory --json > memory.json")
     })?;
-    let metrics = result.readings.iter().map(|told| {
-        Metric::new(&told.reading.metric, told.unit.as_deref().unwrap_or_default(), Better::Neither)
+    let metrics = result.readings.iter().map(|ProbeReading { reading, unit }| {
+        Metric::new(&reading.metric, unit.as_deref().unwrap_or_default(), Better::Neither)
     });
-    let (metrics, readings) = (metrics.collect(), result.readings.iter().map(|told| told.reading.clone()));
+    let metrics = metrics.collect();
+    let readings = result.readings.into_iter().map(|ProbeReading { reading, .. }| reading);
     Ok(Measurements::from_readings(&place, metrics, readings.collect()))
 }
 
-/// What `crosstalk probe --json` prints last.
+/// The last line of `crosstalk probe --json`.
 #[derive(Deserialize)]
-struct Probed {
-    readings: Vec<Told>,
+struct ProbeResult {
+    readings: Vec<ProbeReading>,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct ProbeReading {
     reading: Reading,
     unit: Option<String>,
 }
