@@ -52,7 +52,7 @@ impl RunSettings {
     /// What this host cannot run of the plan; interrupted.
     pub fn new(args: &PerformArgs, plan: &Plan, interrupted: Arc<AtomicBool>) -> Result<Self, Fault> {
         let deadline = deadline(args)?;
-        crosstalk_host::ledger::temporary()?;
+        crosstalk_host::ledger::temporary_root()?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
         let testbed = signal::unless(&interrupted, testbed)?;
         Ok(RunSettings {
@@ -179,7 +179,7 @@ pub fn finish(
 /// Returns a fault if no attempt has finished. There is a report, but nothing was measured.
 fn require_finished(dir: &RunDir) -> Result<(), Fault> {
     let run = dir.read()?;
-    let reason = run.attempts.iter().rev().find_map(|a| a.reason.clone());
+    let reason = run.attempts.iter().rev().find_map(|a| a.failure.clone());
     if run.attempts.iter().any(|a| a.status == Status::Finished) {
         return Ok(());
     }

@@ -8,13 +8,13 @@ use clap::ValueEnum;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::value::Value;
+use crosstalk_lab::digests::{Digests, check_unchanged, digests_of};
 use crosstalk_lab::rundir::{OPTIONS, RunDir};
-use crosstalk_lab::seal::{Seal, seal, unbroken};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::{Plan, PlanOptions};
 use crosstalk_study::samples::Run;
-use crosstalk_study::{Prepared, earlier_results};
+use crosstalk_study::{PreparedStudy, earlier_results};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ struct RunOptions {
     quick: bool,
     /// Hashes of the files that define what is measured; absent in the earliest runs.
     #[serde(default)]
-    seal: Seal,
+    seal: Digests,
     /// Name of the testbed; absent in earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     testbed: Option<String>,
@@ -60,7 +60,7 @@ pub struct Resolved {
 
 impl Resolved {
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
-        let Prepared { study, plan, whole } =
+        let PreparedStudy { study, plan, full_plan: whole } =
             crosstalk_study::prepare(&study, &catalogues, &parts::registry(), &options)?;
         Ok(Resolved { study, catalogues, plan, whole })
     }
@@ -75,9 +75,9 @@ impl Resolved {
             dir.write(&name, &text)?;
             names.push(name);
         }
-        let seal = seal(dir, names.iter().map(String::as_str))?;
+        let seal = digests_of(dir, names.iter().map(String::as_str))?;
         let options = RunOptions {
-            quick: self.plan.cut,
+            quick: self.plan.reduced,
             seal,
             testbed: Some(testbed.into()),
             busy: None,
@@ -90,7 +90,7 @@ impl Resolved {
 
     /// Reads it back to resume the run. Refuses a study that has changed since.
     pub fn load_unchanged(dir: &RunDir) -> Result<Self, Fault> {
-        unbroken(dir, &read(dir)?.seal)?;
+        check_unchanged(dir, &read(dir)?.seal)?;
         Self::load(dir)
     }
 

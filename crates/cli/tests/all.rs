@@ -27,7 +27,6 @@ mod rundir;
 mod runs;
 mod services;
 mod texts;
-mod unprivileged;
 mod verdicts;
 mod wire;
 mod wording;

@@ -2,6 +2,7 @@
 //! only.
 
 mod common;
+mod unprivileged;
 
 use common::external::{Guarding, await_that};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 struct Running(Child);
 
 impl Running {
-    pub fn kill(mut self) {
+    fn kill(mut self) {
         self.0.kill().expect("was ours");
         self.0.wait().expect("was ours");
     }
@@ -41,12 +42,12 @@ impl Drop for Running {
     }
 }
 
-pub fn project(dir: &Path, more: &[&str]) -> Running {
+fn project(dir: &Path, more: &[&str]) -> Running {
     project_by(command(dir, &[&["boinc-project", "p"], more].concat()), dir)
 }
 
 /// The same by a command that starts it.
-pub fn project_by(mut command: Command, dir: &Path) -> Running {
+fn project_by(mut command: Command, dir: &Path) -> Running {
     let _ = fs::remove_file(dir.join("p/attach.json"));
     // Nobody reads its output, and a full pipe would block it.
     let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
@@ -67,7 +68,7 @@ fn get(url: &str, page: &str) -> String {
     reply.split_once("\r\n\r\n").expect("has a head").1.to_string()
 }
 
-pub fn counts(url: &str) -> Value {
+fn counts(url: &str) -> Value {
     serde_json::from_str::<Value>(&get(url, "status")).expect("JSON")
 }
 

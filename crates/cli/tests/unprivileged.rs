@@ -1,8 +1,8 @@
 //! BOINC's project, its client and its tasks, where root starts them: they run as `nobody`.
 
-use crate::boinc::{attach, counts, project, project_by};
 use crate::common::external::await_that;
 use crate::common::{command, finish, stderr};
+use crate::{attach, counts, project, project_by};
 use crosstalk_boinc::client::{ClientSelector, Preferences};
 use crosstalk_boinc::project::Attachment;
 use crosstalk_boinc::{ClientProcess, ClientSetup, find};
