@@ -94,7 +94,9 @@ fn a_live_service_is_shown_in_words_in_a_page_and_in_a_trace() {
     }
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
-    for words in ["where it goes", "around p50", "most of it", "taken in on", "own cost", "ui.perfetto.dev"] {
+    for words in
+        ["where it goes", "around p50", "most of it", "received on", "cost of tracing", "ui.perfetto.dev"]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).expect("is written");

@@ -1,4 +1,4 @@
-//! Writes the report of made-up findings, to look at: `cargo run -p crosstalk-report
+//! Writes the report of made-up findings: `cargo run -p crosstalk-report
 //! --example demo -- report.html` (or `report.md`; without a file, to the terminal).
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,4 @@
-//! What all three renderings say in the same words and order: which origins
-//! the numbers have, how the run went, what was compared.
+//! Facts and sentences that all renderings share: origins, methods, comparisons, claims, the run.
 
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe;
@@ -10,29 +9,29 @@ use crosstalk_study::findings::{
 use crosstalk_study::{level_in_sentence, number};
 use std::collections::BTreeSet;
 
-use crate::{label, words};
+use crate::{readable, words};
 
-/// A line of a list of facts.
+/// A labelled fact about the run or its methods.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
-    /// What it is about.
+    /// Its label.
     pub label: &'static str,
-    /// What is said.
+    /// Its text.
     pub text: String,
 }
 
-/// What the numbers are, in the report and in exports alike.
+/// How estimates are made, in reports and exports.
 const ESTIMATES: &str = "Hodges–Lehmann, over blocks: the median of the means of all pairs, of logarithms where all \
     values are above zero; a difference is of each block's ratio. Intervals invert the signed-rank test";
 
-/// How sure the intervals are, and why the same number may have two.
+/// The confidence of intervals, and why the same number may have two.
 const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
-    that is asked and all planned looks, and so are wider than in figures and tables, where each stands alone";
+    questions and all interim analyses, and so are wider than in figures and tables, where each holds by itself";
 
-/// What shares of a difference are, and where they were taken.
-const SHARES: &str = "of the difference in time, at the node that has the most to do, rounded so that all add up \
-    to 100 %, less what took less. Only parts whose own difference is not zero with 95 % confidence, each by itself, \
-    are named. Waiting is for other nodes too, where it is not said to be for the network";
+/// What shares of a difference are, and at which node they are taken.
+const SHARES: &str = "of the difference in time, at the busiest node, rounded so that all add up to 100 %. Only parts \
+    whose own difference is not zero with 95 % confidence, each by itself, are named. Waiting includes waiting for other \
+    nodes, unless it is called waiting for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -53,7 +52,7 @@ pub fn origins(findings: &Findings) -> Vec<Origin> {
     all
 }
 
-/// The origin of every number among the cells, if it is one and the same: it need be said once only.
+/// The origin of all numbers among the cells; `None` where they differ or there are none.
 pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<Origin> {
     let mut origins = cells.filter_map(|cell| match cell {
         TableCell::Number { origin, .. } => Some(*origin),
@@ -63,10 +62,10 @@ pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<O
     origins.all(|origin| origin == first).then_some(first)
 }
 
-/// What the deciding sentence rests on.
-pub fn rests_on(findings: &Findings) -> Vec<Fact> {
+/// How the run ended, and how its numbers were made: methods, noise floors, detectable effects.
+pub fn methods(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
-    let blocks = label::behind(run.blocks, false);
+    let blocks = readable::sample_size(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
     let ended = match run.ended.as_str() {
         "" => blocks,
@@ -82,23 +81,27 @@ pub fn rests_on(findings: &Findings) -> Vec<Fact> {
         facts.push(fact("Intervals", INTERVALS));
     }
     if run.noise.is_empty() {
-        facts.push(fact("Noise floor", format!("not measured: no equal cells were compared (A/A); {HOW}")));
+        facts.push(fact(
+            "Noise floor",
+            format!("not measured: no equal cells were compared (A/A); {HOW_TO_MEASURE}"),
+        ));
     }
     facts.extend(
-        together(run.noise.iter().map(|noise| (noise, floor(noise)))).map(|text| fact("Noise floor", text)),
+        merged_by_text(run.noise.iter().map(|noise| (noise, floor_in_words(noise))))
+            .map(|text| fact("Noise floor", text)),
     );
-    let detectable = run.noise.iter().filter_map(|noise| Some((noise, detectable(noise)?)));
-    facts.extend(together(detectable).map(|text| fact("Detectable", text)));
+    let detectable = run.noise.iter().filter_map(|noise| Some((noise, detectable_in_words(noise)?)));
+    facts.extend(merged_by_text(detectable).map(|text| fact("Detectable", text)));
     let attributed = findings.comparisons.iter().any(|c| c.attribution.is_some())
         || findings.claims.iter().any(|c| c.attribution.is_some());
     facts.extend(attributed.then(|| fact("Shares", SHARES)));
     facts
 }
 
-/// What is said of several metrics in the same words is said once: `run time, time compute: …`.
-fn together<'a>(said: impl Iterator<Item = (&'a NoiseFloor, String)>) -> impl Iterator<Item = String> {
+/// Lines with all metrics that have the same text: `run time, time compute: …`.
+fn merged_by_text<'a>(text: impl Iterator<Item = (&'a NoiseFloor, String)>) -> impl Iterator<Item = String> {
     let mut lines: Vec<(Vec<String>, String)> = Vec::new();
-    for (noise, text) in said {
+    for (noise, text) in text {
         let metric = noise.metric.replace('_', " ");
         match lines.iter_mut().find(|(_, known)| *known == text) {
             Some((metrics, _)) => metrics.push(metric),
@@ -109,28 +112,28 @@ fn together<'a>(said: impl Iterator<Item = (&'a NoiseFloor, String)>) -> impl It
 }
 
 /// How a noise floor is measured.
-const HOW: &str =
+const HOW_TO_MEASURE: &str =
     "to measure it, add an experiment with the factor `aa = [1, 2]` to the study (--save FILE writes it)";
 
-/// How far equal cells differed, and which cells those were; the metric stands before it.
-fn floor(noise: &NoiseFloor) -> String {
+/// How far equal cells differed, and which cells; to follow the metric's name.
+fn floor_in_words(noise: &NoiseFloor) -> String {
     let cells = noise.cells.join("; ");
     match (noise.floor, noise.cells.is_empty()) {
         (Some(floor), _) => format!(
             "equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
             number::bound(floor),
-            label::behind(noise.blocks, false),
+            readable::sample_size(noise.blocks, false),
         ),
         (None, true) => format!(
-            "not measured, since no equal cells were compared (A/A); a direction counts beyond {}; {HOW}",
+            "not measured, since no equal cells were compared (A/A); a direction counts beyond {}; {HOW_TO_MEASURE}",
             number::bound(noise.margin)
         ),
         (None, false) => format!("too few blocks to tell (measured on: {cells})"),
     }
 }
 
-/// What the comparisons of a metric could have found; the metric stands before it.
-fn detectable(noise: &NoiseFloor) -> Option<String> {
+/// The effects that comparisons of a metric could have found; to follow its name.
+fn detectable_in_words(noise: &NoiseFloor) -> Option<String> {
     let (least, most) = noise.detectable.map(|(least, most)| (number::bound(least), number::bound(most)))?;
     let effects = if least == most {
         format!("effects of {least} and more")
@@ -141,7 +144,7 @@ fn detectable(noise: &NoiseFloor) -> Option<String> {
 }
 
 /// The smallest effect that a comparison would have found: `from 12.3 %`.
-pub fn least(c: &Comparison) -> Option<String> {
+pub fn detectable_effect(c: &Comparison) -> Option<String> {
     c.detectable.map(|effect| format!("from {}", number::bound(effect)))
 }
 
@@ -152,8 +155,8 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     let attempts = if attempts.is_empty() { "none".into() } else { attempts.join(", ") };
     vec![
         fact("Study", format!("{} ({})", findings.title, findings.study)),
-        fact("Began", label::date(run.began)),
-        fact("Took", label::duration(run.seconds)),
+        fact("Began", readable::date(run.began)),
+        fact("Took", readable::duration(run.seconds)),
         fact("Blocks", run.blocks.to_string()),
         fact("Ended", run.ended.clone()),
         fact("Attempts", attempts),
@@ -164,50 +167,50 @@ pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     ]
 }
 
-/// What a comparison is about: `kosmos-srio against microblade`.
-pub fn compared(c: &Comparison) -> String {
-    format!("{} against {}", named(c, &c.other), named(c, &c.base))
+/// The two sides of a comparison: `kosmos-srio against microblade`.
+pub fn pair_name(c: &Comparison) -> String {
+    format!("{} against {}", level_name(c, &c.other), level_name(c, &c.base))
 }
 
-/// A level as sentences name it: `microblade`, `slaves 6`.
-fn named(c: &Comparison, level: &str) -> String {
+/// A level in a sentence: `microblade`, `slaves 6`.
+fn level_name(c: &Comparison, level: &str) -> String {
     level_in_sentence(&c.factor, level)
 }
 
-/// What was found: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
+/// The finding of a comparison: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
 pub fn sentence(c: &Comparison) -> String {
     match c.verdict {
-        // What is told by the base already, is not named against it.
-        _ if !c.change.starts_with("no ") => format!("{}: {}", named(c, &c.other), c.change),
+        // A change that names the base needs no second mention of it.
+        _ if !c.change.starts_with("no ") => format!("{}: {}", level_name(c, &c.other), c.change),
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            format!("{}: {}", named(c, &c.other), c.change)
+            format!("{}: {}", level_name(c, &c.other), c.change)
         }
         ComparisonVerdict::Equivalent | ComparisonVerdict::Inconclusive => {
-            format!("{}: {}", compared(c), c.change)
+            format!("{}: {}", pair_name(c), c.change)
         }
     }
 }
 
-/// What was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; nothing where nothing was.
-pub fn found(claim: &ClaimFinding) -> Option<String> {
-    let said = number::estimate(claim.found.as_ref()?, &claim.unit);
-    Some(format!("{} {said}", claim.quantity).trim_start().to_string())
+/// The number that was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; `None` where none was.
+pub fn found_in_words(claim: &ClaimFinding) -> Option<String> {
+    let text = number::estimate(claim.found.as_ref()?, &claim.unit);
+    Some(format!("{} {text}", claim.quantity).trim_start().to_string())
 }
 
-/// What was published, and whether the data refute its size.
-pub fn published(claim: &ClaimFinding) -> Option<String> {
+/// The published number of a claim, and whether the data refute its size.
+pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
     let printed = number::number(claim.published?, &claim.unit);
     Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
 }
 
-/// Claims that were run, and how many were not: what was not run is no news.
-pub fn run_and_not(claims: &[ClaimFinding]) -> (Vec<&ClaimFinding>, usize) {
+/// The claims that were run, and how many were not.
+pub fn split_not_run(claims: &[ClaimFinding]) -> (Vec<&ClaimFinding>, usize) {
     let run: Vec<&ClaimFinding> = claims.iter().filter(|c| c.verdict != ClaimVerdict::NotRun).collect();
     let not = claims.len() - run.len();
     (run, not)
 }
 
-/// A bar of the deciding sentence: its name, its length against the longest's, and its value in words.
+/// The bars of the deciding sentence: name, length relative to the longest, and value in words.
 pub fn bars(findings: &Findings) -> Vec<(&str, f64, String)> {
     let headline = &findings.headline;
     let longest = headline.bars.iter().map(|bar| bar.value.value).fold(0.0, f64::max);
@@ -219,36 +222,35 @@ pub fn bars(findings: &Findings) -> Vec<(&str, f64, String)> {
     headline.bars.iter().map(|one| (one.label.as_str(), one.value.value / longest, bar(one))).collect()
 }
 
-/// What was compared where: `graph: completion time, lower is better; slaves 6`.
-pub fn place(c: &Comparison) -> String {
+/// The metric and the other levels of a comparison: `graph: completion time, lower is better; slaves 6`.
+pub fn metric_and_levels(c: &Comparison) -> String {
     let metric = c.metric.replace('_', " ");
     let better = match c.better {
         Better::Lower => ", lower is better",
         Better::Higher => ", higher is better",
         Better::Neither => "",
     };
-    // A command is its study's only experiment, and some are called after their metric.
-    let named = c.experiment != COMMAND && c.experiment != c.metric;
-    let head = if named { format!("{}: {metric}", c.experiment) } else { metric };
+    // A command is its study's only experiment, and some experiments have their metric's name.
+    let names_experiment = c.experiment != COMMAND && c.experiment != c.metric;
+    let head = if names_experiment { format!("{}: {metric}", c.experiment) } else { metric };
     let at = describe(&c.at);
     if at.is_empty() { format!("{head}{better}") } else { format!("{head}{better}; {at}") }
 }
 
-/// Where the extra time of a comparison goes, where that is known.
+/// Where the extra time of a comparison goes; empty where that is not known.
 pub fn attribution(c: &Comparison) -> &str {
     c.attribution.as_ref().map_or("", |attribution| attribution.text.as_str())
 }
 
-/// The verdicts that occur, in their order, and on how many claims: `2 reproduced`.
+/// The verdicts on claims that were run, in their order, with the number of claims.
 pub fn tally(findings: &Findings) -> Vec<(words::Verdict, usize)> {
-    words::occurring(run_and_not(&findings.claims).0)
+    words::occurring(split_not_run(&findings.claims).0)
 }
 
-/// Texts with those that differ only in their numbers said once: the first of
-/// them, and how many are like it.
-pub fn alike(texts: &[String]) -> Vec<String> {
+/// Texts without repetitions: of texts that differ in numbers alone the first one, and how many more.
+pub fn merged_alike(texts: &[String]) -> Vec<String> {
     let bare = |part: &str| part.replace(|c: char| c.is_ascii_digit() || c == '.', "").trim().to_string();
-    // Parts joined by colons and semicolons may come repeated and in any order.
+    // Parts joined by colons and semicolons may be repeated and in any order.
     let shape = |text: &str| text.split([';', ':']).map(bare).collect::<BTreeSet<String>>();
     let mut kinds: Vec<(BTreeSet<String>, &str, usize)> = Vec::new();
     for text in texts {
@@ -258,22 +260,22 @@ pub fn alike(texts: &[String]) -> Vec<String> {
             None => kinds.push((shape, text, 0)),
         }
     }
-    let said = |(_, text, more): (BTreeSet<String>, &str, usize)| match more {
+    let text = |(_, text, more): (BTreeSet<String>, &str, usize)| match more {
         0 => text.to_string(),
         more => format!("{text} (and {more} more like it, with other numbers)"),
     };
-    kinds.into_iter().map(said).collect()
+    kinds.into_iter().map(text).collect()
 }
 
-/// Why attempts of a cell failed or are doubted, each kind of reason once.
+/// Why attempts of a cell failed or are unfaithful, each kind of reason once.
 pub fn reasons(cell: &CellFinding) -> Vec<String> {
     let mut all = cell.reasons.clone();
     let known = |reason: &&String| !cell.reasons.iter().any(|r| r.ends_with(reason.as_str()));
     all.extend(cell.fidelity.reasons.iter().filter(known).cloned());
-    alike(&all)
+    merged_alike(&all)
 }
 
-/// What the fidelity monitor counted in a cell: `late messages 3, steal 20.0 ms`.
+/// The fidelity monitor's counters of a cell: `late messages 3, steal 20.0 ms`.
 pub fn counters(cell: &CellFinding) -> String {
     let counter = |(name, value): (&String, &f64)| match name.strip_suffix("_seconds") {
         Some(name) => format!("{} {}", name.replace('_', " "), number::number(*value, "s")),
@@ -287,11 +289,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_only_in_numbers_is_said_once() {
+    fn texts_that_differ_only_in_numbers_are_merged() {
         let texts =
             ["cell 1: late by 3.5 %", "a node died", "cell 2: late by 20 %; late by 7 %"].map(String::from);
         assert_eq!(
-            alike(&texts),
+            merged_alike(&texts),
             ["cell 1: late by 3.5 % (and 1 more like it, with other numbers)", "a node died"]
         );
     }

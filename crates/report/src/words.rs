@@ -1,10 +1,9 @@
-//! The words for verdicts and origins, with what each means: the same in the
-//! browser, in Markdown and in the terminal.
+//! The names of verdicts and origins, with their meanings, for all renderings.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, ComparisonVerdict};
 
-/// How a verdict feels, for colour; the word always stands beside it.
+/// How favourable a verdict is, for its colour. Its word is always shown as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Holds.
@@ -15,7 +14,7 @@ pub enum Tone {
     Bad,
     /// Open.
     Open,
-    /// Says nothing either way.
+    /// No verdict.
     Aside,
 }
 
@@ -37,11 +36,11 @@ impl Tone {
 pub struct Verdict {
     /// Its name.
     pub word: &'static str,
-    /// One character that tells it from the others without colour.
+    /// A character that identifies it without colour.
     pub mark: char,
     /// What it means.
     pub meaning: &'static str,
-    /// How it feels.
+    /// How favourable it is.
     pub tone: Tone,
 }
 
@@ -56,13 +55,12 @@ pub const CLAIM_VERDICTS: [ClaimVerdict; 7] = [
     ClaimVerdict::NotRun,
 ];
 
-/// The words for a claim's verdict. Only what was published can be reproduced: a claim without a published figure
-/// holds, or does not.
+/// A claim's verdict for people. A claim without a published figure is not reproduced: it holds, or does not.
 pub fn claim(claim: &ClaimFinding) -> Verdict {
     of(claim.verdict, claim.published.is_some())
 }
 
-/// The verdicts that occur among claims, in their order, each in the words that were used, and on how many.
+/// The verdicts that occur among claims, in their order, with the number of claims.
 pub fn occurring<'a>(claims: impl IntoIterator<Item = &'a ClaimFinding>) -> Vec<(Verdict, usize)> {
     let claims: Vec<(ClaimVerdict, bool)> =
         claims.into_iter().map(|c| (c.verdict, c.published.is_some())).collect();
@@ -79,7 +77,7 @@ pub fn occurring<'a>(claims: impl IntoIterator<Item = &'a ClaimFinding>) -> Vec<
     all
 }
 
-/// What is said of a claim whose cells were not run.
+/// The verdict on a claim whose cells were not run.
 pub fn not_run() -> Verdict {
     of(ClaimVerdict::NotRun, true)
 }
@@ -132,14 +130,14 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
     Verdict { word, mark, meaning, tone }
 }
 
-/// The words for a comparison's verdict.
+/// A comparison's verdict for people.
 pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
     let (word, mark, tone, meaning) = match verdict {
         ComparisonVerdict::Better => {
-            ("better", '✓', Tone::Good, "the whole interval lies on the good side, beyond the margin")
+            ("better", '✓', Tone::Good, "the whole interval lies on the better side, beyond the margin")
         }
         ComparisonVerdict::Worse => {
-            ("worse", '✗', Tone::Bad, "the whole interval lies on the bad side, beyond the margin")
+            ("worse", '✗', Tone::Bad, "the whole interval lies on the worse side, beyond the margin")
         }
         ComparisonVerdict::Equivalent => {
             ("equivalent", '≈', Tone::Fair, "within the margin, by two one-sided tests")
@@ -149,19 +147,19 @@ pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
     Verdict { word, mark, meaning, tone }
 }
 
-/// What an origin means; `stands_in` where nodes were no machines of their own.
-pub fn origin_meaning(origin: Origin, stands_in: bool) -> &'static str {
+/// The meaning of an origin. With `virtual_nodes`, nodes were not machines of their own.
+pub fn origin_meaning(origin: Origin, virtual_nodes: bool) -> &'static str {
     match origin {
-        Origin::Measured if stands_in => {
-            "real programs and real packets in real time, but on nodes and links that one machine stands in for"
+        Origin::Measured if virtual_nodes => {
+            "real programs and real packets in real time, on virtual nodes and links of one machine"
         }
-        Origin::Measured => "taken on the real thing",
+        Origin::Measured => "taken on real machines",
         Origin::Emulated => {
-            "taken on a virtual cluster: real work and messages, time kept by a model of the network"
+            "taken on a virtual cluster: real work and messages, with time from a model of the network"
         }
         Origin::Simulated => "made by a simulator",
         Origin::Predicted => "made by a model fitted to measurements",
-        Origin::Computed => "follows from other numbers",
-        Origin::Published => "printed by somebody else",
+        Origin::Computed => "computed from other numbers",
+        Origin::Published => "taken from the publication",
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_host::regular;
 use crosstalk_lab::rundir::RunDir;
-use crosstalk_report::Origins;
+use crosstalk_report::RunRecord;
 use crosstalk_study::findings::Findings;
 
 use crate::args::ReportArgs;
@@ -38,6 +38,9 @@ fn write_page(file: &Path, dir: &RunDir, findings: &Findings) -> Result<(), Faul
         true => format!("crosstalk run {}{quick}", findings.study),
         false => findings.headline.command.clone(),
     };
-    let page = crosstalk_report::study(findings, &Origins { revisions: &revisions(dir)?, command: &command });
+    let page = crosstalk_report::findings_page(
+        findings,
+        &RunRecord { revisions: &revisions(dir)?, command: &command },
+    );
     regular::write(file, &page).map_err(|e| unwritable(PAGE, file, &e))
 }

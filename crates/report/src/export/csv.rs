@@ -1,11 +1,11 @@
-//! A line a row, the first has the columns' names.
+//! Rows as CSV (RFC 4180): a line for each row, after a line with the columns' names.
 
 use crosstalk_study::row::Row;
 use std::collections::BTreeSet;
 
-/// Rows as CSV. `median_low` and `median_high` are the ends of the median's interval, `hodges_lehmann` with its own is
-/// what the report shows. Levels stand in columns `parameter_NAME`, percentiles in columns of their name; what a row lacks
-/// is an empty field.
+/// Rows as CSV. `median_low` and `median_high` are the ends of the median's interval. `hodges_lehmann` and its interval are
+/// the report's estimate. Levels are in columns `parameter_NAME`, percentiles in columns of their names. A missing value is
+/// an empty field.
 pub fn csv(rows: &[Row]) -> String {
     let percentiles: BTreeSet<&str> = names(rows, |row| row.percentiles.keys());
     let parameters: BTreeSet<&str> = names(rows, |row| row.parameters.keys());

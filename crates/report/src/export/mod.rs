@@ -1,4 +1,4 @@
-//! Rows for other programs: CSV (RFC 4180) in SI base units, and a Markdown table in human ones.
+//! Exports of rows: CSV in SI base units, and a Markdown table in readable units.
 
 mod csv;
 mod table;

@@ -1,4 +1,4 @@
-//! A table for people.
+//! Rows as a Markdown table.
 
 use crosstalk_core::units::human;
 use crosstalk_study::row::Row;
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::markdown::{grid, text};
 
-/// Rows as a Markdown table: with the report's Hodges–Lehmann estimates where every row has one, else with medians;
-/// the heading says which. Metrics, percentiles and levels have columns where rows have them.
+/// Rows as a Markdown table, with the report's Hodges–Lehmann estimates where every row has one, else with medians: the
+/// heading says which. Levels and percentiles have columns where any row has them.
 pub fn markdown(rows: &[Row]) -> String {
     let parameters: BTreeSet<&str> =
         rows.iter().flat_map(|r| r.parameters.keys()).map(String::as_str).collect();
@@ -55,13 +55,13 @@ mod tests {
     fn a_row_reads_in_human_units() {
         let row = Row::of_values("a|b", "run_time", "s", vec![0.5; 6]).expect("has values");
         let parameters = [("fabric".to_string(), "none".to_string())].into();
-        let told = markdown(&[Row { parameters, ..row }]);
+        let table = markdown(&[Row { parameters, ..row }]);
         assert!(
-            told.contains(
+            table.contains(
                 "| Command | fabric | Metric | Hodges-Lehmann | 95 % (signed rank) | Min | Max | n |"
             ),
-            "{told}"
+            "{table}"
         );
-        assert!(told.contains("| a\\|b | none | run_time | 500 ms | 500 ms to 500 ms |"), "{told}");
+        assert!(table.contains("| a\\|b | none | run_time | 500 ms | 500 ms to 500 ms |"), "{table}");
     }
 }

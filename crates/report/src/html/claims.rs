@@ -1,4 +1,4 @@
-//! Claims with their verdicts: what was found beside what was published, and why.
+//! Claims with their verdicts: found and published numbers, and the reasons.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
@@ -9,13 +9,13 @@ use super::evidence::attribution;
 use crate::plot::{Strip, domain};
 use crate::{summary, words};
 
-/// How many have which verdict, all claims, then a legend of the verdicts that occur.
+/// The number of claims with each verdict, all claims, and a legend of the verdicts that occur.
 pub fn claims(findings: &Findings) -> String {
     if findings.claims.is_empty() {
         return String::new();
     }
     let tally = summary::tally(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
-        // They are counted: `2 hold`.
+        // The plural of a counted verdict: `2 hold`.
         let word = match word {
             "holds" if n > 1 => "hold",
             "does not hold" if n > 1 => "do not hold",
@@ -24,14 +24,14 @@ pub fn claims(findings: &Findings) -> String {
         format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
     });
     let tally = tally.collect::<Vec<_>>().join(", ");
-    let (run, _) = summary::run_and_not(&findings.claims);
+    let (run, _) = summary::split_not_run(&findings.claims);
     let not_run: Vec<_> = findings.claims.iter().filter(|c| c.verdict == ClaimVerdict::NotRun).collect();
     let list = |claims: &[&ClaimFinding]| {
         let items: String = claims.iter().map(|c| claim(c)).collect();
         format!(r#"<ul class="claims">{items}</ul>"#)
     };
     let run = if run.is_empty() { String::new() } else { list(&run) };
-    // What was not run is no news: there for who looks for it.
+    // Claims that were not run are folded.
     let not_run = match not_run.len() {
         0 => String::new(),
         n => format!(r#"<details><summary>{n} not run</summary>{}</details>"#, list(&not_run)),
@@ -55,7 +55,7 @@ fn claim(claim: &ClaimFinding) -> String {
     )
 }
 
-/// Found, published and margin, with a strip where there is something to compare.
+/// Found and published numbers and the margin, with a strip where a number was found.
 fn numbers(claim: &ClaimFinding) -> String {
     let unit = claim.unit.as_str();
     let entry = |term: &str, value: String, aside: String| {
@@ -65,8 +65,8 @@ fn numbers(claim: &ClaimFinding) -> String {
     let mut list = String::new();
     if let Some(found) = &claim.found {
         let ends = number::interval(found, unit).unwrap_or_default();
-        let said = [claim.quantity.as_str(), &ends].join(" ");
-        list += &entry("found", number::value(found, unit), said.trim().into());
+        let aside = [claim.quantity.as_str(), &ends].join(" ");
+        list += &entry("found", number::value(found, unit), aside.trim().into());
     }
     if let Some(published) = claim.published {
         let refuted = if claim.size_agrees == Some(false) { "size refuted" } else { "" };
@@ -100,6 +100,6 @@ fn legend(claims: &[ClaimFinding]) -> String {
     };
     let entries: String = words::occurring(claims).into_iter().map(entry).collect();
     format!(
-        r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips the dot and its whiskers are what was found, the hollow diamond what was published, the upright line no effect.</p></details>"#
+        r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips, the dot with its whiskers is the found value, the hollow diamond the published value, and the upright line no effect.</p></details>"#
     )
 }

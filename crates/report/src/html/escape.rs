@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// Text as people wrote it; displayed with every character that could mean
-/// something to a browser escaped, and control characters replaced.
+/// Text from outside. It is displayed with all markup characters escaped and control characters replaced.
 pub struct Text<'a>(pub &'a str);
 
 impl fmt::Display for Text<'_> {
@@ -24,29 +23,29 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Longest piece kept on one line, in characters.
+/// The longest piece that is kept on one line, in characters.
 const LONGEST: usize = 24;
 
-/// Text to be read: escaped like [`Text`], and `5 %`, `1.26 ×` and `1.22–1.30`
-/// are kept on one line, by markup: what a reader copies has plain spaces. What stands between backticks is to be typed.
+/// Text in sentences, escaped like [`Text`]. Markup keeps `5 %`, `1.26 ×` and `1.22–1.30` on one line: copied text has plain
+/// spaces. Text between backticks becomes code.
 pub struct Prose<'a>(pub &'a str);
 
 impl fmt::Display for Prose<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<&str> = self.0.split('`').collect();
-        // One that is left over is somebody's.
+        // An unpaired backtick is text.
         if parts.len().is_multiple_of(2) {
-            return said(self.0, f);
+            return write_prose(self.0, f);
         }
-        parts.iter().enumerate().try_for_each(|(place, part)| match place % 2 {
-            0 => said(part, f),
+        parts.iter().enumerate().try_for_each(|(index, part)| match index % 2 {
+            0 => write_prose(part, f),
             _ => write!(f, "<code>{}</code>", Text(part)),
         })
     }
 }
 
-/// Text without anything to be typed.
-fn said(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Writes prose without code.
+fn write_prose(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut words = text.split(' ').peekable();
     while let Some(word) = words.next() {
         let mut piece = word.to_string();

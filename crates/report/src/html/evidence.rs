@@ -1,4 +1,4 @@
-//! What stands behind the sentence: comparisons, warnings, cells, sources, machines, the run.
+//! The evidence for the sentence: comparisons, warnings, cells, sources, machines, the run.
 
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::Origin;
@@ -9,21 +9,21 @@ use std::collections::BTreeMap;
 use super::escape::{Prose, Text};
 use crate::plot::{Strip, domain};
 use crate::summary::{self, Fact};
-use crate::{label, words};
+use crate::{readable, words};
 
-/// Comparisons shown without asking.
+/// The number of comparisons that are not folded.
 const OPEN_COMPARISONS: usize = 8;
-/// Warnings shown without asking.
+/// The number of warnings that are not folded.
 const OPEN_WARNINGS: usize = 12;
 
-/// Where the numbers come from, how the run ended, what was compared.
-pub fn rests_on(findings: &Findings) -> String {
-    let stands_in = !findings.run.absences.is_empty();
+/// Origins, methods, and how the run ended.
+pub fn methods(findings: &Findings) -> String {
+    let virtual_nodes = !findings.run.absences.is_empty();
     let origin = |origin: Origin| {
         let word = origin.word();
         format!(
             r#"<div><dt><span class="badge {word}">{word}</span></dt><dd>{}</dd></div>"#,
-            words::origin_meaning(origin, stands_in)
+            words::origin_meaning(origin, virtual_nodes)
         )
     };
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
@@ -31,7 +31,7 @@ pub fn rests_on(findings: &Findings) -> String {
         [] => String::new(),
         absences => format!("<div><dt>Unlike a real cluster</dt><dd>{}</dd></div>", list(absences)),
     };
-    let facts: String = summary::rests_on(findings).iter().map(entry).collect();
+    let facts: String = summary::methods(findings).iter().map(entry).collect();
     format!(r#"<dl class="facts">{origins}{facts}{absences}</dl>"#)
 }
 
@@ -43,7 +43,7 @@ fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Prose(item))).collect::<String>())
 }
 
-/// Every comparison with its verdict; what was decided first.
+/// Every comparison with its verdict.
 pub fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
@@ -54,7 +54,7 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
     let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
     let mut out = format!(
-        r#"<p class="reading">In the small pictures the upright line is no difference, and to its right is better. Intervals are 95 %. {}</p><ul class="claims">{}</ul>"#,
+        r#"<p class="reading">In the small strips, the upright line is no difference, and better is to its right. Intervals are 95 %. {}</p><ul class="claims">{}</ul>"#,
         reading(comparisons),
         open.concat()
     );
@@ -68,16 +68,16 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
     out
 }
 
-/// What the verdicts that occur mean.
+/// The meanings of the verdicts that occur.
 fn reading(comparisons: &[Comparison]) -> String {
-    let mut said: Vec<String> = Vec::new();
+    let mut sentences: Vec<String> = Vec::new();
     for verdict in comparisons.iter().map(|c| words::comparison(c.verdict)) {
         let sentence = format!("<em>{}</em>: {}", verdict.word, verdict.meaning);
-        if !said.contains(&sentence) {
-            said.push(sentence);
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
         }
     }
-    said.join("; ") + "."
+    sentences.join("; ") + "."
 }
 
 fn strip(c: &Comparison) -> Strip<'_> {
@@ -88,43 +88,40 @@ fn strip(c: &Comparison) -> Strip<'_> {
 fn comparison(c: &Comparison, strip: &str) -> String {
     let verdict = words::comparison(c.verdict);
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{sentence}</h3><p>{place}</p>{attribution}</div><div class="numbers">{strip}<p><small>{origin}</small></p>{least}</div></li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{sentence}</h3><p>{metric_and_levels}</p>{attribution}</div><div class="numbers">{strip}<p><small>{origin}</small></p>{least}</div></li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
-        place = Text(&summary::place(c)),
+        metric_and_levels = Text(&summary::metric_and_levels(c)),
         sentence = Prose(&summary::sentence(c)),
         origin = c.origin.word(),
-        least = least(c),
+        least = detectable_effect(c),
         attribution = attribution(c.attribution.as_ref()),
     )
 }
 
-/// Where the extra time goes, where that is known.
+/// Where the extra time goes; empty where that is not known.
 pub fn attribution(known: Option<&Attribution>) -> String {
     known.map_or(String::new(), |a| format!("<p>{}.</p>", Prose(&a.text)))
 }
 
-/// What it would have found, had there been less.
-fn least(c: &Comparison) -> String {
-    let said = |least: String| format!("<p><small>detectable {}</small></p>", Prose(&least));
-    summary::least(c).map(said).unwrap_or_default()
+/// The smallest effect that it would have found.
+fn detectable_effect(c: &Comparison) -> String {
+    let small = |least: String| format!("<p><small>detectable {}</small></p>", Prose(&least));
+    summary::detectable_effect(c).map(small).unwrap_or_default()
 }
 
-/// What a reader must know before believing: kinds first, every one on demand.
+/// The warnings: each kind once, and all of them folded.
 pub fn warnings(warnings: &[String]) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let kinds = summary::alike(warnings);
+    let kinds = summary::merged_alike(warnings);
     let shown = kinds.len().min(OPEN_WARNINGS);
     let mut out = warning_list(&kinds[..shown]);
     if shown < warnings.len() {
         let all = warnings.len();
-        out += &format!(
-            "<details><summary>All {all}, word for word</summary>{}</details>",
-            warning_list(warnings)
-        );
+        out += &format!("<details><summary>All {all} warnings</summary>{}</details>", warning_list(warnings));
     }
     out
 }
@@ -134,15 +131,15 @@ fn warning_list(warnings: &[String]) -> String {
     format!(r#"<ul class="warnings">{items}</ul>"#)
 }
 
-/// Attempts, doubts and counters of every cell; open where something is in doubt.
+/// Attempts and counters of every cell. The table is open where attempts failed or were unfaithful.
 pub fn cells(cells: &[CellFinding]) -> String {
     if cells.is_empty() {
         return String::new();
     }
-    let doubts = |c: &CellFinding| c.failed + c.unfaithful.unwrap_or(0);
-    let doubtful = cells.iter().filter(|c| doubts(c) > 0 || !c.reasons.is_empty()).count();
+    let not_counted = |c: &CellFinding| c.failed + c.unfaithful.unwrap_or(0);
+    let with_failures = cells.iter().filter(|c| not_counted(c) > 0 || !c.reasons.is_empty()).count();
     let watched = cells.iter().any(|c| c.unfaithful.is_some());
-    let said = match (doubtful, cells.len()) {
+    let sentence = match (with_failures, cells.len()) {
         (0, _) if !watched => "Every attempt counts; no fidelity monitor watched them.".to_string(),
         (0, 1) => "The one cell is faithful: every attempt counts.".to_string(),
         (0, n) => format!("All {n} cells are faithful: every attempt counts."),
@@ -154,39 +151,39 @@ pub fn cells(cells: &[CellFinding]) -> String {
         }
     };
     let rows: String = cells.iter().map(cell).collect();
-    let open = if doubtful > 0 && cells.len() <= 12 { r#" open="open""# } else { "" };
+    let open = if with_failures > 0 && cells.len() <= 12 { r#" open="open""# } else { "" };
     format!(
-        r#"<p>{said}</p><details{open}><summary>Cells</summary><div class="scroll" tabindex="0" role="region" aria-label="Cells"><table><thead><tr><th scope="col">Cell</th><th scope="col" class="n">Finished</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Not faithful</th><th scope="col">Why, and what the monitor counted</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#
+        r#"<p>{sentence}</p><details{open}><summary>Cells</summary><div class="scroll" tabindex="0" role="region" aria-label="Cells"><table><thead><tr><th scope="col">Cell</th><th scope="col" class="n">Finished</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Not faithful</th><th scope="col">Why, and what the monitor counted</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#
     )
 }
 
 fn cell(cell: &CellFinding) -> String {
     let reasons = summary::reasons(cell);
     let reasons = if reasons.is_empty() { String::new() } else { list(&reasons) };
-    let doubt = |n: usize| if n > 0 { "n doubt" } else { "n" };
+    let class = |n: usize| if n > 0 { "n failures" } else { "n" };
     format!(
         r#"<tr><th scope="row">{}<small>{}</small></th><td class="n">{}</td><td class="{}">{}</td><td class="{}">{}</td><td>{reasons}<small>{}</small></td></tr>"#,
         Text(&describe(&cell.id.levels)),
         Text(&cell.id.experiment),
         cell.finished,
-        doubt(cell.failed),
+        class(cell.failed),
         cell.failed,
-        doubt(cell.unfaithful.unwrap_or(0)),
+        class(cell.unfaithful.unwrap_or(0)),
         cell.unfaithful.map_or_else(|| "–".into(), |n| n.to_string()),
         Prose(&summary::counters(cell)),
     )
 }
 
-/// Where parameters come from; calibrations counted above and marked in the list.
+/// The sources of parameters, with calibrations counted and marked.
 pub fn sources(sources: &[SourceNote]) -> String {
     if sources.is_empty() {
         return String::new();
     }
     let fitted = sources.iter().filter(|s| s.calibration).count();
-    let said = match fitted {
+    let sentence = match fitted {
         0 => "None was fitted to a published result.".to_string(),
         n => format!(
-            "{n} of {} were fitted to published results, which are thereby calibration and no evidence.",
+            "{n} of {} were fitted to published results: those results are calibration, no evidence.",
             sources.len()
         ),
     };
@@ -200,11 +197,11 @@ pub fn sources(sources: &[SourceNote]) -> String {
     };
     let rows: String = sources.iter().map(row).collect();
     format!(
-        r#"<p>{said}</p><details><summary>Parameters</summary><div class="scroll" tabindex="0" role="region" aria-label="Parameters"><table class="plain"><thead><tr><th scope="col">Parameter</th><th scope="col">Source</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#
+        r#"<p>{sentence}</p><details><summary>Parameters</summary><div class="scroll" tabindex="0" role="region" aria-label="Parameters"><table class="plain"><thead><tr><th scope="col">Parameter</th><th scope="col">Source</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#
     )
 }
 
-/// Every node's facts.
+/// The facts about every node's machine.
 pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
     let table = |title: &str, facts: &BTreeMap<String, String>| {
         if facts.is_empty() {
@@ -225,7 +222,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
             "<details><summary>Node {}</summary>{}{}</details>",
             Text(name),
             table("What must stay the same", &facts.fixed),
-            table("How it was at that moment", &facts.moment)
+            table("When the run began", &facts.moment)
         )
     };
     nodes.iter().map(node).collect()
@@ -234,7 +231,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
 /// How the run went.
 pub fn run(findings: &Findings) -> String {
     let facts: String = summary::run_facts(findings).iter().map(entry).collect();
-    let took = label::duration(findings.run.seconds);
+    let took = readable::duration(findings.run.seconds);
     format!(
         r#"<p>It took {took}.</p><details><summary>Run facts</summary><dl class="facts">{facts}</dl></details>"#
     )

@@ -1,14 +1,14 @@
-//! A figure: its title, a legend in words, the drawings, the caption, and every value as a table.
+//! A figure: title, legend, drawings, caption, and a table of all values.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
-use crate::label;
 use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw, frontier, heat};
+use crate::readable;
 
-/// The figure; `index` tells it from others on the page.
+/// The figure; `index` is its unique number on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
     let drawings = [WIDE, NARROW].map(|layout: Layout| {
         draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name))
@@ -41,7 +41,8 @@ fn frame(figure: &Figure, index: usize, plot: String) -> String {
     ) + "\n"
 }
 
-/// The names with their swatches, and how each origin is drawn. `named`: the wide drawing names its lines itself.
+/// The series' names with their swatches, and how each origin is drawn. With `named`, the wide drawing has the names at its
+/// lines.
 fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     let stacked = figure.kind == FigureKind::Stacked;
     let mut names: Vec<&str> = Vec::new();
@@ -54,18 +55,18 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
             origins.push(series.origin);
         }
     }
-    let name = |(place, name): (usize, &&str)| {
+    let name = |(index, name): (usize, &&str)| {
         let (colour, sign) = match figure.kind {
             FigureKind::Lines => (palette.series(name), Sign::Line(palette.index(name))),
             FigureKind::Frontier => {
-                let (colour, shape) = frontier::look(place);
-                (colour.into(), if place == 0 { Sign::Line(shape) } else { Sign::Dot(shape) })
+                let (colour, shape) = frontier::style(index);
+                (colour.into(), if index == 0 { Sign::Line(shape) } else { Sign::Dot(shape) })
             }
             _ => (palette.part(name), Sign::Bar),
         };
         format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, sign), Text(name))
     };
-    // Bars carry their names themselves; only lines and the parts of stacks need to be told apart.
+    // Bars have names next to them; lines, points and the parts of stacks need a legend.
     let names: String = match figure.kind {
         FigureKind::Bars | FigureKind::Waterfall | FigureKind::Heat => String::new(),
         FigureKind::Lines | FigureKind::Stacked | FigureKind::Frontier => {
@@ -94,7 +95,7 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     format!(r#"<div class="legend">{names}{scale}<ul class="origins">{origins}{whiskers}</ul></div>"#)
 }
 
-/// What the colours of a heat map of ratios mean.
+/// The colour scale of a heat map of ratios; empty for other figures.
 fn scale(figure: &Figure) -> String {
     let [least, .., most] = heat::scale(&figure.y) else { return String::new() };
     let step = |ratio: &f64| {
@@ -107,7 +108,7 @@ fn scale(figure: &Figure) -> String {
             ratio if ratio == most => " and more",
             _ => "",
         };
-        format!("<li>{field}{}{beyond}</li>", Text(&label::tick(*ratio, "ratio")))
+        format!("<li>{field}{}{beyond}</li>", Text(&readable::tick(*ratio, "ratio")))
     };
     let steps: String = heat::scale(&figure.y).iter().map(step).collect();
     let open = r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark"><rect class="bar open" x="1" y="1" width="14" height="10" fill-opacity="0"/></g></svg>"#;
@@ -116,13 +117,13 @@ fn scale(figure: &Figure) -> String {
     )
 }
 
-/// What a legend shows of a series.
+/// The sign of a series in a legend.
 enum Sign {
-    /// A piece of line with its marker,
+    /// A piece of line with the marker of that shape.
     Line(usize),
-    /// the marker alone,
+    /// The marker alone.
     Dot(usize),
-    /// or a piece of bar.
+    /// A piece of a bar.
     Bar,
 }
 
@@ -148,7 +149,7 @@ fn swatch(colour: &str, origin: Origin, sign: Sign) -> String {
     }
 }
 
-/// Every value, for those who read numbers, cannot see the drawing, or copy.
+/// A table of all values: to read, to copy, and for readers who cannot see the drawing.
 fn values(figure: &Figure) -> String {
     let grouped = figure.series.iter().any(|s| !s.group.is_empty());
     let rows: String = figure.series.iter().map(|series| rows(figure, series, grouped)).collect();
@@ -162,7 +163,7 @@ fn values(figure: &Figure) -> String {
     };
     let up = if figure.y.label.trim().is_empty() { "Value" } else { figure.y.label.as_str() };
     format!(
-        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">{}</th><th scope="col">Origin</th>{point}<th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">Behind it</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
+        r#"<details><summary>Values</summary><div class="scroll" tabindex="0" role="region" aria-label="Values of {title}"><table><thead><tr>{group}<th scope="col">{}</th><th scope="col">Origin</th>{point}<th scope="col">{}</th><th scope="col" class="n">{}</th><th scope="col" class="n">95 % interval</th><th scope="col" class="n">From</th></tr></thead><tbody>{rows}</tbody></table></div></details>"#,
         Text(by),
         Text(across),
         Text(up),
@@ -189,7 +190,7 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
             series.origin.word(),
             Text(&number::value(y, unit)),
             Text(&number::interval(y, unit).unwrap_or_default()),
-            label::behind(y.n, series.origin == Origin::Published),
+            readable::sample_size(y.n, series.origin == Origin::Published),
         )
     };
     series.points.iter().map(row).collect()

@@ -1,8 +1,7 @@
-//! The page that people forward: one file without any request to the network,
-//! readable without scripts, in the dark, on a phone and on paper.
+//! The report for the browser: one file that requests nothing from the network. It is readable without scripts, in dark mode,
+//! on a phone and on paper.
 //!
-//! It is written so that it is well-formed XML too (but for the script), which
-//! is how the tests read it.
+//! Without its script it is well-formed XML, as which the tests read it.
 
 mod claims;
 pub mod escape;
@@ -15,14 +14,14 @@ use crosstalk_study::findings::Findings;
 use sha2::{Digest, Sha256};
 
 use crate::plot::Palette;
-use crate::{label, summary};
+use crate::{readable, summary};
 use escape::{Prose, Text};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Nothing may be fetched: a report says the same everywhere, and tells nobody that it is read. No script
-/// runs but this one, named by its digest (Content Security Policy Level 3, 2.3.1); without one none does.
+/// The content security policy: nothing may be fetched, and no script runs but this one, named by its digest (Content Security
+/// Policy Level 3, 2.3.1).
 fn policy(script: Option<&str>) -> String {
     let script = script.map(|text| format!("script-src 'sha256-{}'; ", digest(text))).unwrap_or_default();
     format!(
@@ -37,7 +36,7 @@ fn digest(text: &str) -> String {
 /// Two bars of unequal length.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect x='1' y='3' width='14' height='4' fill='%230072b2'/%3E%3Crect x='1' y='9' width='8' height='4' fill='%23d55e00'/%3E%3C/svg%3E";
 
-/// A page until its body. `style`: what it has beside the common one; `script`: the text of its only one.
+/// A page's head. `style` is added to the common style; `script` is the text of the page's only script.
 pub(crate) fn head(title: &str, description: &str, style: &str, script: Option<&str>) -> String {
     format!(
         r#"<!DOCTYPE html>
@@ -69,7 +68,7 @@ pub fn html(findings: &Findings) -> String {
         r#"{head}<body>
 <main>
 {header}{sections}
-<footer><p>OwnGroup by Crosstalk {version} from <code>findings.json</code>. Complete in itself: it asks nothing of the network.</p></footer>
+<footer><p>Made by Crosstalk {version} from <code>findings.json</code>. This page is self-contained: it requests nothing from the network.</p></footer>
 </main>
 <div id="tip" role="status" aria-live="polite" hidden="hidden"></div>
 <script>{script}</script>
@@ -82,7 +81,7 @@ pub fn html(findings: &Findings) -> String {
     )
 }
 
-/// A part of the page that can be jumped to.
+/// A section of the page, which links can point to.
 struct Section {
     id: &'static str,
     title: String,
@@ -99,7 +98,7 @@ impl Section {
     }
 }
 
-/// The parts, in reading order; those without content are left out.
+/// The sections in reading order, without empty ones.
 fn sections(findings: &Findings) -> Vec<Section> {
     let palette = Palette::of(&findings.figures);
     let figures = findings.figures.iter().enumerate().map(|(i, f)| figure::figure(f, &palette, i)).collect();
@@ -110,7 +109,7 @@ fn sections(findings: &Findings) -> Vec<Section> {
         ("figures", "Figures", figures),
         ("tables", "Tables", tables),
         ("warnings", "Before you believe it", evidence::warnings(&findings.warnings)),
-        ("rests", "What it rests on", evidence::rests_on(findings)),
+        ("rests", "What it rests on", evidence::methods(findings)),
         ("fidelity", "Fidelity, cell by cell", evidence::cells(&findings.cells)),
         ("sources", "Where parameters come from", evidence::sources(&findings.sources)),
         ("provenance", "What the machines were", evidence::provenance(&findings.provenance)),
@@ -122,7 +121,7 @@ fn sections(findings: &Findings) -> Vec<Section> {
     .collect()
 }
 
-/// The deciding sentence, whose it is, how to repeat it, and where to read on.
+/// The deciding sentence, the study's title, the command that repeats the run, and links.
 fn header(findings: &Findings) -> String {
     let headline = &findings.headline;
     let undecided = if headline.decided { "" } else { r#"<p class="badge open">undecided</p>"# };
@@ -141,7 +140,7 @@ fn header(findings: &Findings) -> String {
         context = context(&headline.context),
         bars = bars(findings),
         title = Prose(&findings.title),
-        date = label::date(findings.run.began),
+        date = readable::date(findings.run.began),
         command = command(&headline.command),
         links = links(findings),
     )
@@ -151,17 +150,17 @@ fn context(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(r#"<p class="context">{}</p>"#, Prose(text)) }
 }
 
-/// What the sentence compares, as long as it is.
+/// The bars of the deciding sentence.
 fn bars(findings: &Findings) -> String {
     let bars = summary::bars(findings);
     let palette = Palette::of(&findings.figures);
-    // As in the figures, where they have it.
-    let colour = |place: usize, name: &str| palette.level(name).unwrap_or_else(|| format!("s{}", place % 8));
-    let bar = |(place, (name, share, value)): (usize, &(&str, f64, String))| {
+    // The figures' colour for the level, if they have it.
+    let colour = |index: usize, name: &str| palette.level(name).unwrap_or_else(|| format!("s{}", index % 8));
+    let bar = |(index, (name, share, value)): (usize, &(&str, f64, String))| {
         format!(
             r#"<li><span>{}</span><span class="track"><i class="{}" style="width:{:.1}%"></i></span><span>{}</span></li>"#,
             Text(name),
-            colour(place, name),
+            colour(index, name),
             share * 100.0,
             Prose(value)
         )
@@ -181,7 +180,7 @@ fn command(command: &str) -> String {
     )
 }
 
-/// Links to the parts that a reader looks for; warnings with their number, so that none is missed.
+/// Links to sections, with the number of their entries.
 fn links(findings: &Findings) -> String {
     let count = |n: usize, one: &str, many: &str| match n {
         1 => format!("1 {one}"),
@@ -190,8 +189,8 @@ fn links(findings: &Findings) -> String {
     let link = |id: &str, n: usize, words: String| {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
-    let warnings = summary::alike(&findings.warnings).len();
-    let (compared, claims) = (findings.comparisons.len(), summary::run_and_not(&findings.claims).0.len());
+    let warnings = summary::merged_alike(&findings.warnings).len();
+    let (compared, claims) = (findings.comparisons.len(), summary::split_not_run(&findings.claims).0.len());
     let items = [
         link("compared", compared, count(compared, "comparison", "comparisons")),
         link("claims", claims, count(claims, "claim", "claims")),

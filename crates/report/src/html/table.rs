@@ -1,5 +1,4 @@
-//! A table of findings: numbers aligned, each column's origin named in its head
-//! where all its numbers share one, beside each number where they do not.
+//! A table of findings. A column's origin is in its head where all of its numbers share one, else next to each number.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Table, TableCell};
@@ -8,7 +7,7 @@ use crosstalk_study::number;
 use super::escape::{Prose, Text};
 use crate::summary;
 
-/// Longest text kept on one line, in characters.
+/// The longest text that is kept on one line, in characters.
 const SHORT: usize = 20;
 
 /// The table with its title and caption.
@@ -25,7 +24,7 @@ pub fn table(table: &Table) -> String {
     ) + "\n"
 }
 
-/// The origin of every number in a column, if it is one and the same.
+/// The origin of all numbers in a column; `None` where they differ or there are none.
 pub fn shared_origin(table: &Table, column: usize) -> Option<Origin> {
     summary::shared_origin(table.rows.iter().filter_map(|row| row.get(column)))
 }
@@ -33,7 +32,7 @@ pub fn shared_origin(table: &Table, column: usize) -> Option<Origin> {
 fn head(table: &Table, column: usize, origin: Option<Origin>) -> String {
     let title = table.columns.get(column).map_or("", String::as_str);
     let class = if numeric(table, column) { r#" class="n""# } else { "" };
-    // A head that says the origin already need not say it twice.
+    // A head that names the origin need not name it twice.
     let origin = origin.map(Origin::word).filter(|word| !title.contains(word));
     let origin = origin.map_or(String::new(), |word| format!(r#" <span class="origin">{word}</span>"#));
     format!(r#"<th scope="col"{class}>{}{origin}</th>"#, Text(title))
@@ -48,7 +47,7 @@ fn body(row: &[TableCell], origins: &[Option<Origin>], numeric: &[bool]) -> Stri
     let cell = |(column, cell): (usize, &TableCell)| match cell {
         TableCell::Text(text) if column == 0 => format!(r#"<th scope="row">{}</th>"#, Text(text)),
         TableCell::Text(text) => {
-            // Words in place of a number stand where the number would; short ones need no second line.
+            // Text in a column of numbers is aligned like a number; short text stays on one line.
             let class = match text.chars().count() <= SHORT {
                 true if numeric[column] => r#" class="n""#,
                 true => r#" class="short""#,

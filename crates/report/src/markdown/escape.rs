@@ -1,6 +1,6 @@
-//! Text made safe for GitHub's Markdown, in ASCII only.
+//! Escapes text for GitHub's Markdown, in ASCII only.
 
-/// Characters that our own words use, in ASCII.
+/// The ASCII form of characters that Crosstalk's sentences use.
 const PLAIN: [(char, &str); 17] = [
     ('×', "x"),
     ('–', "-"),
@@ -21,8 +21,7 @@ const PLAIN: [(char, &str); 17] = [
     ('”', "\""),
 ];
 
-/// One line of text: markup is shown as it is, line breaks become spaces, and
-/// what ASCII lacks becomes a character reference.
+/// One line of text: markup is escaped, line breaks become spaces, and other characters become character references.
 pub fn text(words: &str) -> String {
     let chars: Vec<char> = words.chars().collect();
     let mut out = String::new();
@@ -30,7 +29,7 @@ pub fn text(words: &str) -> String {
         let inside_word =
             |j: Option<usize>| j.and_then(|j| chars.get(j)).is_some_and(|c| c.is_alphanumeric());
         match c {
-            // An underscore within a word is no markup: `run_time` stays legible.
+            // An underscore within a word is no markup.
             '_' if inside_word(i.checked_sub(1)) && inside_word(Some(i + 1)) => out.push('_'),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '$' => {
                 out.push('\\');
@@ -48,8 +47,8 @@ pub fn text(words: &str) -> String {
     out
 }
 
-/// A command in a block of its own. A fence longer than any run of backticks
-/// inside keeps it whole; what ASCII lacks needs references, so HTML instead.
+/// A command as a code block. Its fence is longer than any run of backticks inside. A command with other characters than
+/// ASCII needs references, and so is HTML.
 pub fn command(words: &str) -> String {
     if !words.chars().all(|c| (' '..='~').contains(&c)) {
         return format!("<pre><code>{}</code></pre>\n", references(words));
@@ -59,7 +58,7 @@ pub fn command(words: &str) -> String {
     format!("{fence}sh\n{words}\n{fence}\n")
 }
 
-/// A word as code: within a line, in HTML, so that no backtick can end it.
+/// A word as code within a line. It is HTML, so that no backtick can end it.
 pub fn code(words: &str) -> String {
     format!("<code>{}</code>", references(words).replace('|', "&#124;"))
 }

@@ -1,4 +1,4 @@
-//! A figure where nothing can be drawn: its values, a row a place across, a column a series.
+//! A figure as a table: a row for each position across, a column for each series.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
@@ -18,7 +18,7 @@ pub fn figure(figure: &Figure) -> String {
     format!("### {}\n\n{}\n\n{table}", text(&figure.title), text(&figure.caption))
 }
 
-/// A row a point, with both of its numbers.
+/// A row for each point, with both of its numbers.
 fn points(figure: &Figure) -> String {
     let row = |series: &Series, point: &Point| {
         let x = frontier::across(point).map_or(String::new(), |x| number::estimate(&x, &figure.x.unit));
@@ -35,22 +35,22 @@ fn points(figure: &Figure) -> String {
 }
 
 fn pivot(figure: &Figure) -> String {
-    let mut places: Vec<(String, &str)> = Vec::new();
+    let mut positions: Vec<(String, &str)> = Vec::new();
     let mut columns: Vec<(&str, Origin)> = Vec::new();
     for series in &figure.series {
         if !columns.contains(&(&series.name, series.origin)) {
             columns.push((&series.name, series.origin));
         }
         for point in &series.points {
-            let place = (across(point, &figure.x), series.group.as_str());
-            if !places.contains(&place) {
-                places.push(place);
+            let position = (across(point, &figure.x), series.group.as_str());
+            if !positions.contains(&position) {
+                positions.push(position);
             }
         }
     }
-    // One category's bars stand together, as in the drawing.
-    let first: Vec<String> = places.iter().map(|p| p.0.clone()).collect();
-    places.sort_by_key(|place| first.iter().position(|name| *name == place.0));
+    // The bars of one category are neighbours, as in the drawing.
+    let first: Vec<String> = positions.iter().map(|p| p.0.clone()).collect();
+    positions.sort_by_key(|position| first.iter().position(|name| *name == position.0));
 
     let column = |(name, origin): &(&str, Origin)| {
         text(format!("{} {name}, {}", figure.by, origin.word()).trim_start())
@@ -58,23 +58,30 @@ fn pivot(figure: &Figure) -> String {
     let head: Vec<String> =
         std::iter::once(text(&figure.x.label)).chain(columns.iter().map(column)).collect();
     let right: Vec<bool> = std::iter::once(false).chain(columns.iter().map(|_| true)).collect();
-    let rows: Vec<Vec<String>> = places
+    let rows: Vec<Vec<String>> = positions
         .iter()
-        .map(|(place, group)| {
-            let name =
-                if group.is_empty() || group == place { place.clone() } else { format!("{place}, {group}") };
-            let values = columns.iter().map(|column| values(figure, column, place, group));
+        .map(|(position, group)| {
+            let name = if group.is_empty() || group == position {
+                position.clone()
+            } else {
+                format!("{position}, {group}")
+            };
+            let values = columns.iter().map(|column| values(figure, column, position, group));
             std::iter::once(text(&name)).chain(values).collect()
         })
         .collect();
     grid(&head, &right, &rows)
 }
 
-/// The values of one column at one place; more than one where two series share a name.
-fn values(figure: &Figure, column: &(&str, Origin), place: &str, group: &str) -> String {
-    let own = |s: &&Series| s.name == column.0 && s.origin == column.1 && s.group == group;
-    let here =
-        figure.series.iter().filter(own).flat_map(|s| &s.points).filter(|p| across(p, &figure.x) == place);
+/// The values of one column at one position: several where series share a name.
+fn values(figure: &Figure, column: &(&str, Origin), position: &str, group: &str) -> String {
+    let of_column = |s: &&Series| s.name == column.0 && s.origin == column.1 && s.group == group;
+    let here = figure
+        .series
+        .iter()
+        .filter(of_column)
+        .flat_map(|s| &s.points)
+        .filter(|p| across(p, &figure.x) == position);
     let words: Vec<String> = here.map(|p| text(&number::estimate(&p.y, &figure.y.unit))).collect();
     words.join("; ")
 }

@@ -1,6 +1,6 @@
-//! Tables of ready cells.
+//! Markdown tables.
 
-/// A table of ready cells. `right` says which columns are numbers.
+/// A table of escaped cells. `right` says which columns are aligned to the right.
 pub fn grid(head: &[String], right: &[bool], rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule: Vec<String> =

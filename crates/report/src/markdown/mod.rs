@@ -1,12 +1,12 @@
-//! The report as GitHub's Markdown, in ASCII: for issues, pull requests and mail; and findings as a page.
+//! The report as GitHub's Markdown in ASCII, for issues, pull requests and mail; and the findings as a page to commit.
 
 mod escape;
 mod figure;
+mod findings_page;
 mod grid;
 mod report;
-mod study;
 
 pub(crate) use escape::text;
+pub use findings_page::{RunRecord, findings_page};
 pub(crate) use grid::grid;
 pub use report::markdown;
-pub use study::{Origins, study};

@@ -8,13 +8,13 @@ use crosstalk_study::number;
 use super::escape::{self, code, text};
 use super::{figure, grid::grid};
 use crate::summary::{self, Fact};
-use crate::{label, words};
+use crate::{readable, words};
 
 /// The report.
 pub fn markdown(findings: &Findings) -> String {
     let headline = &findings.headline;
     let undecided = if headline.decided { "" } else { "**Undecided.**\n\n" };
-    let byline = format!("**{}**, {}", text(&findings.title), label::date(findings.run.began));
+    let byline = format!("**{}**, {}", text(&findings.title), readable::date(findings.run.began));
     let command = match headline.command.trim() {
         "" => String::new(),
         command => format!("Repeat it:\n\n{}", escape::command(command)),
@@ -33,8 +33,8 @@ pub fn markdown(findings: &Findings) -> String {
         ("Claims", claims(&findings.claims)),
         ("Figures", findings.figures.iter().map(figure::figure).collect()),
         ("Tables", findings.tables.iter().map(table).collect()),
-        ("Before you believe it", list(&summary::alike(&findings.warnings))),
-        ("What it rests on", rests_on(findings)),
+        ("Before you believe it", list(&summary::merged_alike(&findings.warnings))),
+        ("What it rests on", methods(findings)),
         ("Fidelity, cell by cell", cells(&findings.cells)),
         ("Where parameters come from", sources(findings)),
         ("What the machines were", provenance(findings)),
@@ -54,16 +54,17 @@ pub(super) fn list(items: &[String]) -> String {
 }
 
 fn facts(facts: &[Fact]) -> String {
-    facts.iter().map(|Fact { label, text: said }| format!("- {label}: {}\n", text(said))).collect()
+    facts.iter().map(|Fact { label, text: value }| format!("- {label}: {}\n", text(value))).collect()
 }
 
-fn rests_on(findings: &Findings) -> String {
-    let stands_in = !findings.run.absences.is_empty();
-    let origin = |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o, stands_in)));
+fn methods(findings: &Findings) -> String {
+    let virtual_nodes = !findings.run.absences.is_empty();
+    let origin =
+        |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o, virtual_nodes)));
     let origins: String = summary::origins(findings).into_iter().map(origin).collect();
     let absences: String =
         findings.run.absences.iter().map(|a| format!("- Unlike a real cluster: {}\n", text(a))).collect();
-    let facts = facts(&summary::rests_on(findings));
+    let facts = facts(&summary::methods(findings));
     format!("{origins}{facts}{absences}")
 }
 
@@ -82,11 +83,11 @@ fn comparisons(comparisons: &[Comparison]) -> String {
     ]);
     let row = |c: &Comparison| {
         vec![
-            text(&summary::compared(c)),
-            text(&summary::place(c)),
+            text(&summary::pair_name(c)),
+            text(&summary::metric_and_levels(c)),
             words::comparison(c.verdict).word.to_string(),
             text(&c.change),
-            text(&summary::least(c).unwrap_or_default()),
+            text(&summary::detectable_effect(c).unwrap_or_default()),
             c.origin.word().to_string(),
             text(summary::attribution(c)),
         ]
@@ -96,15 +97,15 @@ fn comparisons(comparisons: &[Comparison]) -> String {
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let (claims, not_run) = summary::run_and_not(all);
+    let (claims, not_run) = summary::split_not_run(all);
     let not_run = if not_run == 0 { String::new() } else { format!("{not_run} not run.\n") };
     if claims.is_empty() {
         return not_run;
     }
     let head = strings(["Verdict", "Claim", "Found", "Published", "Why"]);
     let row = |c: &&ClaimFinding| {
-        let found = summary::found(c).unwrap_or_default();
-        let published = summary::published(c).unwrap_or_default();
+        let found = summary::found_in_words(c).unwrap_or_default();
+        let published = summary::published_in_words(c).unwrap_or_default();
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
@@ -117,13 +118,13 @@ fn claims(all: &[ClaimFinding]) -> String {
     grid(&head, &[false, false, true, true, false], &rows) + &claims_legend(&claims) + "\n" + &not_run
 }
 
-/// What the verdicts that occur mean.
+/// The meanings of the verdicts that occur.
 pub(super) fn claims_legend(claims: &[&ClaimFinding]) -> String {
     let verdicts = words::occurring(claims.iter().copied()).into_iter();
     verdicts.map(|(v, _)| format!("- **{}**: {}\n", v.word, text(v.meaning))).collect()
 }
 
-/// Why the verdict is so, and where the extra time goes.
+/// The reason for the verdict, and where the extra time goes.
 fn why(c: &ClaimFinding) -> String {
     match &c.attribution {
         Some(attribution) => format!("{}. {}", c.why.trim_end_matches('.'), attribution.text),

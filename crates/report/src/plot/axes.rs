@@ -1,20 +1,20 @@
-//! Axes: ticks whose labels never touch, grid lines, names.
+//! Axes: ticks whose labels do not touch, and grid lines.
 
 use super::scale::Scale;
 use super::svg::{self, line, text};
-use crate::label;
+use crate::readable;
 
 /// Free pixels between two labels.
 const GAP: f64 = 10.0;
-/// Longest label in pixels: units are what people made them.
+/// The greatest width of a label, in pixels: units may be long.
 const LONGEST: f64 = 100.0;
 
-/// A place on the axis across, in pixels, with its label.
+/// A tick: a position on an axis with its label.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// Pixel.
+    /// The position, in pixels.
     pub at: f64,
-    /// Words.
+    /// The label.
     pub label: String,
 }
 
@@ -23,7 +23,9 @@ pub fn ticks(scale: &Scale, unit: &str, most: usize) -> Vec<Tick> {
     scale
         .ticks(unit, most)
         .into_iter()
-        .filter_map(|v| Some(Tick { at: scale.at(v)?, label: svg::fitted(&label::tick(v, unit), LONGEST) }))
+        .filter_map(|v| {
+            Some(Tick { at: scale.at(v)?, label: svg::fitted(&readable::tick(v, unit), LONGEST) })
+        })
         .collect()
 }
 
@@ -41,7 +43,7 @@ pub fn thinned(ticks: &[Tick]) -> Vec<&Tick> {
         .unwrap_or_default()
 }
 
-/// Labels under the line at `y`, within 0 and `width`; a small stroke for every tick, labelled or not.
+/// Labels under the line at `y`, between 0 and `width`, and a small stroke for every tick.
 pub fn below(ticks: &[Tick], y: f64, width: f64) -> String {
     let strokes: String = ticks.iter().map(|t| line("axis", t.at, y, t.at, y + 4.0)).collect();
     let labels: String = thinned(ticks)
@@ -55,8 +57,8 @@ pub fn below(ticks: &[Tick], y: f64, width: f64) -> String {
     strokes + &labels
 }
 
-/// Grid lines and labels of the axis upward, ending at `x` on the left.
-pub fn beside(ticks: &[Tick], x: f64, right: f64) -> String {
+/// Grid lines from `x` to `right` with the labels of the axis upward, which end at `x`.
+pub fn grid(ticks: &[Tick], x: f64, right: f64) -> String {
     ticks
         .iter()
         .map(|t| line("grid", x, t.at, right, t.at) + &text("tick", "end", x - 8.0, t.at + 4.0, &t.label))

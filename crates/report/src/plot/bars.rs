@@ -1,5 +1,4 @@
-//! Bars: a heading a category, under it a bar a series, published ones after
-//! the series they stand beside.
+//! Bars: a heading for each category, under it a bar for each series. Published values follow the series that they belong to.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
@@ -9,7 +8,7 @@ use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::words::{across, each_its_own, heading, tip};
+use super::text::{across, bars_named_by_position, heading, tip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -20,14 +19,16 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
 
     let mut rows = Vec::new();
     for category in categories(figure) {
-        let mut heading = (!one_name && !each_its_own(figure)).then(|| heading(&category, &figure.x));
+        let mut heading =
+            (!one_name && !bars_named_by_position(figure)).then(|| heading(&category, &figure.x));
         for series in &series {
             for point in series.points.iter().filter(|p| across(p, &figure.x) == category) {
                 if let Some(bar) = bar(figure, palette, series, point) {
                     let name = if one_name { category.as_str() } else { &series.name };
-                    let beside = rows.last().is_some_and(|row: &Row| row.label == name && heading.is_none());
+                    let follows_own =
+                        rows.last().is_some_and(|row: &Row| row.label == name && heading.is_none());
                     let published = series.origin == Origin::Published;
-                    let label = match (published, beside) {
+                    let label = match (published, follows_own) {
                         (true, true) => series.origin.word().to_string(),
                         (true, false) => format!("{name}, published"),
                         (false, _) => name.to_string(),
@@ -50,7 +51,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
 
 fn bar(figure: &Figure, palette: &Palette, series: &Series, point: &Point) -> Option<Bar> {
     let category = across(point, &figure.x);
-    // A category that is itself the name of a series elsewhere keeps that series' colour.
+    // A category with the name of a series elsewhere has that series' colour.
     let name = if palette.has(&category) { &category } else { &series.name };
     drawable(point.y.value, figure.y.scale == Kind::Log).then(|| Bar {
         from: 0.0,

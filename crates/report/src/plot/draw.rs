@@ -1,4 +1,4 @@
-//! Each kind of figure by its own file.
+//! Draws each kind of figure.
 
 use crosstalk_study::findings::{Figure, FigureKind};
 

@@ -1,5 +1,4 @@
-//! One metric against another: a point for each of what is set side by side, with its name.
-//! Those that no other beats in both are joined.
+//! One metric against another: named points. Those that no other dominates are joined.
 
 use crosstalk_study::findings::{Estimate, Figure, Point, Scale as Kind, Series};
 use crosstalk_study::number;
@@ -9,22 +8,22 @@ use super::layout::{Drawing, Layout};
 use super::names::{Area, Names};
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, sized_marker, text};
-use super::words::{caption, description};
-use crate::label;
+use super::text::{caption, description};
+use crate::readable;
 
 /// Ticks upward.
 const TICKS_UP: usize = 6;
 /// Pixels above and below the plot.
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
-/// Half of the room that a point takes, in pixels.
+/// Half the side of a point's square, in pixels.
 const POINT: f64 = 6.0;
-/// Of a slanting line, each of which is kept clear of names.
+/// The number of pieces of a slanting line that are kept clear of names.
 const PIECES: u32 = 64;
 
-/// Colour and shape of a series by its place: the frontier first.
-pub fn look(place: usize) -> (&'static str, usize) {
-    if place == 0 { ("s0", 0) } else { ("ink", 3) }
+/// The colour class and the marker's shape of a series, by its index: the frontier is the first.
+pub fn style(index: usize) -> (&'static str, usize) {
+    if index == 0 { ("s0", 0) } else { ("ink", 3) }
 }
 
 /// Draws the figure; `None` when no point can be drawn.
@@ -41,15 +40,15 @@ pub fn draw(figure: &Figure, layout: &Layout, id: &str) -> Option<Drawing> {
     Some(Drawing { svg, named: false, omitted: total - drawn })
 }
 
-/// Where a point lies across, with its interval.
+/// A point's position across, with its interval; `None` where it has none.
 pub fn across(point: &Point) -> Option<Estimate> {
     Some(Estimate { value: point.x?, interval: point.x_interval, n: point.y.n })
 }
 
-/// What is shown when a point is pointed at.
+/// The tooltip of a point.
 fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
     let of = |name: &str, number: String| format!("{name}: {number}").trim_start_matches(": ").to_string();
-    let behind = label::behind(point.y.n, false);
+    let behind = readable::sample_size(point.y.n, false);
     let origin = [series.origin.word(), &behind].join(", ");
     [
         format!("{} {}", figure.by, point.label).trim_start().to_string(),
@@ -82,7 +81,7 @@ impl<'a> Plot<'a> {
             [e.value, low, high]
         };
         let up = points().flat_map(|point| reach(point.y));
-        // Zero is the end of what can be donated; of a time beside another it says nothing.
+        // Zero is shown across, where it is the end of what can be gained. Of a ratio upward it says nothing.
         let up = Scale::around(up, figure.y.scale == Kind::Log, false).padded(0.04);
         let up = up.rounded(&figure.y.unit, TICKS_UP).onto(layout.height - BOTTOM, TOP);
         let ticks = axes::ticks(&up, &figure.y.unit, TICKS_UP);
@@ -98,17 +97,17 @@ impl<'a> Plot<'a> {
         self.layout.height - BOTTOM
     }
 
-    /// The pixels of a point, if it has a place.
-    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+    /// The pixel position of a point; `None` where it cannot be drawn.
+    fn position(&self, point: &Point) -> Option<(f64, f64)> {
         Some((self.across.at(point.x?)?, self.up.at(point.y.value)?))
     }
 
-    /// Every point that has a place, with its series and that one's place.
+    /// Every point that can be drawn, with its series' index, its series and its position.
     fn drawn(&self) -> impl Iterator<Item = (usize, &'a Series, &'a Point, (f64, f64))> {
         let all = self.figure.series.iter().enumerate();
         let points =
-            all.flat_map(|(place, series)| series.points.iter().map(move |point| (place, series, point)));
-        points.filter_map(|(place, series, point)| Some((place, series, point, self.place(point)?)))
+            all.flat_map(|(index, series)| series.points.iter().map(move |point| (index, series, point)));
+        points.filter_map(|(index, series, point)| Some((index, series, point, self.position(point)?)))
     }
 
     fn frame(&self) -> String {
@@ -117,7 +116,7 @@ impl<'a> Plot<'a> {
         let across = axes::ticks(&self.across, &self.figure.x.unit, self.layout.ticks);
         let (middle, below) = ((left + right) / 2.0, self.layout.height - 6.0);
         [
-            axes::beside(&up, left, right),
+            axes::grid(&up, left, right),
             line("axis", left, self.bottom(), right, self.bottom()),
             axes::below(&across, self.bottom(), self.layout.width),
             text(
@@ -132,40 +131,40 @@ impl<'a> Plot<'a> {
         .concat()
     }
 
-    /// From one to the next of those that no other beats.
+    /// The line through the points of the frontier.
     fn curve(&self) -> String {
-        let frontier: Vec<_> = self.drawn().filter(|(place, ..)| *place == 0).collect();
+        let frontier: Vec<_> = self.drawn().filter(|(index, ..)| *index == 0).collect();
         let Some((_, first, ..)) = frontier.first() else { return String::new() };
         let steps = frontier.iter().map(|(.., (x, y))| format!("{} {}", svg::px(*x), svg::px(*y)));
         let path = steps.collect::<Vec<_>>().join("L");
-        format!(r#"<path class="curve {} {}" d="M{path}"/>"#, look(0).0, first.origin.word())
+        format!(r#"<path class="curve {} {}" d="M{path}"/>"#, style(0).0, first.origin.word())
     }
 
     fn points(&self) -> String {
-        // Those that are joined lie on top.
+        // The points of the frontier lie on top.
         let mut drawn: Vec<_> = self.drawn().collect();
         drawn.reverse();
-        let mark = |(place, series, point, (x, y)): &(usize, &Series, &Point, (f64, f64))| {
+        let mark = |(index, series, point, (x, y)): &(usize, &Series, &Point, (f64, f64))| {
             let whiskers: String = self.whiskers(point, (*x, *y)).concat();
-            let (colour, shape) = look(*place);
+            let (colour, shape) = style(*index);
             let shape = whiskers + &sized_marker(shape, *x, *y, 1.2);
             svg::mark(colour, series.origin, &tip(self.figure, series, point), &shape)
         };
         drawn.iter().map(mark).collect()
     }
 
-    /// The intervals, up and across, where there are any.
+    /// The whiskers upward and across; empty where there is no interval.
     fn whiskers(&self, point: &Point, (x, y): (f64, f64)) -> [String; 2] {
         let cap = 3.0;
         [
             ends(&self.up, point.y.interval)
                 .map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap }.upright()),
             ends(&self.across, point.x_interval)
-                .map_or(String::new(), |(low, high)| Whisker { low, high, at: y, cap }.lying()),
+                .map_or(String::new(), |(low, high)| Whisker { low, high, at: y, cap }.horizontal()),
         ]
     }
 
-    /// Where whiskers and the curve are.
+    /// The areas of whiskers and of the curve.
     fn lines(&self) -> Vec<Area> {
         let whiskers = self.drawn().flat_map(|(_, _, point, (x, y))| {
             let up = ends(&self.up, point.y.interval);
@@ -173,7 +172,7 @@ impl<'a> Plot<'a> {
             let up = up.map(|(low, high)| Area::along((x, low), (x, high)));
             up.into_iter().chain(across.map(|(low, high)| Area::along((low, y), (high, y))))
         });
-        let frontier: Vec<_> = self.drawn().filter(|(place, ..)| *place == 0).map(|(.., at)| at).collect();
+        let frontier: Vec<_> = self.drawn().filter(|(index, ..)| *index == 0).map(|(.., at)| at).collect();
         let curve = frontier.windows(2).flat_map(|pair| {
             let [from, to] = [pair[0], pair[1]];
             let between = move |step: u32| {
@@ -189,11 +188,11 @@ impl<'a> Plot<'a> {
         let (left, right) = (self.across.start, self.across.end);
         let plot = Area { left, top: TOP - 8.0, right: right + 12.0, bottom: self.bottom() - 2.0 };
         let points: Vec<(f64, f64)> = self.drawn().map(|(.., at)| at).collect();
-        let taken = points.iter().map(|at| Area::about(*at, POINT)).collect();
-        let mut names = Names::new(plot, taken, self.lines());
+        let occupied = points.iter().map(|at| Area::about(*at, POINT)).collect();
+        let mut names = Names::new(plot, occupied, self.lines());
         let name = |(_, _, point, at): (usize, &Series, &Point, (f64, f64))| {
             let word = svg::fitted(&point.label, (right - left) / 2.0);
-            names.place(&word, at)
+            names.draw(&word, at)
         };
         self.drawn().map(name).collect()
     }

@@ -1,8 +1,8 @@
-//! A field for each place across and each series below one another, the darker the more,
-//! with its value where there is room.
+//! A heat map: a column for each category across, a row for each series. Darker is more. A field shows its value where there
+//! is room.
 //!
-//! What is relative to something has one scale wherever it stands: 1 has no colour, more has one and
-//! less another, by the ratio's logarithm. What may be 1, by its interval, has none but a dashed edge.
+//! Ratios have the same scale on every page: 1 has no colour, more and less have one each, by the ratio's logarithm. A ratio
+//! whose interval covers 1 has no colour but a dashed edge.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Estimate, Figure, Point, Scale, Series};
@@ -13,39 +13,39 @@ use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::scale::drawable;
 use super::svg::{self, text};
-use super::words::{across, caption, description, tip};
+use super::text::{across, caption, description, tip};
 
 /// Heights and widths in pixels.
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 26.0;
 const HIGHEST: f64 = 30.0;
 const WIDEST: f64 = 96.0;
-/// How opaque the least and the most are: so that the words on them stay legible.
+/// The opacity of the least and of the greatest value. Text on them stays legible.
 const LIGHT: f64 = 0.12;
 const DARK: f64 = 0.55;
-/// From where on a ratio is drawn as dark as can be; below 1, from where on its inverse is.
-const MOST: f64 = 4.0;
+/// The ratio from which on fields are darkest; below 1 its inverse.
+const DARKEST_RATIO: f64 = 4.0;
 
-/// The ratios that explain the scale, where a figure has it.
+/// The ratios in the legend of the scale; empty where an axis is not of ratios.
 pub fn scale(axis: &Axis) -> &'static [f64] {
-    if is_ratio(axis) { &[1.0 / MOST, 0.5, 1.0, 2.0, MOST] } else { &[] }
+    if is_ratio(axis) { &[1.0 / DARKEST_RATIO, 0.5, 1.0, 2.0, DARKEST_RATIO] } else { &[] }
 }
 
-/// A ratio to something else; a share of a whole has no logarithmic scale.
+/// Whether an axis is of ratios to other levels: a share of a whole has no logarithmic scale.
 fn is_ratio(axis: &Axis) -> bool {
     axis.unit == "ratio" && axis.scale == Scale::Log
 }
 
-/// Whether nothing says on which side of 1 it is. What is computed or printed has no interval and needs none.
+/// Whether a ratio may be 1: its interval covers 1, or it has none. Computed and published numbers need no interval.
 fn is_open(y: &Estimate, origin: Origin) -> bool {
     y.interval.map_or(!matches!(origin, Origin::Computed | Origin::Published), |(low, high)| {
         low <= 1.0 && high >= 1.0
     })
 }
 
-/// How a ratio is drawn: its colour, and how opaque.
+/// The colour class and the opacity of a ratio.
 pub fn tint(ratio: f64) -> (String, f64) {
-    let share = (ratio.max(f64::MIN_POSITIVE).ln() / MOST.ln()).clamp(-1.0, 1.0);
+    let share = (ratio.max(f64::MIN_POSITIVE).ln() / DARKEST_RATIO.ln()).clamp(-1.0, 1.0);
     (Palette::heat(share < 0.0), DARK * share.abs())
 }
 
@@ -59,7 +59,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     Some(Drawing { svg, named: false, omitted: total - field.drawn().count() })
 }
 
-/// What the rows are.
+/// The label of the rows.
 fn down(figure: &Figure) -> String {
     format!("{} ↓", figure.by)
 }
@@ -67,12 +67,12 @@ fn down(figure: &Figure) -> String {
 struct Field<'a> {
     figure: &'a Figure,
     columns: Vec<String>,
-    /// Of the whole picture.
+    /// The width of the whole picture.
     whole: f64,
     left: f64,
     width: f64,
     height: f64,
-    /// The least and the most of its quantity on the page.
+    /// The least and the greatest value of its quantity on the page.
     range: (f64, f64),
 }
 
@@ -90,7 +90,7 @@ impl<'a> Field<'a> {
         Some(Field { range: palette.range(&figure.y)?, ..field })
     }
 
-    /// Every point that has a field, with its series and that one's place.
+    /// Every point that can be drawn, with its row and series.
     fn drawn(&self) -> impl Iterator<Item = (usize, &'a Series, &'a Point)> {
         let all = self.figure.series.iter().enumerate();
         let points =
@@ -102,7 +102,7 @@ impl<'a> Field<'a> {
         TOP + self.figure.series.len() as f64 * self.height
     }
 
-    /// The names across, above; the series' names at the left; and what they are.
+    /// The names of columns and rows, and the labels of both axes.
     fn names(&self) -> String {
         let figure = self.figure;
         let mut out = text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&figure.y), self.whole - 16.0));
@@ -120,8 +120,8 @@ impl<'a> Field<'a> {
         }
         let widest = self.columns.iter().map(|name| svg::width(name) + 4.0).fold(0.0, f64::max);
         let stride = (widest / self.width).ceil().clamp(1.0, self.columns.len() as f64) as usize;
-        for (place, name) in self.columns.iter().enumerate().step_by(stride) {
-            let at = self.left + place as f64 * self.width;
+        for (index, name) in self.columns.iter().enumerate().step_by(stride) {
+            let at = self.left + index as f64 * self.width;
             let name = svg::fitted(name, self.width * stride as f64 - 4.0);
             // A name that is wider than its column begins with it.
             out += &match stride {
@@ -139,11 +139,11 @@ impl<'a> Field<'a> {
 
     fn fields(&self) -> String {
         let one = |(row, series, point): (usize, &Series, &Point)| {
-            let place = across(point, &self.figure.x);
-            let column = self.columns.iter().position(|name| *name == place).unwrap_or(0);
+            let position_across = across(point, &self.figure.x);
+            let column = self.columns.iter().position(|name| *name == position_across).unwrap_or(0);
             let (x, y) = (self.left + column as f64 * self.width, TOP + row as f64 * self.height);
             let open = is_ratio(&self.figure.y) && is_open(&point.y, series.origin);
-            let (colour, shade) = if open { tint(1.0) } else { self.look(&point.y) };
+            let (colour, shade) = if open { tint(1.0) } else { self.style(&point.y) };
             let class = if open { "bar open" } else { "bar" };
             let shape = format!(
                 r#"<rect class="{class}" x="{}" y="{}" width="{}" height="{}" fill-opacity="{:.2}"/>"#,
@@ -162,8 +162,8 @@ impl<'a> Field<'a> {
         self.drawn().map(one).collect()
     }
 
-    /// A value's colour, and how opaque it is: one value alone is the most.
-    fn look(&self, y: &Estimate) -> (String, f64) {
+    /// The colour class and the opacity of a value. A single value has the greatest opacity.
+    fn style(&self, y: &Estimate) -> (String, f64) {
         if is_ratio(&self.figure.y) {
             return tint(y.value);
         }

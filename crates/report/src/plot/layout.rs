@@ -1,19 +1,19 @@
-//! What a picture is drawn for, and what it then is.
+//! The layouts of a picture, and the drawing.
 
-/// What a picture is drawn for. Lengths in pixels.
+/// A layout: screen and paper, or phone. Lengths are in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
-    /// Name and class in the style sheet.
+    /// Its name, and its class in the style sheet.
     pub name: &'static str,
     /// Width of the picture.
     pub width: f64,
     /// Height of pictures that do not grow with their data.
     pub height: f64,
-    /// Room for series' names at the right of their lines; none where the legend names them.
+    /// Width for series' names at the right of their lines; 0 where the legend names them.
     pub names: f64,
-    /// Room for names at the left of bars; longer ones stand above their bar.
+    /// Width for names at the left of bars; longer names are above their bar.
     pub labels: f64,
-    /// How many ticks across.
+    /// The number of ticks across.
     pub ticks: usize,
 }
 
@@ -24,13 +24,13 @@ pub const WIDE: Layout =
 pub const NARROW: Layout =
     Layout { name: "narrow", width: 343.0, height: 300.0, names: 0.0, labels: 104.0, ticks: 4 };
 
-/// A figure drawn.
+/// A drawn figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
     /// The `<svg>` element.
     pub svg: String,
-    /// Whether the series' names stand beside their lines, so that no legend need name them.
+    /// Whether the series' names are at their lines, so that the legend need not name them.
     pub named: bool,
-    /// Data that have no place on the axes.
+    /// The number of points that cannot be drawn.
     pub omitted: usize,
 }

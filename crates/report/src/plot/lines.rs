@@ -1,5 +1,4 @@
-//! A line a series, over names or numbers; each with its name at its end
-//! where there is room.
+//! A line for each series, over names or numbers, with its name at its end where there is room.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Mark, Point, Scale as Kind, Series};
@@ -9,14 +8,14 @@ use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::scale::{Scale, drawable};
 use super::svg::{self, Whisker, line, sized_marker, text};
-use super::words::{across, caption, description, tip};
+use super::text::{across, caption, description, tip};
 
 /// Ticks upward.
 const TICKS_UP: usize = 6;
 /// Pixels between the names at the lines' ends.
 const NAME_GAP: f64 = 16.0;
-/// Farthest that a line may end from where the names stand, in pixels.
-const FARTHEST: f64 = 40.0;
+/// The greatest distance from a line's end to the names, in pixels.
+const LONGEST_LEADER: f64 = 40.0;
 /// Pixels between the names of two marks.
 const MARK_ROW: f64 = 13.0;
 /// Pixels above and below the plot.
@@ -31,12 +30,12 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let plot = Plot::of(figure, palette, layout);
     let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
     let drawn: usize =
-        figure.series.iter().map(|s| s.points.iter().filter_map(|p| plot.place(p)).count()).sum();
+        figure.series.iter().map(|s| s.points.iter().filter_map(|p| plot.position(p)).count()).sum();
     if drawn == 0 {
         return None;
     }
     let mut order: Vec<&Series> = figure.series.iter().collect();
-    // What was published lies on top, as rings: a dot that it agrees with shows within.
+    // Published points lie on top, as rings: a dot of the same value shows within.
     order.sort_by_key(|series| series.origin == Origin::Published);
     let (curves, marks): (Vec<String>, Vec<String>) = order.iter().map(|series| plot.curve(series)).unzip();
     let curves = curves.concat() + &marks.concat();
@@ -47,7 +46,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     Some(Drawing { svg, named: names.is_some(), omitted: total - drawn })
 }
 
-/// What lies across: names evenly spaced, or numbers.
+/// The axis across: names, evenly spaced, or numbers.
 enum Across {
     Names(Vec<String>),
     Numbers(Scale),
@@ -95,8 +94,8 @@ impl<'a> Plot<'a> {
         Plot { figure, palette, layout, across, up, left, right }
     }
 
-    /// The pixels of a point, if it has a place.
-    fn place(&self, point: &Point) -> Option<(f64, f64)> {
+    /// The pixel position of a point; `None` where it cannot be drawn.
+    fn position(&self, point: &Point) -> Option<(f64, f64)> {
         let x = match &self.across {
             Across::Names(names) => {
                 self.slot(names.iter().position(|n| *n == across(point, &self.figure.x))?, names.len())
@@ -116,7 +115,7 @@ impl<'a> Plot<'a> {
         let middle = (self.left + self.right) / 2.0;
         let room = self.layout.width - 16.0;
         [
-            axes::beside(&up, self.left, self.right),
+            axes::grid(&up, self.left, self.right),
             line("axis", self.left, bottom, self.right, bottom),
             axes::below(&self.ticks_across(), bottom, self.layout.width),
             text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&self.figure.y), room)),
@@ -131,15 +130,15 @@ impl<'a> Plot<'a> {
         .concat()
     }
 
-    /// Places across that have a name: an upright line each, names one below the other.
+    /// Named positions across: an upright line each, with the names one below the other.
     fn marks(&self) -> String {
         let Across::Numbers(scale) = &self.across else { return String::new() };
         let (left, right) = (self.left, self.right);
-        let places = self.figure.marks.iter().filter_map(|mark| Some((mark, scale.at(mark.x)?)));
-        let drawn = places.filter(|(_, at)| (left..=right).contains(at));
+        let positions = self.figure.marks.iter().filter_map(|mark| Some((mark, scale.at(mark.x)?)));
+        let drawn = positions.filter(|(_, at)| (left..=right).contains(at));
         let mark = |(row, (mark, at)): (usize, (&Mark, f64))| {
             let y = TOP + MARK_ROW * (row as f64 + 1.0);
-            // Where the right end has no room, the name stands on the other side.
+            // Without room at the right, the name is at the left of its line.
             let (anchor, x) = if at + 4.0 + svg::width(&mark.name) > right {
                 ("end", at - 4.0)
             } else {
@@ -150,7 +149,7 @@ impl<'a> Plot<'a> {
         drawn.enumerate().map(mark).collect()
     }
 
-    /// Where there are few numbers across, exactly these; else round ones.
+    /// Ticks at the numbers across where these are few, else at round numbers.
     fn ticks_across(&self) -> Vec<Tick> {
         match &self.across {
             Across::Names(names) => {
@@ -177,14 +176,14 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// The line, broken where a datum is missing, then its points with their intervals.
+    /// The line, broken where a point cannot be drawn, and the points with their intervals.
     fn curve(&self, series: &Series) -> (String, String) {
         let colour = self.palette.series(&series.name);
         let mut path = String::new();
         let mut pen = 'M';
         let mut marks = String::new();
         for point in &series.points {
-            let Some((x, y)) = self.place(point) else {
+            let Some((x, y)) = self.position(point) else {
                 pen = 'M';
                 continue;
             };
@@ -202,14 +201,14 @@ impl<'a> Plot<'a> {
         (format!(r#"<path class="curve {colour} {origin}" d="{path}"/>"#), marks)
     }
 
-    /// Each line's name at its end, pushed apart where ends are close; `None` where there is no room.
+    /// Each line's name at its end, with gaps between names; `None` where there is no room.
     fn names(&self) -> Option<String> {
         let mut ends: Vec<(&str, f64, f64)> = Vec::new();
         let own = |series: &&Series| series.origin != Origin::Published;
         let ordered =
             self.figure.series.iter().filter(own).chain(self.figure.series.iter().filter(|s| !own(s)));
         for series in ordered {
-            let end = series.points.iter().rev().find_map(|p| self.place(p));
+            let end = series.points.iter().rev().find_map(|p| self.position(p));
             if let Some((x, y)) = end.filter(|_| !ends.iter().any(|(name, ..)| *name == series.name)) {
                 ends.push((&series.name, x, y));
             }
@@ -217,9 +216,9 @@ impl<'a> Plot<'a> {
         let (top, bottom) = (TOP, self.layout.height - BOTTOM);
         let fits = ends.len() as f64 * NAME_GAP <= bottom - top;
         let words_fit = ends.iter().all(|(name, ..)| svg::width(name) + 16.0 <= self.layout.names);
-        // A leader across the plot would read as data.
+        // A leader line across the plot would read as data.
         let last = ends.iter().map(|end| end.1).fold(self.left, f64::max);
-        let side_by_side = ends.iter().all(|end| last - end.1 < FARTHEST);
+        let side_by_side = ends.iter().all(|end| last - end.1 < LONGEST_LEADER);
         if !fits || !words_fit || !side_by_side {
             return None;
         }
@@ -240,18 +239,18 @@ fn points(figure: &Figure) -> impl Iterator<Item = &Point> {
     figure.series.iter().flat_map(|series| &series.points)
 }
 
-/// The nearest places to `wanted` (ascending) that are `gap` apart, from `low` on and up to `high`.
+/// The nearest positions to `wanted` (ascending) with gaps of at least `gap`, between `low` and `high`.
 fn spread(wanted: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {
     let mut placed = wanted.to_vec();
     let mut least = low;
-    for place in &mut placed {
-        *place = place.max(least);
-        least = *place + gap;
+    for at in &mut placed {
+        *at = at.max(least);
+        least = *at + gap;
     }
     let mut most = high;
-    for place in placed.iter_mut().rev() {
-        *place = place.min(most);
-        most = *place - gap;
+    for at in placed.iter_mut().rev() {
+        *at = at.min(most);
+        most = *at - gap;
     }
     placed
 }
@@ -261,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_pushed_apart_but_stay_in_the_plot() {
+    fn names_have_gaps_and_stay_in_the_plot() {
         assert_eq!(spread(&[50.0, 52.0, 90.0], 16.0, 0.0, 100.0), [50.0, 66.0, 90.0]);
         assert_eq!(spread(&[95.0, 99.0], 16.0, 0.0, 100.0), [84.0, 100.0]);
     }

@@ -1,7 +1,7 @@
-//! Figures drawn as SVG: without scripts, for the screen, the phone and paper.
+//! Figures as SVG without scripts, for screen, phone and paper.
 //!
-//! Every figure is drawn for each [`Layout`]; the style sheet shows the one
-//! that fits. Bars lie on their side, so that names of any length stay legible.
+//! Every figure is drawn for each [`Layout`], and the style sheet shows the one that fits. Bars are horizontal, so that long
+//! names stay legible.
 
 mod axes;
 mod bars;
@@ -17,12 +17,12 @@ mod scale;
 mod stacked;
 mod strip;
 pub(crate) mod svg;
+mod text;
 mod waterfall;
-mod words;
 
 pub use draw::draw;
 pub use layout::{Layout, NARROW, WIDE};
 pub use palette::Palette;
 pub use strip::{Strip, domain};
 pub use svg::marker;
-pub use words::across;
+pub use text::across;

@@ -1,9 +1,8 @@
-//! One colour a name on the whole page: `kosmos-srio` looks the same in every
-//! figure. Parts of stacked bars have colours of their own. Fields of heat maps of the
-//! same quantity have one scale: what is darker is more, in whichever map. All ratios have one.
+//! The colours of a page: a series' name has the same colour in every figure. Parts of stacked bars have colours of their own.
+//! All heat maps of a quantity have one scale, and all ratios have one.
 //!
-//! The hues are Okabe and Ito's (2008), told apart by colour-blind readers;
-//! the style sheet holds them, darkened for white and lightened for black.
+//! The hues are Okabe and Ito's (2008), which colour-blind readers can distinguish. The style sheet holds them, darkened for
+//! white and lightened for black.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use crosstalk_study::findings::{Axis, Figure, FigureKind};
 
 use super::scale::drawable;
 
-/// Colours that the style sheet has of each kind.
+/// The number of colours of each kind in the style sheet.
 const COLOURS: usize = 8;
 
 /// Names in the order of their first appearance.
@@ -19,7 +18,7 @@ const COLOURS: usize = 8;
 pub struct Palette {
     series: Vec<String>,
     parts: Vec<String>,
-    /// Quantity and unit of heat maps → the least and the most on the page.
+    /// Quantity and unit of heat maps → the least and the greatest value on the page.
     ranges: BTreeMap<(String, String), (f64, f64)>,
 }
 
@@ -35,11 +34,11 @@ impl Palette {
                     palette.widen(figure);
                     continue;
                 }
-                // Its points have their names beside them.
+                // Its points have names next to them.
                 FigureKind::Frontier => continue,
             };
             for series in &figure.series {
-                if place(names, &series.name).is_none() {
+                if index_of(names, &series.name).is_none() {
                     names.push(series.name.clone());
                 }
             }
@@ -55,38 +54,38 @@ impl Palette {
         }
     }
 
-    /// The least and the most of a heat map's quantity on the page; `None` where there is none.
+    /// The least and the greatest value of a heat map's quantity on the page; `None` where there is none.
     pub fn range(&self, axis: &Axis) -> Option<(f64, f64)> {
         self.ranges.get(&quantity(axis)).copied()
     }
 
-    /// The class of a level of the deciding sentence, `slaves 6`, where a figure has it as a series.
+    /// The colour class of a level of the deciding sentence, `slaves 6`; `None` where no figure has it as a series.
     pub fn level(&self, label: &str) -> Option<String> {
         let known = |name: &String| label == name || label.ends_with(&format!(" {name}"));
         self.series.iter().find(|name| known(name)).map(|name| self.series(name))
     }
 
-    /// Which of the series' names it is; decides marker and colour.
+    /// A series' index, which decides marker and colour.
     pub fn index(&self, name: &str) -> usize {
         position(&self.series, name)
     }
 
-    /// The class of a series.
+    /// The colour class of a series.
     pub fn series(&self, name: &str) -> String {
         format!("s{}", self.index(name) % COLOURS)
     }
 
-    /// The class of the fields of a heat map; of a ratio's, `below` 1 or above.
+    /// The colour class of a heat map's field; of a ratio, `below` 1 or above.
     pub fn heat(below: bool) -> String {
         if below { "s1".into() } else { "s0".into() }
     }
 
     /// Whether a series has this name.
     pub fn has(&self, name: &str) -> bool {
-        place(&self.series, name).is_some()
+        index_of(&self.series, name).is_some()
     }
 
-    /// The class of a part.
+    /// The colour class of a part.
     pub fn part(&self, name: &str) -> String {
         format!("p{}", position(&self.parts, name) % COLOURS)
     }
@@ -97,11 +96,11 @@ fn quantity(axis: &Axis) -> (String, String) {
 }
 
 fn position(names: &[String], name: &str) -> usize {
-    place(names, name).unwrap_or(0)
+    index_of(names, name).unwrap_or(0)
 }
 
-/// Where a name is among those known. A number is the same with and without what it counts: `slaves 6`, `6`.
-fn place(names: &[String], name: &str) -> Option<usize> {
+/// The index of a name. A number is the same with and without its factor's name: `slaves 6`, `6`.
+fn index_of(names: &[String], name: &str) -> Option<usize> {
     let counts = |whole: &str, bare: &str| {
         bare.parse::<f64>().is_ok() && whole.strip_suffix(bare).is_some_and(|factor| factor.ends_with(' '))
     };
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_has_one_colour_whether_what_it_counts_is_said_or_not() {
+    fn a_level_has_one_colour_with_and_without_its_factor_s_name() {
         let palette = Palette {
             series: ["microblade", "6", "slaves 60"].map(String::from).to_vec(),
             ..Palette::default()

@@ -1,5 +1,4 @@
-//! Bars lying on their side, a row each, under headings: what both plain and
-//! stacked bars are drawn as. Names stand at their left, values at their right.
+//! Horizontal bars in rows under headings, for plain and stacked bars. Names are at their left, values at their right.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Scale as Kind};
@@ -8,33 +7,33 @@ use super::axes;
 use super::layout::{Drawing, Layout};
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, marker, text};
-use super::words::{caption, description};
+use super::text::{caption, description};
 
 /// One bar, or one part of a stacked bar.
 pub struct Bar {
-    /// Where it begins.
+    /// The value at its beginning.
     pub from: f64,
-    /// Where it ends.
+    /// The value at its end.
     pub to: f64,
     /// The interval of its end.
     pub interval: Option<(f64, f64)>,
-    /// Its class.
+    /// Its colour class.
     pub colour: String,
     /// Published ones are hatched.
     pub origin: Origin,
-    /// The words shown when it is pointed at.
+    /// Its tooltip.
     pub tip: String,
 }
 
 /// One line of the picture.
 pub struct Row {
-    /// Opens a group of rows.
+    /// The heading above it, of the first row of a group.
     pub heading: Option<String>,
     /// The bar's name.
     pub label: String,
-    /// Named in a lighter ink.
+    /// Whether its name is in a lighter ink.
     pub quiet: bool,
-    /// Words after the bar.
+    /// The text after the bar.
     pub value: String,
     /// Its bars, in order.
     pub bars: Vec<Bar>,
@@ -47,7 +46,7 @@ const ROW: f64 = 21.0;
 const LABEL_ABOVE: f64 = 17.0;
 const BAR: f64 = 13.0;
 const BOTTOM: f64 = 28.0;
-/// How much wider bold letters are.
+/// The width of bold letters relative to plain ones.
 const BOLD: f64 = 1.15;
 
 /// Draws rows; `None` when there is no bar in any of them.
@@ -56,7 +55,7 @@ pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: 
     bars().next()?;
     let frame = Frame::of(figure, rows, layout);
     let mut y = TOP;
-    // Headings may be longer than the names that the axis stands beside: they come on top of it.
+    // Headings may be longer than names, and cross the axis: they are drawn on top of it.
     let (mut inside, mut headings) = (String::new(), String::new());
     for row in rows {
         headings += &frame.heading(row, &mut y);
@@ -89,7 +88,7 @@ fn defs(id: &str, rows: &[Row]) -> String {
 struct Frame {
     scale: Scale,
     left: f64,
-    /// Names are too long to stand beside their bars.
+    /// Whether names are above their bars, because they are too long.
     above: bool,
     width: f64,
 }
@@ -110,14 +109,14 @@ impl Frame {
         Frame { scale, left, above, width: layout.width }
     }
 
-    /// What opens a group of rows, moving `y` to its lower end.
+    /// The heading of a group of rows; moves `y` to its lower end.
     fn heading(&self, row: &Row, y: &mut f64) -> String {
         let Some(heading) = &row.heading else { return String::new() };
         *y += HEADING;
         text("heading", "start", 0.0, *y - 7.0, &svg::fitted(heading, self.width / BOLD))
     }
 
-    /// One row, moving `y` to its lower end.
+    /// One row; moves `y` to its lower end.
     fn row(&self, row: &Row, y: &mut f64, id: &str) -> String {
         let mut out = String::new();
         let class = if row.quiet { "name quiet" } else { "name" };
@@ -148,7 +147,7 @@ impl Frame {
             Origin::Published => format!(r##" fill="url(#{})""##, svg::hatching(id, &bar.colour).1),
             _ => String::new(),
         };
-        // A bar on a logarithmic axis has no honest length: only its end is drawn.
+        // A bar's length means nothing on a logarithmic axis: only its end is drawn.
         let shape = if self.scale.log {
             marker(0, to, middle)
         } else {
@@ -160,7 +159,7 @@ impl Frame {
         };
         let ends = bar.interval.and_then(|(low, high)| Some((self.scale.edge(low)?, self.scale.edge(high)?)));
         let whisker =
-            ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: middle, cap }.lying());
+            ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: middle, cap }.horizontal());
         svg::mark(&bar.colour, bar.origin, &bar.tip, &(shape + &whisker))
     }
 }

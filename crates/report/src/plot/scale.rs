@@ -1,16 +1,16 @@
-//! From values to pixels, and where to put round ticks.
+//! Scales from values to pixels, with round ticks.
 
-/// Magnitudes that can be drawn; beyond, floating point leaves no room for padding.
+/// The largest magnitude that can be drawn: beyond it, padding would overflow.
 const LARGEST: f64 = 1e150;
 
-/// Where axes of many, and of few decades may end.
+/// Mantissas at which an axis of several decades, and one of less than a decade, may end.
 const COARSE: &[f64] = &[1.0, 2.0, 5.0, 10.0];
 const FINE: &[f64] = &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
-/// Ticks where less than a decade shows.
+/// Mantissas of ticks on an axis of less than a decade.
 const FINE_TICKS: [f64; 7] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 
-/// Whether a value has a place on an axis.
+/// Whether a value can be drawn on an axis.
 pub fn drawable(value: f64, log: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!log || value >= 1.0 / LARGEST)
 }
@@ -31,8 +31,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A scale that holds every drawable value given, with some room; linear
-    /// ones also hold zero when `zero` is asked for. Without values: 0 to 1, or 1 to 10.
+    /// A scale with all drawable values. With `zero`, a linear one includes zero. Without values it is 0 to 1, or 1 to 10.
     pub fn around(values: impl Iterator<Item = f64>, log: bool, zero: bool) -> Scale {
         let (mut low, mut high) = values
             .filter(|v| drawable(*v, log))
@@ -53,7 +52,7 @@ impl Scale {
         Scale { from: low, to: high, log, start: 0.0, end: 1.0 }
     }
 
-    /// Widened by `share` of its length at each end that is not zero on a linear scale.
+    /// The scale widened by `share` of its length at each end; a linear scale not at an end of zero.
     #[must_use]
     pub fn padded(mut self, share: f64) -> Scale {
         let (low, high) = (self.inner(self.from), self.inner(self.to));
@@ -68,7 +67,7 @@ impl Scale {
         self
     }
 
-    /// Widened to the next round values outside.
+    /// The scale widened to round values.
     #[must_use]
     pub fn rounded(mut self, unit: &str, most: usize) -> Scale {
         match (self.log, unit) {
@@ -90,19 +89,19 @@ impl Scale {
         self
     }
 
-    /// The same values over other pixels.
+    /// The same values on other pixels.
     #[must_use]
     pub fn onto(mut self, start: f64, end: f64) -> Scale {
         (self.start, self.end) = (start, end);
         self
     }
 
-    /// The pixel of a value, kept on the axis; `None` where it cannot be drawn.
+    /// The pixel of a value, at most at the axis' end; `None` where it cannot be drawn.
     pub fn at(&self, value: f64) -> Option<f64> {
         drawable(value, self.log).then(|| self.clamped(value))
     }
 
-    /// The pixel of an interval's end: ends beyond the axis, infinite ones too, stop at its edge.
+    /// The pixel of an interval's end. Ends beyond the axis, also infinite ones, are at its edge; `None` for no number.
     pub fn edge(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
             None
@@ -125,7 +124,7 @@ impl Scale {
         ticks
     }
 
-    /// The distance of ticks on a linear axis.
+    /// The distance of ticks on a linear axis, in the axis' unit.
     fn step(&self, unit: &str, most: usize) -> f64 {
         let least = (self.to - self.from) / most as f64;
         if unit == "B" {
@@ -165,7 +164,7 @@ impl Scale {
         (0..=count).map(|i| base.powf(low + f64::from(i) * stride)).collect()
     }
 
-    /// Powers of ten; with steps of 1, 2, 5 between where few decades show.
+    /// Ticks at powers of ten, and at further mantissas where there are few decades.
     fn decades(&self, most: usize) -> Vec<f64> {
         let (low, high) = (self.from.log10().floor(), self.to.log10().ceil());
         let decades = self.to.log10() - self.from.log10();
@@ -179,7 +178,7 @@ impl Scale {
             .flat_map(|i| between.iter().map(move |m| m * 10f64.powf(low + f64::from(i))))
             .filter(within)
             .collect();
-        // Within one octave even 1, 2, 5 leave at most one tick: linear steps read better.
+        // Within one octave there is at most one such tick: linear steps read better.
         if ticks.len() < 2 { self.steps(self.step("", most)) } else { ticks }
     }
 }

@@ -1,4 +1,4 @@
-//! Stacked bars: a heading a category, under it a bar a group, made of parts.
+//! Stacked bars: a heading for each category, under it a bar of parts for each group.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Scale as Kind, Series};
@@ -8,9 +8,9 @@ use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::words::{across, each_its_own, heading, tip};
+use super::text::{across, bars_named_by_position, heading, tip};
 
-/// Draws the figure; `None` when no part can be drawn. Parts below zero have no place in a stack.
+/// Draws the figure; `None` when no part can be drawn. Parts below zero cannot be stacked.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
     let mut groups: Vec<(&str, Origin)> = Vec::new();
     for series in &figure.series {
@@ -22,8 +22,8 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let categories = categories(figure);
     let mut rows = Vec::new();
     for category in &categories {
-        let mut heading =
-            (!one && categories.len() > 1 && !each_its_own(figure)).then(|| heading(category, &figure.x));
+        let mut heading = (!one && categories.len() > 1 && !bars_named_by_position(figure))
+            .then(|| heading(category, &figure.x));
         for (group, origin) in &groups {
             let bars = stack(figure, palette, (group, *origin), category);
             if bars.is_empty() {
@@ -40,7 +40,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     rows::draw(figure, &rows, total - drawn, layout, id)
 }
 
-/// The parts of one bar, each on the end of the one before.
+/// The parts of one bar, each from the end of the one before.
 fn stack(figure: &Figure, palette: &Palette, group: (&str, Origin), category: &str) -> Vec<Bar> {
     let in_bar = |series: &&Series| series.group == group.0 && series.origin == group.1;
     let mut bars = Vec::new();

@@ -1,5 +1,4 @@
-//! A strip as small as a word: an interval on a line, beside a reference or a
-//! published value. It repeats what the words beside it say.
+//! A small drawing of an interval, with a reference or a published value. The text next to it says the same.
 
 use crosstalk_study::findings::Estimate;
 
@@ -11,19 +10,19 @@ const WIDTH: f64 = 132.0;
 const HEIGHT: f64 = 18.0;
 const EDGE: f64 = 7.0;
 
-/// What a strip shows.
+/// The content of a strip.
 pub struct Strip<'a> {
-    /// A point with its interval.
+    /// The found value with its interval.
     pub found: Option<&'a Estimate>,
-    /// Drawn hollow.
+    /// The published value, drawn hollow.
     pub published: Option<f64>,
-    /// A thin upright line: where there is no effect.
+    /// The value of no effect, drawn as a thin upright line.
     pub reference: Option<f64>,
-    /// Class that colours it.
+    /// Its colour class.
     pub tone: &'static str,
 }
 
-/// The scale on which values and intervals lie; ratios on a logarithmic one.
+/// The scale of strips with these values, logarithmic for ratios.
 pub fn domain(values: impl Iterator<Item = f64>, unit: &str) -> Scale {
     Scale::around(values, unit == "ratio", false).padded(0.06).onto(EDGE, WIDTH - EDGE)
 }
@@ -47,7 +46,7 @@ impl Strip<'_> {
         if let Some((low, high)) = self.found.and_then(|e| e.interval)
             && let (Some(low), Some(high)) = (scale.edge(low), scale.edge(high))
         {
-            inside += &Whisker { low, high, at: middle, cap: 4.5 }.lying();
+            inside += &Whisker { low, high, at: middle, cap: 4.5 }.horizontal();
         }
         if let Some(x) = self.published.and_then(|v| scale.at(v)) {
             inside += &format!(r#"<g class="published">{}</g>"#, marker(3, x, middle));

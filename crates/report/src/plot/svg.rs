@@ -1,20 +1,19 @@
-//! The few SVG elements that figures are made of, as text.
+//! The SVG elements of figures, as text.
 
 use crosstalk_core::record::Origin;
 use unicode_width::UnicodeWidthStr;
 
 use crate::html::escape::Text;
 
-/// Mean advance of a character at the figures' 12 px, in pixels; generous, so
-/// that what is estimated to fit does fit in any system font.
+/// The width of a character at the figures' 12 px, in pixels. It is an upper estimate for all system fonts.
 const ADVANCE: f64 = 6.9;
 
-/// About how wide a text is drawn, in pixels.
+/// The estimated width of a text, in pixels.
 pub fn width(text: &str) -> f64 {
     text.width() as f64 * ADVANCE
 }
 
-/// A text cut to fit `room` pixels, with an ellipsis where something is lost.
+/// A text cut to `room` pixels, with an ellipsis where it is cut.
 pub fn fitted(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_string();
@@ -29,7 +28,7 @@ pub fn fitted(text: &str, room: f64) -> String {
     kept.trim_end().to_string() + "…"
 }
 
-/// A coordinate with a tenth of a pixel.
+/// A coordinate, rounded to a tenth of a pixel.
 pub fn px(v: f64) -> f64 {
     (v * 10.0).round() / 10.0
 }
@@ -49,12 +48,12 @@ pub fn text(class: &str, anchor: &str, x: f64, y: f64, words: &str) -> String {
     )
 }
 
-/// A datum: its shape, and the words shown when it is pointed at.
+/// A point's shape, with its tooltip.
 pub fn mark(colour: &str, origin: Origin, tip: &str, shape: &str) -> String {
     format!(r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#, origin.word(), Text(tip))
 }
 
-/// A whisker from `low` to `high` across the other axis at `at`; caps where the interval ends on the axis.
+/// A whisker from `low` to `high`, at `at` on the other axis.
 pub struct Whisker {
     /// Pixel of the lower end.
     pub low: f64,
@@ -67,7 +66,7 @@ pub struct Whisker {
 }
 
 impl Whisker {
-    /// Drawn upright.
+    /// The whisker along the upright axis.
     pub fn upright(&self) -> String {
         let Whisker { low, high, at, cap } = *self;
         format!(
@@ -80,8 +79,8 @@ impl Whisker {
         )
     }
 
-    /// Drawn lying.
-    pub fn lying(&self) -> String {
+    /// The whisker along the horizontal axis.
+    pub fn horizontal(&self) -> String {
         let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{a} {t}V{b}M{a} {y}H{c}M{c} {t}V{b}"/>"#,
@@ -94,7 +93,7 @@ impl Whisker {
     }
 }
 
-/// A point's marker; the shape tells series apart without colour.
+/// A point's marker. Its shape identifies the series without colour.
 pub fn marker(shape: usize, x: f64, y: f64) -> String {
     sized_marker(shape, x, y, 1.0)
 }
@@ -144,7 +143,7 @@ pub fn picture(
     )
 }
 
-/// The pattern that published bars of a colour are filled with, and its id.
+/// The fill pattern of published bars of a colour, and its id.
 pub fn hatching(picture: &str, colour: &str) -> (String, String) {
     let id = format!("{picture}-{colour}");
     let pattern = format!(

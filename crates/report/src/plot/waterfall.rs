@@ -1,5 +1,5 @@
-//! Waterfalls: a heading a series, under it a bar a step, from where the one before
-//! ended, and last a bar for all.
+//! Waterfalls: a heading for each series, under it a bar for each step from the end of the one before, and a last bar for
+//! their sum.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Estimate, Figure, Point, Scale as Kind, Series};
@@ -9,7 +9,7 @@ use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
 use super::scale::drawable;
-use super::words::{across, tip};
+use super::text::{across, tip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -27,8 +27,8 @@ fn steps(figure: &Figure, palette: &Palette, series: &Series) -> Vec<Row> {
     let mut heading = Some(name).filter(|_| figure.series.len() > 1);
     let mut end = 0.0;
     let mut rows = Vec::new();
-    for (place, point) in series.points.iter().enumerate() {
-        let from = if place + 1 == series.points.len() { 0.0 } else { end };
+    for (index, point) in series.points.iter().enumerate() {
+        let from = if index + 1 == series.points.len() { 0.0 } else { end };
         let Some(bar) = bar(figure, palette, series, point, from) else { continue };
         end = bar.to;
         rows.push(Row {

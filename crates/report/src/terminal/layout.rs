@@ -1,23 +1,21 @@
-//! Text fitted to a terminal: wrapped lines and tables, by displayed width.
+//! Wrapped lines and tables for a terminal, by displayed width.
 
 use crosstalk_core::quote::steers;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Narrowest column that a table may be squeezed to.
+/// The least width to which a column may be reduced.
 const LEAST: usize = 9;
-/// Between columns.
+/// The gap between columns.
 const GAP: usize = 2;
 
-/// Without control characters, nothing in a name can move the cursor, change
-/// colours or turn the text around; without variation selectors, a character's
-/// width does not depend on the next.
+/// Text without control characters and variation selectors. Nothing in a name can then move the cursor, change colours or
+/// reverse the text, and a character's width does not depend on the next.
 pub fn clean(text: &str) -> String {
     let silent = |c: char| steers(c) || matches!(c, '\u{fe00}'..='\u{fe0f}');
     text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !silent(*c)).collect()
 }
 
-/// Lines of at most `width` columns; words longer than that are cut. A number
-/// stays on the line of its unit.
+/// Lines of at most `width` columns. Longer words are cut, and a number stays on the line of its unit.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let text = clean(text).replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×");
@@ -51,7 +49,7 @@ fn push(lines: &mut [String], used: &mut usize, c: char) {
     }
 }
 
-/// A bar that is `share` of `width` columns long, to an eighth of one, and the blanks that fill the rest.
+/// A bar of `share` of `width` columns, to an eighth of a column, and the blanks that fill the rest.
 pub fn bar(share: f64, width: usize) -> (String, String) {
     let eighths = (share.clamp(0.0, 1.0) * 8.0 * width as f64).round().max(1.0) as usize;
     let part = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
@@ -60,16 +58,16 @@ pub fn bar(share: f64, width: usize) -> (String, String) {
     (bar, blank)
 }
 
-/// A column's head, and on which side its cells stand.
+/// A column's head and alignment.
 pub struct Column {
-    /// Words.
+    /// The head.
     pub head: String,
-    /// Aligned to the right.
+    /// Whether it is aligned to the right.
     pub right: bool,
 }
 
-/// A table of lines; `None` where it does not fit into `width` even when squeezed.
-/// `paint` colours a cell's padded text, given its row and column; heads have no row.
+/// A table as lines; `None` where it does not fit into `width` even with the narrowest columns. `paint` colours a cell's text,
+/// given its row and column; heads have no row.
 pub fn table(
     columns: &[Column],
     rows: &[Vec<String>],
@@ -86,13 +84,13 @@ pub fn table(
     Some(lines)
 }
 
-/// Natural widths where they fit, else the widest columns give way.
+/// The columns' natural widths; where these do not fit, the widest columns are reduced.
 fn widths(columns: &[Column], rows: &[Vec<String>], width: usize) -> Option<Vec<usize>> {
     let natural = |i: usize| {
         let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| clean(cell).width());
         cells.chain([clean(&columns[i].head).width()]).max().unwrap_or(0).max(1)
     };
-    // A number that is broken is read as another: its column holds its longest piece.
+    // A broken number would read as another number: its column has the width of its longest piece.
     let least = |i: usize| {
         let cells = rows.iter().filter_map(|row| row.get(i)).filter(|_| columns[i].right);
         let pieces = cells.flat_map(|cell| wrap(cell, 1_000)).flat_map(|line| {
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_aligns_and_squeezes_its_widest_column() {
+    fn a_table_aligns_and_reduces_its_widest_column() {
         let rows = vec![vec!["microblade".to_string(), "1.26 ×".to_string()]];
         let plain = |_: Option<usize>, _: usize, text: &str| text.to_string();
         let lines = table(&columns(&["system", "ratio"]), &rows, 40, &plain).expect("fits");

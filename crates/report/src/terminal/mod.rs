@@ -1,5 +1,4 @@
-//! The report in a terminal: the deciding sentence, the claims, small tables,
-//! in as many columns as there are.
+//! The report for the terminal: the deciding sentence, comparisons, claims and small tables, in the terminal's width.
 
 mod layout;
 mod shell;
@@ -15,11 +14,11 @@ pub use layout::wrap;
 use layout::{Column, clean};
 use unicode_width::UnicodeWidthStr;
 
-/// Fewest columns that anything is laid out for.
+/// The fewest columns of a layout.
 const NARROWEST: usize = 20;
-/// Rows of a table, and comparisons, shown; the rest is in the report's other forms.
+/// The most rows of a table, comparisons and warnings that are shown; the other renderings have all.
 const MOST_ROWS: usize = 12;
-/// Columns of the longest bar, where there is room; below the least there are none.
+/// The columns of the longest bar, at most and at least: with less room there are no bars.
 const LONGEST_BAR: usize = 40;
 const SHORTEST_BAR: usize = 8;
 
@@ -35,9 +34,9 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
     parts.extend(findings.tables.iter().map(|table| page.table(table)));
     parts.extend([
         page.warnings(&findings.warnings),
-        page.rests_on(findings),
+        page.methods(findings),
         page.absences(&findings.run.absences),
-        page.elsewhere(findings),
+        page.browser_note(findings),
         page.repeat(&findings.headline.command),
     ]);
     parts
@@ -53,7 +52,7 @@ struct Page {
     colour: bool,
 }
 
-/// How a piece of text is painted.
+/// The style of a text.
 #[derive(Clone, Copy)]
 enum Ink {
     Plain,
@@ -77,7 +76,7 @@ impl Page {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// Wrapped text with its first line opened by `lead` and the others indented as far.
+    /// Wrapped text after `lead`, with all further lines indented.
     fn item(&self, lead: &str, text: &str, ink: Ink) -> Vec<String> {
         let indent = lead.chars().count().min(self.width / 2);
         let lines = wrap(text, self.width - indent);
@@ -111,7 +110,7 @@ impl Page {
         lines
     }
 
-    /// What the sentence compares, as long as it is; as words alone where there is no room.
+    /// The bars of the deciding sentence; text alone where there is no room.
     fn bars(&self, findings: &Findings) -> Vec<String> {
         let bars = summary::bars(findings);
         let widest = |of: &dyn Fn(&(&str, f64, String)) -> usize| bars.iter().map(of).max().unwrap_or(0);
@@ -133,11 +132,11 @@ impl Page {
         bars.iter().map(line).collect()
     }
 
-    fn rests_on(&self, findings: &Findings) -> Vec<String> {
+    fn methods(&self, findings: &Findings) -> Vec<String> {
         let origins: Vec<&str> = summary::origins(findings).into_iter().map(Origin::word).collect();
         let origins = if origins.is_empty() { "none".into() } else { origins.join(", ") };
         let mut lines = self.item("Numbers: ", &origins, Ink::Plain);
-        for Fact { label, text } in summary::rests_on(findings) {
+        for Fact { label, text } in summary::methods(findings) {
             lines.extend(self.item(&format!("{label}: "), &text, Ink::Plain));
         }
         lines
@@ -155,14 +154,16 @@ impl Page {
             let tone = Ink::Toned(words::comparison(c.verdict).tone);
             let lead = format!("{lead}{}  ", " ".repeat(widest - lead.width()));
             let blank = " ".repeat(lead.width());
-            let said = self.item(&lead, &summary::sentence(c), Ink::Plain).into_iter().enumerate();
-            lines.extend(said.map(|(n, line)| match line.strip_prefix(lead.as_str()).filter(|_| n == 0) {
-                Some(rest) => self.paint(tone, &lead) + rest,
-                None => line,
-            }));
-            for beside in [summary::place(c).as_str(), summary::attribution(c)] {
-                if !beside.is_empty() {
-                    lines.extend(self.item(&blank, beside, Ink::Faint));
+            let wrapped = self.item(&lead, &summary::sentence(c), Ink::Plain).into_iter().enumerate();
+            lines.extend(wrapped.map(
+                |(n, line)| match line.strip_prefix(lead.as_str()).filter(|_| n == 0) {
+                    Some(rest) => self.paint(tone, &lead) + rest,
+                    None => line,
+                },
+            ));
+            for detail in [summary::metric_and_levels(c).as_str(), summary::attribution(c)] {
+                if !detail.is_empty() {
+                    lines.extend(self.item(&blank, detail, Ink::Faint));
                 }
             }
         }
@@ -174,8 +175,8 @@ impl Page {
         if all.is_empty() {
             return Vec::new();
         }
-        // What was not run is no news: counted, and listed elsewhere.
-        let (claims, _) = summary::run_and_not(all);
+        // Claims that were not run are counted only.
+        let (claims, _) = summary::split_not_run(all);
         if claims.is_empty() {
             return self.title("Claims").into_iter().chain(self.not_run(all.len())).collect();
         }
@@ -183,8 +184,8 @@ impl Page {
         let row = |c: &&ClaimFinding| {
             vec![
                 verdict_words(&words::claim(c)),
-                summary::found(c).unwrap_or_else(|| "–".into()),
-                summary::published(c).unwrap_or_else(|| "–".into()),
+                summary::found_in_words(c).unwrap_or_else(|| "–".into()),
+                summary::published_in_words(c).unwrap_or_else(|| "–".into()),
                 c.statement.clone(),
             ]
         };
@@ -240,8 +241,8 @@ impl Page {
         let rows: Vec<Vec<String>> =
             shown.iter().map(|row| (0..width).map(|i| cell(row.get(i))).collect()).collect();
         let mut lines = self.title(&table.title);
-        let said = shared.map(|origin| self.item("", &format!("all {}", origin.word()), Ink::Faint));
-        lines.extend(said.into_iter().flatten());
+        let note = shared.map(|origin| self.item("", &format!("all {}", origin.word()), Ink::Faint));
+        lines.extend(note.into_iter().flatten());
         lines.extend(self.grid(&heads, &rows, &|row, _| if row.is_none() { Ink::Faint } else { Ink::Plain }));
         lines.extend(self.more(table.rows.len() - shown.len(), "rows"));
         lines
@@ -251,7 +252,7 @@ impl Page {
         if warnings.is_empty() {
             return Vec::new();
         }
-        let warnings = summary::alike(warnings);
+        let warnings = summary::merged_alike(warnings);
         let shown = &warnings[..warnings.len().min(MOST_ROWS)];
         let mut lines = self.title("Before you believe it");
         lines.extend(shown.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open))));
@@ -259,7 +260,7 @@ impl Page {
         lines
     }
 
-    /// What the testbed is not, in one breath: mostly the same from run to run.
+    /// What the testbed does not have, in one paragraph.
     fn absences(&self, absences: &[String]) -> Vec<String> {
         if absences.is_empty() {
             return Vec::new();
@@ -267,8 +268,8 @@ impl Page {
         self.item("", &format!("Unlike a real cluster: {}.", absences.join("; ")), Ink::Faint)
     }
 
-    /// What a terminal does not show.
-    fn elsewhere(&self, findings: &Findings) -> Vec<String> {
+    /// How many figures the report for the browser has.
+    fn browser_note(&self, findings: &Findings) -> Vec<String> {
         let palette = plot::Palette::of(&findings.figures);
         let drawn =
             findings.figures.iter().filter(|f| plot::draw(f, &palette, &plot::WIDE, "count").is_some());
@@ -292,7 +293,7 @@ impl Page {
         }
     }
 
-    /// A table where it fits; else every row as a list of its cells.
+    /// A table where it fits, else every row as a list of its cells.
     fn grid(
         &self,
         heads: &[(&str, bool)],

@@ -1,4 +1,4 @@
-//! A command broken into lines that a shell joins again as they were.
+//! Breaks a command into lines that a shell joins again.
 //!
 //! A backslash before a line's end joins it to the next, outside quotes and in
 //! double ones (POSIX.1, 2.2.1); within single quotes it does not, so these are
@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::layout::clean;
 
-/// What quotes are open.
+/// The open quotes.
 #[derive(Clone, Copy, PartialEq)]
 enum Quote {
     None,
@@ -19,8 +19,8 @@ enum Quote {
 }
 
 impl Quote {
-    /// What ends a line within it, and what the next begins with.
-    fn seam(self) -> (&'static str, &'static str) {
+    /// The end of a line within these quotes, and the beginning of the next.
+    fn line_break(self) -> (&'static str, &'static str) {
         match self {
             Quote::None | Quote::Double => ("\\", ""),
             Quote::Single => ("'\\", "'"),
@@ -29,7 +29,7 @@ impl Quote {
     }
 }
 
-/// A piece that must not be broken, and the quotes open before it.
+/// A piece that must not be broken, and the open quotes before it.
 struct Piece {
     text: String,
     within: Quote,
@@ -41,7 +41,7 @@ pub fn lines(command: &str, width: usize) -> Vec<String> {
     if command.width() <= width {
         return vec![command];
     }
-    // The longest seam has two columns.
+    // The longest line break has two columns.
     let room = width - 2;
     let mut lines = vec![String::new()];
     for word in words(&command) {
@@ -58,7 +58,7 @@ pub fn lines(command: &str, width: usize) -> Vec<String> {
         for piece in word {
             let last = lines.len() - 1;
             if lines[last].width() + piece.text.width() > room {
-                let (end, begin) = piece.within.seam();
+                let (end, begin) = piece.within.line_break();
                 lines[last].push_str(end);
                 lines.push(begin.to_string());
             }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_stays_on_one_line_and_words_are_broken_last() {
+    fn a_short_command_stays_on_one_line_and_words_are_broken_last() {
         assert_eq!(lines("crosstalk run kosmos", 20), ["crosstalk run kosmos"]);
         assert_eq!(lines("crosstalk run kosmos --quick", 22), ["crosstalk run kosmos \\", "--quick"]);
         assert_eq!(lines("--vary fabric=ethernet-1g,x", 20), ["--vary \\", "fabric=ethernet-1g\\", ",x"]);

@@ -1,16 +1,16 @@
-//! A traced service, for the terminal and for the browser.
+//! The trace of a live service, for the terminal and for the browser.
 
 mod page;
 mod picture;
+mod sentences;
 mod text;
-mod words;
 
 pub use page::page;
 pub use text::text;
 
 #[cfg(test)]
 mod tests {
-    use super::words::{cost, grouped, headline, scope, top};
+    use super::sentences::{cost, grouped, headline, longest_stages, scope};
     use super::*;
     use crosstalk_core::trace::{
         Account, Cost, Percentile, Place, Scope, Served, Side, Stage, TRACE_SCHEMA, Tally, Trace,
@@ -65,9 +65,9 @@ mod tests {
     }
 
     #[test]
-    fn the_headline_says_who_and_how_much() {
-        let said = headline(&traced());
-        assert_eq!(said, "<redis> (42), TCP port 6379, for 10.0 s: 123,457 requests, > 99.99 % followed");
+    fn the_headline_names_the_service_and_the_number_of_requests() {
+        let sentence = headline(&traced());
+        assert_eq!(sentence, "<redis> (42), TCP port 6379, for 10.0 s: 123,457 requests, > 99.99 % followed");
         let nobody = Trace { service: vec![], ports: vec![1, 2], ..traced() };
         assert!(headline(&nobody).starts_with("TCP ports 1, 2, for"));
     }
@@ -86,24 +86,25 @@ mod tests {
             trace
         };
         let median = [Percentile { quantile: 0.5, seconds: 2e-3 }];
-        let says = |trace: &Trace| [page(trace), text(trace)].map(|said| said.contains(scope(Scope::Server)));
+        let says =
+            |trace: &Trace| [page(trace), text(trace)].map(|shown| shown.contains(scope(Scope::Server)));
         assert_eq!(says(&few(1, &[])), [false; 2]);
         assert_eq!(says(&few(50_000, &median)), [true; 2]);
         // A lone request is all there is to show, without a median of one.
         let lone = Trace { accounts: few(1, &[]).accounts.split_off(1), ..traced() };
         assert_eq!(says(&lone), [true; 2]);
         let page = page(&lone);
-        assert!(!page.contains("around the median") && page.contains("leaving: mean 50.0"), "{page}");
+        assert!(!page.contains("around the median") && page.contains("first packet: mean 50.0"), "{page}");
     }
 
     #[test]
-    fn the_most_comes_first() {
-        assert!(top(&traced().accounts[0]).starts_with("service, on a CPU (server) 70.0 %, send"));
+    fn the_longest_stage_comes_first() {
+        assert!(longest_stages(&traced().accounts[0]).starts_with("service, on a CPU (server) 70.0 %, send"));
     }
 
     #[test]
-    fn the_cost_is_told_or_why_not() {
-        assert!(cost(&traced().cost).contains("20.0 runs of our programs and 2.00 µs a request"));
+    fn the_cost_of_tracing_is_given_or_why_it_is_unknown() {
+        assert!(cost(&traced().cost).contains("20.0 runs of the tracing programs and 2.00 µs a request"));
         let idle = Cost { kernel_cpus: Some(0.01), ..Cost::default() };
         assert!(cost(&idle).contains("no request came"));
         assert!(cost(&Cost::default()).contains("could not be counted"));

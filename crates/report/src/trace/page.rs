@@ -1,15 +1,15 @@
-//! For the browser: one page, complete in itself, in the style of a run's report.
+//! The page for the browser: self-contained, in the style of a run's report.
 
 use crosstalk_core::trace::{Account, Place, Tally, Trace};
 use crosstalk_core::units::human;
 
 use super::picture::{Band, draw};
-use super::words::{cost, grouped, headline, scope, share, shown, times, top};
+use super::sentences::{cost, grouped, headline, longest_stages, scope, share, shown, times};
 use crate::html::escape::{Prose, Text};
 use crate::html::head;
 
-/// What this page has beside the reports' style.
-const OWN_STYLE: &str = "svg.waterfall { width: 100%; } table .n { text-align: right; }";
+/// Added to the reports' style.
+const PAGE_STYLE: &str = "svg.waterfall { width: 100%; } table .n { text-align: right; }";
 
 /// The page.
 pub fn page(trace: &Trace) -> String {
@@ -23,7 +23,7 @@ pub fn page(trace: &Trace) -> String {
     let sections = [
         section("places", "Which CPU, which queue", &places(trace)),
         section("counts", "What was not followed, and what else was counted", &counts(trace)),
-        section("cost", "What tracing took", &format!("<p>{}</p>", Prose(&cost(&trace.cost)))),
+        section("cost", "What tracing cost", &format!("<p>{}</p>", Prose(&cost(&trace.cost)))),
         section(
             "notes",
             "Before you believe it",
@@ -38,12 +38,12 @@ pub fn page(trace: &Trace) -> String {
 {ended}<p class="byline">measured · by the kernel's tracepoints; the service was not touched</p>
 </header>
 {accounts}{sections}
-<footer><p>OwnGroup by <code>crosstalk trace</code>. Complete in itself: it asks nothing of the network.</p></footer>
+<footer><p>Made by <code>crosstalk trace</code>. This page is self-contained: it requests nothing from the network.</p></footer>
 </main>
 </body>
 </html>
 "#,
-        head = head(&title, "Where the time of its requests goes", OWN_STYLE, None),
+        head = head(&title, "Where the time of its requests goes", PAGE_STYLE, None),
         heading = Prose(&title),
         sections = sections.concat(),
     )
@@ -72,7 +72,7 @@ fn account(account: &Account, number: usize) -> String {
         "<p>{}: {}. Most of it: {}.</p>{}{}{}",
         scope(account.scope),
         Prose(&times(account).join(" · ")),
-        Prose(&top(account)),
+        Prose(&longest_stages(account)),
         picture(Band::P50),
         picture(Band::P99),
         stages(account)
@@ -108,7 +108,7 @@ fn places(trace: &Trace) -> String {
             time(place.p99)
         )
     };
-    let taken_in = trace.taken_in.iter().map(|place| row("taken in on", place));
+    let taken_in = trace.taken_in.iter().map(|place| row("received on", place));
     let rows: String = taken_in.chain(trace.read_on.iter().map(|place| row("read on", place))).collect();
     if rows.is_empty() {
         rows
@@ -158,9 +158,10 @@ mod tests {
         .expect("is well-formed");
         assert!(page.contains("&lt;redis&gt;") && !page.contains("<redis>"));
         assert_eq!(page.matches("<svg").count(), 2);
-        for said in ["around the 99th percentile", "under way when tracing ended", "a remark", "ended early"]
+        for expected in
+            ["around the 99th percentile", "under way when tracing ended", "a remark", "ended early"]
         {
-            assert!(page.contains(said), "{said}");
+            assert!(page.contains(expected), "{expected}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The waterfall: a row a stage, its bar where it lies in the time of a request.
+//! The waterfall of a request: a row for each stage, from the end of the one before.
 
 use crosstalk_core::record::Origin;
 use crosstalk_core::trace::{Account, Side, Stage};
@@ -12,7 +12,7 @@ const VALUES: f64 = 84.0;
 const ROW: f64 = 21.0;
 const BAR: f64 = 13.0;
 
-/// Which requests a picture is of.
+/// The requests of a picture.
 #[derive(Clone, Copy)]
 pub enum Band {
     /// Those around the median.
@@ -22,7 +22,7 @@ pub enum Band {
 }
 
 impl Band {
-    /// As people say it.
+    /// The band in words.
     pub fn words(self) -> &'static str {
         match self {
             Band::P50 => "around the median",
@@ -38,7 +38,7 @@ impl Band {
     }
 }
 
-/// The colour that the style sheet has for a side.
+/// The colour class of a side.
 pub fn colour(side: Side) -> &'static str {
     match side {
         Side::Client => "p5",
@@ -48,7 +48,7 @@ pub fn colour(side: Side) -> &'static str {
     }
 }
 
-/// Draws an account; nothing where no time was taken.
+/// Draws an account; empty where all times are zero.
 pub fn draw(account: &Account, band: Band, id: &str) -> String {
     let whole: f64 = account.stages.iter().map(|stage| band.of(stage)).sum();
     if whole <= 0.0 {
@@ -61,7 +61,7 @@ pub fn draw(account: &Account, band: Band, id: &str) -> String {
         let (taken, middle) = (band.of(stage), row as f64 * ROW + ROW / 2.0);
         let (from, width) = (LABELS + since / whole * room, (taken / whole * room).max(0.8));
         let name = format!("{}: {}", stage.side.word(), stage.name);
-        let said = human(taken, "s");
+        let time = human(taken, "s");
         inside += &text("name", "end", LABELS - 8.0, middle + 4.0, &name);
         let bar = format!(
             r#"<rect class="bar" x="{}" y="{}" width="{}" height="{BAR}"/>"#,
@@ -69,8 +69,8 @@ pub fn draw(account: &Account, band: Band, id: &str) -> String {
             px(middle - BAR / 2.0),
             px(width)
         );
-        inside += &mark(colour(stage.side), Origin::Measured, &format!("{name}: {said}"), &bar);
-        inside += &text("name quiet", "end", WIDTH, middle + 4.0, &said);
+        inside += &mark(colour(stage.side), Origin::Measured, &format!("{name}: {time}"), &bar);
+        inside += &text("name quiet", "end", WIDTH, middle + 4.0, &time);
         since += taken;
     }
     inside += &line("axis", LABELS, 0.0, LABELS, height);

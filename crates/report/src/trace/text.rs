@@ -1,13 +1,14 @@
-//! For the terminal.
+//! The text for the terminal.
 
 use crosstalk_core::trace::{Account, Place, Side, Stage, Tally, Trace};
 use crosstalk_core::units::human;
 
-use super::words::{cost, grouped, headline, scope, share, shown, times, top};
+use super::sentences::{cost, grouped, headline, longest_stages, scope, share, shown, times};
 
-/// The longest bars, in characters.
+/// The length of the longest bars, in characters.
 const BAR: usize = 14;
-/// Everything, in the order in which people ask.
+
+/// The whole text.
 pub fn text(trace: &Trace) -> String {
     let mut parts = vec![headline(trace)];
     if let Some(why) = &trace.ended {
@@ -17,13 +18,13 @@ pub fn text(trace: &Trace) -> String {
     if trace.followed > 0 {
         parts.push(format!(
             "{}\n{}",
-            places("taken in on", &trace.taken_in),
+            places("received on", &trace.taken_in),
             places("read on", &trace.read_on)
         ));
     }
     let counts = [("not followed", &trace.not_followed), ("also counted", &trace.counted)];
     parts.extend(counts.iter().filter(|(_, list)| !list.is_empty()).map(|(head, list)| tallies(head, list)));
-    parts.push(format!("own cost: {}", cost(&trace.cost)));
+    parts.push(format!("cost of tracing: {}", cost(&trace.cost)));
     parts.extend(trace.remarks.iter().map(|remark| format!("note: {remark}")));
     parts.join("\n\n")
 }
@@ -35,11 +36,11 @@ fn account(account: &Account) -> String {
         scope(account.scope),
         times(account).join("   "),
         waterfall(account),
-        top(account)
+        longest_stages(account)
     )
 }
 
-/// A line a stage; a full bar around the median, a light one around p99, each to its own scale.
+/// A line for each stage, with a full bar for times around the median and a light one around p99, each on its own scale.
 fn waterfall(account: &Account) -> String {
     let name = |stage: &Stage| match stage.side {
         Side::Unexplained => stage.name.clone(),
@@ -57,13 +58,13 @@ fn waterfall(account: &Account) -> String {
     for stage in &account.stages {
         let (median, slow) = (Some(stage.around_p50), stage.around_p99);
         let bars = [p50.bar(median, "█"), p99.bar(slow, "░")];
-        lines.push(line(&name(stage), [told(median), told(slow)], &share(stage.share), bars));
+        lines.push(line(&name(stage), [time_or_dash(median), time_or_dash(slow)], &share(stage.share), bars));
     }
-    lines.push(line("in all", [told(p50.sum), told(p99.sum)], "", none()));
+    lines.push(line("in all", [time_or_dash(p50.sum), time_or_dash(p99.sum)], "", none()));
     lines.join("\n")
 }
 
-/// One of the columns of times.
+/// A column of times.
 struct Column {
     sum: Option<f64>,
     most: f64,
@@ -81,7 +82,7 @@ impl Column {
     }
 }
 
-fn told(time: Option<f64>) -> String {
+fn time_or_dash(time: Option<f64>) -> String {
     time.map_or("–".into(), |time| human(time, "s"))
 }
 
@@ -108,9 +109,9 @@ mod tests {
     use crate::trace::tests::traced;
 
     #[test]
-    fn everything_that_was_counted_is_said() {
+    fn everything_that_was_counted_is_in_the_text() {
         let text = text(&traced());
-        for said in [
+        for expected in [
             "ended early: interrupted",
             "p50 40.0 µs",
             "service, on a CPU",
@@ -118,7 +119,7 @@ mod tests {
             "queue 3",
             "a remark",
         ] {
-            assert!(text.contains(said), "{said}: {text}");
+            assert!(text.contains(expected), "{expected}: {text}");
         }
         let service = text.lines().find(|line| line.contains("server   service")).expect("a line");
         assert_eq!((service.matches('█').count(), service.matches('░').count()), (BAR, BAR), "{service}");
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_seen_is_said_too() {
+    fn a_trace_without_requests_has_a_text_too() {
         let trace = Trace {
             accounts: vec![],
             taken_in: vec![],

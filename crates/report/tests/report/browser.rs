@@ -1,5 +1,5 @@
-//! The page in a real browser: everything drawn, legible, quiet, and nothing
-//! asked of the network. Skipped where there is no Chromium.
+//! The page in a real browser: everything drawn and legible, no console messages, no network requests. Skipped without
+//! Chromium.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Estimate, Findings, Table, TableCell};
@@ -38,7 +38,7 @@ fn prepared(findings: &Findings) -> Option<Opened> {
     Some(Opened { browser, file, _folder: folder, _one: one })
 }
 
-/// What the page looks like: sizes, drawings, texts that overlap or are hard to read.
+/// Measures the page: sizes, drawings, texts that overlap or have too little contrast.
 const LOOK: &str = include_str!("look.js");
 
 #[test]
@@ -72,7 +72,7 @@ fn everything_is_drawn_and_legible_at_every_width_in_light_and_dark() {
 }
 
 #[test]
-fn a_table_of_nine_columns_is_whole_on_a_desk_and_said_to_go_on_where_it_is_not() {
+fn a_table_of_nine_columns_is_whole_on_a_wide_screen_and_scrolls_visibly_on_a_narrow_one() {
     let mut findings = fixture::example();
     let cell = |value: f64, unit: &str| TableCell::Number {
         estimate: Estimate { value, interval: Some((value / 2.0, value * 2.0)), n: 9 },
@@ -80,8 +80,8 @@ fn a_table_of_nine_columns_is_whole_on_a_desk_and_said_to_go_on_where_it_is_not(
         origin: Origin::Measured,
     };
     let heads = [
-        "own",
-        "external",
+        "threads",
+        "tasks",
         "faults",
         "with reads",
         "machine's reads",
@@ -112,7 +112,7 @@ fn a_table_of_nine_columns_is_whole_on_a_desk_and_said_to_go_on_where_it_is_not(
     assert!(narrow[0].as_f64() > Some(0.0) && narrow[1] == "local, local, scroll, scroll", "{narrow}");
 }
 
-/// No complaint on the console, and nothing asked for but the file itself.
+/// No message on the console, and no request but for the file itself.
 fn quiet(browser: &Browser, at: &str) {
     assert!(browser.complaints().is_empty(), "{at}: {:?}", browser.complaints());
     let requested = browser.requested();
@@ -180,8 +180,8 @@ fn the_command_is_copied_and_the_page_works_without_scripts() {
     let browser = &mut opened.browser;
     browser.open(&opened.file, 1280, "light");
     browser.eval("document.querySelector('.copy').click(); new Promise((done) => setTimeout(done, 300))");
-    let said = browser.eval("document.querySelector('.copy').textContent");
-    assert!(said == "Copied" || said == "Selected", "{said}");
+    let label = browser.eval("document.querySelector('.copy').textContent");
+    assert!(label == "Copied" || label == "Selected", "{label}");
 
     browser.call("Emulation.setScriptExecutionDisabled", json!({"value": true}));
     browser.open(&opened.file, 1280, "light");
@@ -211,7 +211,7 @@ fn markup_in_names_is_never_run() {
 }
 
 #[test]
-fn the_page_may_not_use_the_network_even_if_it_tried() {
+fn the_page_s_policy_blocks_network_requests() {
     let Some(mut opened) = prepared(&fixture::example()) else { return };
     opened.browser.open(&opened.file, 1280, "light");
     let refused = opened.browser.eval(

@@ -1,4 +1,4 @@
-//! The example with names that mean harm.
+//! The example with hostile names.
 
 use crosstalk_study::findings::{Findings, TableCell};
 

@@ -1,11 +1,10 @@
-//! The report against made-up findings: its structure, its properties, and the
-//! page in a real browser.
+//! The report of made-up findings: its structure, its wording, its properties, and the page in a real browser.
 
 mod browser;
 mod cdp;
+mod findings_page;
 mod fixture;
 mod hostile;
 mod properties;
-mod said;
 mod structure;
-mod study;
+mod wording;

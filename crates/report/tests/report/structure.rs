@@ -1,5 +1,4 @@
-//! What every rendering must hold: the sentence first, every value, every
-//! origin in words, and nothing that a name could smuggle in.
+//! The structure of every rendering: the sentence first, every value, every origin in words, and no markup from names.
 
 use crosstalk_core::record::Origin;
 use crosstalk_report::{html, markdown, terminal};
@@ -170,7 +169,10 @@ fn a_ratio_of_one_has_no_colour_and_equal_ratios_have_the_same_in_every_map() {
     let [slower, open, faster, most] = maps[0][..] else { panic!("{maps:?}") };
     assert_eq!(maps[1], [(true, 0.0), slower, most, (false, most.1)], "{maps:?}");
     assert_eq!((open.1, slower.0, faster.0), (0.0, true, false), "{maps:?}");
-    assert!((slower.1 - faster.1).abs() < 0.02 && slower.1 < most.1, "half is as far off as twice: {maps:?}");
+    assert!(
+        (slower.1 - faster.1).abs() < 0.02 && slower.1 < most.1,
+        "half is as far from 1 as twice: {maps:?}"
+    );
     let legend = words(page.descendants().find(|n| class(n) == "legend").expect("has a legend"));
     assert!(legend.contains("4 × and more") && legend.contains("0.25 × and less"), "{legend}");
     let edges = page
@@ -181,7 +183,7 @@ fn a_ratio_of_one_has_no_colour_and_equal_ratios_have_the_same_in_every_map() {
 }
 
 #[test]
-fn a_share_is_no_ratio_to_something_and_what_has_no_interval_is_open() {
+fn a_share_has_no_ratio_scale_and_a_ratio_without_interval_may_be_one() {
     let mut findings = fixture::example();
     findings.figures.retain(|figure| figure.kind == FigureKind::Heat);
     findings.figures.truncate(1);
@@ -231,8 +233,8 @@ fn published_values_are_drawn_apart_and_every_origin_is_a_word() {
             table.descendants().filter(|n| n.attribute("scope") == Some("col")).map(words).collect();
         for row in table.descendants().filter(|n| n.has_tag_name("tr")).skip(1) {
             for (cell, head) in row.children().zip(&heads).filter(|(cell, _)| class(cell) == "n") {
-                let said = words(cell) + head;
-                assert!(["emulated", "published", "computed"].iter().any(|o| said.contains(o)), "{said}");
+                let text = words(cell) + head;
+                assert!(["emulated", "published", "computed"].iter().any(|o| text.contains(o)), "{text}");
             }
         }
     }
@@ -268,7 +270,7 @@ fn every_claim_shows_its_verdict_why_and_what_the_verdict_means() {
 }
 
 #[test]
-fn what_is_missing_is_left_out_or_said() {
+fn what_is_missing_is_left_out_or_named() {
     let findings = fixture::empty();
     let page = page(&findings);
     assert!(page.contains(r#"<p class="badge open">undecided</p>"#));
@@ -291,7 +293,7 @@ fn what_is_missing_is_left_out_or_said() {
 }
 
 #[test]
-fn a_floor_says_which_metric_and_cells_it_covers_and_stands_beside_what_is_detectable() {
+fn a_noise_floor_has_its_metric_and_cells_and_the_detectable_effects() {
     let findings = fixture::example();
     let floor = "run time: equal cells differ by 1.2 % at most (95 % bound after 24 blocks; measured on: Graph analytics on microblade, 6 slaves, twice)";
     let detectable = "run time: effects of 3.1 % and more to 4.4 % and more, depending on the comparison, in 8 of 10 such runs";
@@ -300,10 +302,10 @@ fn a_floor_says_which_metric_and_cells_it_covers_and_stands_beside_what_is_detec
     let page = page(&findings);
     let page = words(Document::parse(&page).expect("well-formed").root());
     let shown = terminal(&findings, 200, false);
-    for said in [floor, detectable, none, "bandwidth: effects of 0.6 % and more, in 8 of 10 such runs"] {
-        assert!(page.contains(said), "{said}");
-        assert!(shown.contains(said), "{said}: {shown}");
-        assert!(markdown(&findings).contains(said), "{said}");
+    for expected in [floor, detectable, none, "bandwidth: effects of 0.6 % and more, in 8 of 10 such runs"] {
+        assert!(page.contains(expected), "{expected}");
+        assert!(shown.contains(expected), "{expected}: {shown}");
+        assert!(markdown(&findings).contains(expected), "{expected}");
     }
     assert_eq!(page.matches("detectable from 3.1 %").count(), findings.comparisons.len());
 }

@@ -1,5 +1,4 @@
-//! The findings of a study as a page to commit: what was found, when, on which machine, by which
-//! revision of Crosstalk. Figures and cells stay in the report.
+//! The findings of a study as a page to commit, with date, machine and revision. Figures and cells are in the report only.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +9,25 @@ use crosstalk_study::findings::{ClaimFinding, Findings};
 use super::escape::{self, code, text};
 use super::grid::grid;
 use super::report::{claims_legend, list, strings, table};
-use crate::{label, summary, words};
+use crate::{readable, summary, words};
 
-/// What the findings themselves do not say.
-pub struct Origins<'a> {
-    /// The revisions of Crosstalk that measured, in order; none where they were not recorded.
+/// What the page needs in addition to the findings.
+pub struct RunRecord<'a> {
+    /// The revisions of Crosstalk that measured, in order; empty where they were not recorded.
     pub revisions: &'a [String],
     /// The command that runs the study again.
     pub command: &'a str,
 }
 
 /// The page.
-pub fn study(findings: &Findings, origins: &Origins) -> String {
+pub fn findings_page(findings: &Findings, record: &RunRecord) -> String {
     let tables: String = findings.tables.iter().map(table).collect();
     let parts = [
-        ("What was measured", record(findings, origins)),
+        ("What was measured", measurement(findings, record)),
         ("Claims", claims(&findings.claims)),
         ("Tables", tables),
-        ("Before you believe it", list(&summary::alike(&findings.warnings))),
-        ("Repeat it", escape::command(origins.command)),
+        ("Before you believe it", list(&summary::merged_alike(&findings.warnings))),
+        ("Repeat it", escape::command(record.command)),
     ];
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
     let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
@@ -41,45 +40,46 @@ pub fn study(findings: &Findings, origins: &Origins) -> String {
     )
 }
 
-/// When, where and by what it was measured.
-fn record(findings: &Findings, origins: &Origins) -> String {
+/// The table of date, machines, revisions and methods.
+fn measurement(findings: &Findings, record: &RunRecord) -> String {
     let run = &findings.run;
-    let revision = match origins.revisions {
+    let revision = match record.revisions {
         [] => "not recorded".to_string(),
         several => several.join(", then "),
     };
     let mut rows = vec![
         ("Study", findings.study.clone()),
-        ("Began", format!("{}; took {}", label::date(run.began), label::duration(run.seconds))),
+        ("Began", format!("{}; took {}", readable::date(run.began), readable::duration(run.seconds))),
     ];
     rows.extend(machines(&findings.provenance).into_iter().map(|machine| ("Machine", machine)));
     rows.push(("Crosstalk", format!("{}, revision {revision}", run.version)));
-    rows.extend(summary::rests_on(findings).into_iter().map(|fact| (fact.label, fact.text)));
+    rows.extend(summary::methods(findings).into_iter().map(|fact| (fact.label, fact.text)));
     let rows: Vec<Vec<String>> =
-        rows.into_iter().map(|(label, said)| vec![label.to_string(), text(&said)]).collect();
+        rows.into_iter().map(|(label, value)| vec![label.to_string(), text(&value)]).collect();
     grid(&strings(["", ""]), &[false, false], &rows)
 }
 
-/// Each machine once, with how many nodes were on it.
+/// Each kind of machine, with the number of its nodes.
 fn machines(nodes: &BTreeMap<String, Provenance>) -> Vec<String> {
     const NAMED: [&str; 6] = ["processor", "cores", "memory", "hypervisor", "kernel", "distribution"];
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for facts in nodes.values() {
-        let said = NAMED.iter().filter_map(|name| Some(format!("{name} {}", facts.fixed.get(*name)?)));
-        *kinds.entry(said.collect::<Vec<_>>().join(", ")).or_default() += 1;
+        let facts_in_words =
+            NAMED.iter().filter_map(|name| Some(format!("{name} {}", facts.fixed.get(*name)?)));
+        *kinds.entry(facts_in_words.collect::<Vec<_>>().join(", ")).or_default() += 1;
     }
     kinds.into_iter().map(|(machine, n)| format!("{machine} ({})", counted(n, "node"))).collect()
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let (run, not_run) = summary::run_and_not(all);
+    let (run, not_run) = summary::split_not_run(all);
     let head = strings(["Verdict", "Claim", "Found", "Published"]);
     let row = |c: &&ClaimFinding| {
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
-            text(&summary::found(c).unwrap_or_default()),
-            text(&summary::published(c).unwrap_or_default()),
+            text(&summary::found_in_words(c).unwrap_or_default()),
+            text(&summary::published_in_words(c).unwrap_or_default()),
         ]
     };
     let rows: Vec<_> = run.iter().map(row).collect();

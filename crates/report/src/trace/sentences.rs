@@ -1,9 +1,9 @@
-//! What a trace says, in words that the terminal and the browser share.
+//! The sentences about a trace, for the terminal and the browser.
 
 use crosstalk_core::trace::{Account, Cost, Percentile, Scope, Stage, Trace};
 use crosstalk_core::units::{digits, human};
 
-/// Who was traced, for how long, and how much of it was followed.
+/// The traced service, for how long, and how many of its requests were followed.
 pub(super) fn headline(trace: &Trace) -> String {
     let ports: Vec<String> = trace.ports.iter().map(u16::to_string).collect();
     let ports = format!("TCP port{} {}", if ports.len() == 1 { "" } else { "s" }, ports.join(", "));
@@ -21,26 +21,26 @@ pub(super) fn headline(trace: &Trace) -> String {
     )
 }
 
-/// What an account's times are of.
+/// The beginning and the end of an account's times.
 pub(super) fn scope(scope: Scope) -> &'static str {
     match scope {
-        Scope::Client => "from the client's sending to its having read the answer",
-        Scope::Server => "from the server's taking it in to the answer's first packet leaving",
+        Scope::Client => "from the client's sending to its reading of the answer",
+        Scope::Server => "from the request's arrival at the server to the answer's first packet",
     }
 }
 
-/// An account of a smaller part of the requests is counted in a remark, not shown, where there is another.
-const FEW: f64 = 0.01;
+/// Of several accounts, one with a smaller share of the requests is not shown: a remark counts it.
+const LEAST_SHARE: f64 = 0.01;
 
-/// The accounts that are shown: those of enough requests to have a median; a lone one is shown however few it has.
+/// The accounts that are shown: those with enough requests for a median, and a single one in any case.
 pub(super) fn shown(trace: &Trace) -> impl Iterator<Item = &Account> {
     let many = |account: &&Account| {
-        !account.percentiles.is_empty() && account.requests as f64 >= FEW * trace.followed as f64
+        !account.percentiles.is_empty() && account.requests as f64 >= LEAST_SHARE * trace.followed as f64
     };
     trace.accounts.iter().filter(move |account| trace.accounts.len() == 1 || many(account))
 }
 
-/// Percentiles, as far as there are enough requests, and the mean.
+/// The percentiles for which there are enough requests, and the mean.
 pub(super) fn times(account: &Account) -> Vec<String> {
     let percentile =
         |p: &Percentile| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s"));
@@ -48,44 +48,45 @@ pub(super) fn times(account: &Account) -> Vec<String> {
     account.percentiles.iter().map(percentile).chain([mean]).collect()
 }
 
-/// The stages that take most, as a sentence.
-pub(super) fn top(account: &Account) -> String {
+/// The three longest stages, as a clause.
+pub(super) fn longest_stages(account: &Account) -> String {
     let mut stages: Vec<&Stage> = account.stages.iter().collect();
     stages.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let said = |stage: &&Stage| format!("{} ({}) {}", stage.name, stage.side.word(), share(stage.share));
-    stages.iter().take(3).map(said).collect::<Vec<_>>().join(", ")
+    let in_words = |stage: &&Stage| format!("{} ({}) {}", stage.name, stage.side.word(), share(stage.share));
+    stages.iter().take(3).map(in_words).collect::<Vec<_>>().join(", ")
 }
 
-/// What tracing took.
+/// What tracing cost.
 pub(super) fn cost(cost: &Cost) -> String {
     let programs = match (cost.runs_a_request, cost.seconds_a_request, cost.kernel_cpus) {
         (Some(runs), Some(seconds), Some(cpus)) => format!(
-            "{} runs of our programs and {} a request, {} of one CPU in all (counted for {})",
+            "{} runs of the tracing programs and {} a request, {} of one CPU in all (counted for {})",
             digits(runs),
             human(seconds, "s"),
             share(cpus),
             human(cost.counted_seconds, "s")
         ),
         (.., Some(cpus)) => {
-            format!("our programs took {} of one CPU, and no request came meanwhile", share(cpus))
+            format!("the tracing programs took {} of one CPU, and no request came", share(cpus))
         }
-        _ => "our programs' could not be counted (it takes CAP_SYS_ADMIN and Linux 5.8)".into(),
+        _ => "the cost of the tracing programs could not be counted (that needs CAP_SYS_ADMIN and Linux 5.8)"
+            .into(),
     };
     format!("{programs}; reading the records {} of one", share(cost.reader_cpus))
 }
 
-/// A part of the whole.
+/// A share in percent.
 pub(super) fn share(of_one: f64) -> String {
-    // All is only what is all.
+    // 100 % is shown for nothing less.
     if of_one < 1.0 && of_one > 0.9999 { "> 99.99 %".into() } else { human(of_one, "%") }
 }
 
-/// A count with its thousands apart.
+/// A count with commas between thousands.
 pub(super) fn grouped(count: u64) -> String {
     let plain = count.to_string();
     let mut apart = String::new();
-    for (place, digit) in plain.chars().enumerate() {
-        if place > 0 && (plain.len() - place).is_multiple_of(3) {
+    for (index, digit) in plain.chars().enumerate() {
+        if index > 0 && (plain.len() - index).is_multiple_of(3) {
             apart.push(',');
         }
         apart.push(digit);

@@ -1,5 +1,4 @@
-//! What a reader is told beside the numbers: how sure they are, which way is
-//! better, what the nodes were; and nothing of it twice.
+//! The wording around the numbers: confidence, the better direction, what the nodes were; and nothing twice.
 
 use crosstalk_core::record::Origin;
 use crosstalk_report::{html, markdown, terminal};
@@ -10,7 +9,7 @@ use crate::fixture;
 use crate::structure::{class, page, words};
 
 #[test]
-fn intervals_say_how_sure_they_are_and_ratios_which_way_is_better() {
+fn intervals_have_a_confidence_and_ratios_a_better_direction() {
     let findings = fixture::example();
     let page = page(&findings);
     let page = words(Document::parse(&page).expect("well-formed").root());
@@ -18,12 +17,12 @@ fn intervals_say_how_sure_they_are_and_ratios_which_way_is_better() {
         assert!(shown.contains("95 %; in the sentence, the comparisons and the claims"));
         assert!(shown.contains(": run time (s), lower is better; slaves 6"));
         assert!(!shown.contains("run_time"));
-        assert!(!shown.contains("serialise "), "parts are said in words: {shown}");
+        assert!(!shown.contains("serialise "), "parts are named in words: {shown}");
     }
 }
 
 #[test]
-fn where_the_difference_is_is_said_where_it_is_known_and_what_shares_are_once() {
+fn attributions_are_shown_and_shares_are_explained_once() {
     let mut findings = fixture::example();
     let page = |findings: &Findings| words(Document::parse(&page(findings)).expect("well-formed").root());
     let known = |findings: &Findings| {
@@ -37,7 +36,7 @@ fn where_the_difference_is_is_said_where_it_is_known_and_what_shares_are_once() 
         for known in claims.iter().chain(&comparisons) {
             assert!(shown.contains(&known.text), "{}: {shown}", known.text);
         }
-        assert_eq!(shown.matches("of the difference in time, at the node").count(), 1);
+        assert_eq!(shown.matches("of the difference in time, at the busiest node").count(), 1);
     }
     let shown = terminal(&findings, 400, false);
     assert!(comparisons.iter().all(|known| shown.contains(&known.text)), "{shown}");
@@ -53,7 +52,7 @@ fn where_the_difference_is_is_said_where_it_is_known_and_what_shares_are_once() 
 }
 
 #[test]
-fn what_stands_in_for_machines_is_said_once_and_not_called_the_real_thing() {
+fn virtual_nodes_are_named_once_and_not_called_real_machines() {
     let mut findings = fixture::example();
     for series in findings.figures.iter_mut().flat_map(|f| &mut f.series) {
         series.origin = Origin::Measured;
@@ -62,11 +61,11 @@ fn what_stands_in_for_machines_is_said_once_and_not_called_the_real_thing() {
     for shown in [html(&findings), markdown(&findings)] {
         assert_eq!(shown.matches("no network interface hardware").count(), 1);
         assert!(shown.contains("real programs and real packets"));
-        assert!(!shown.contains("taken on the real thing"));
+        assert!(!shown.contains("taken on real machines"));
     }
     assert_eq!(terminal(&findings, 200, false).matches("no network interface hardware").count(), 1);
     findings.run.absences.clear();
-    assert!(html(&findings).contains("taken on the real thing"));
+    assert!(html(&findings).contains("taken on real machines"));
 }
 
 #[test]
@@ -83,7 +82,7 @@ fn claims_that_were_not_run_take_one_line_of_the_terminal() {
 }
 
 #[test]
-fn a_bar_that_is_called_after_its_place_is_named_once() {
+fn a_bar_with_the_name_of_its_position_is_named_once() {
     let mut findings = fixture::example();
     let figure = findings.figures.iter_mut().find(|f| f.kind == FigureKind::Bars).expect("bars");
     figure.series.truncate(2);
@@ -101,13 +100,13 @@ fn a_bar_that_is_called_after_its_place_is_named_once() {
 }
 
 #[test]
-fn a_terminal_says_the_origin_once_a_table_and_beside_each_number_where_there_are_two() {
+fn the_terminal_names_the_origin_once_a_table_and_at_each_number_where_there_are_two() {
     let cell = |value: f64, origin: Origin| TableCell::Number {
         estimate: Estimate { value, interval: None, n: 9 },
         unit: "s".into(),
         origin,
     };
-    let told = |second: Origin| {
+    let table = |second: Origin| {
         let mut findings = fixture::example();
         findings.figures.clear();
         findings.claims.clear();
@@ -122,13 +121,13 @@ fn a_terminal_says_the_origin_once_a_table_and_beside_each_number_where_there_ar
         let end = shown.find("Before you believe it").expect("is shown");
         shown[at..end].to_string()
     };
-    let same = told(Origin::Measured);
+    let same = table(Origin::Measured);
     assert_eq!(same.matches("measured").count(), 1, "{same}");
-    let mixed = told(Origin::Published);
+    let mixed = table(Origin::Published);
     assert!(mixed.contains("1.00 s measured") && mixed.contains("2.00 s published"), "{mixed}");
 }
 
-/// What a manager reads: what was compared, on what, how it came out; the method stands below.
+/// The first screen has the comparison and its result; the methods come below.
 #[test]
 fn the_first_screen_is_the_answer_and_the_bars() {
     let findings = fixture::example();
@@ -163,7 +162,7 @@ fn a_factor_is_one_or_more_in_every_rendering() {
 }
 
 #[test]
-fn what_is_the_same_of_several_metrics_is_one_line() {
+fn the_same_text_of_several_metrics_is_one_line() {
     let mut findings = fixture::example();
     let unmeasured = findings.run.noise.pop().expect("two floors");
     findings.run.noise = ["run_time", "time_wait", "bandwidth"]
@@ -176,7 +175,7 @@ fn what_is_the_same_of_several_metrics_is_one_line() {
 }
 
 #[test]
-fn what_was_not_run_is_no_row_of_any_rendering() {
+fn a_claim_that_was_not_run_is_no_row_of_any_rendering() {
     let findings = fixture::example();
     let absent = findings.claims.iter().find(|c| c.verdict == ClaimVerdict::NotRun).expect("one");
     assert!(!markdown(&findings).contains(&absent.name), "counted, not listed");
@@ -188,7 +187,7 @@ fn what_was_not_run_is_no_row_of_any_rendering() {
 }
 
 #[test]
-fn a_refuted_size_is_told_although_the_direction_is_open() {
+fn a_refuted_size_is_shown_even_where_the_direction_is_undecided() {
     let mut findings = fixture::example();
     let open = findings.claims.iter_mut().find(|c| c.verdict == ClaimVerdict::Inconclusive).expect("one");
     (open.published, open.size_agrees) = (Some(1.19), Some(false));
@@ -199,7 +198,7 @@ fn a_refuted_size_is_told_although_the_direction_is_open() {
 }
 
 #[test]
-fn doubts_that_nobody_looked_for_are_not_counted_as_none() {
+fn without_a_fidelity_monitor_no_cell_is_called_faithful() {
     let mut findings = fixture::example();
     findings.cells.truncate(1);
     (findings.cells[0].unfaithful, findings.cells[0].failed) = (None, 0);

@@ -1,12 +1,12 @@
-//! What stands in and beside a picture, in words.
+//! The texts of a picture: names, captions, tooltips, descriptions.
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
 use crosstalk_study::{level_in_sentence, number};
 
-use crate::label;
+use crate::readable;
 
-/// Where a datum lies across, in words.
+/// A point's position across, in words.
 pub fn across(point: &Point, axis: &Axis) -> String {
     match (point.label.trim(), point.x) {
         ("", Some(x)) => number::number(x, &axis.unit),
@@ -15,28 +15,28 @@ pub fn across(point: &Point, axis: &Axis) -> String {
     }
 }
 
-/// The same as a heading of its own: as sentences name the level, `slaves 6`, `MODE fast`.
-pub fn heading(place: &str, axis: &Axis) -> String {
-    if level_in_sentence(&axis.label.replace(' ', "_"), place) != place {
-        format!("{} {place}", axis.label).trim_start().to_string()
+/// The same as a heading, named as in sentences: `slaves 6`, `MODE fast`.
+pub fn heading(position: &str, axis: &Axis) -> String {
+    if level_in_sentence(&axis.label.replace(' ', "_"), position) != position {
+        format!("{} {position}", axis.label).trim_start().to_string()
     } else {
-        place.to_string()
+        position.to_string()
     }
 }
 
-/// The bar that a series belongs to.
+/// The name of the bar that a series belongs to.
 pub fn bar_of(series: &Series) -> &str {
     if series.group.is_empty() { &series.name } else { &series.group }
 }
 
-/// Whether every bar is called after its place across: one name then says both.
-pub fn each_its_own(figure: &Figure) -> bool {
-    let own = |series: &Series| series.points.iter().all(|p| across(p, &figure.x) == bar_of(series));
-    figure.series.iter().all(own)
+/// Whether every bar has the name of its position across: one name is then enough.
+pub fn bars_named_by_position(figure: &Figure) -> bool {
+    let has_its_position =
+        |series: &Series| series.points.iter().all(|p| across(p, &figure.x) == bar_of(series));
+    figure.series.iter().all(has_its_position)
 }
 
-/// An axis' name as its caption: with a capital, and whether it is logarithmic.
-/// Units stand at the ticks.
+/// An axis' caption: its name with a capital, and whether it is logarithmic. Units are at the ticks.
 pub fn caption(axis: &Axis) -> String {
     let mut chars = axis.label.chars();
     let name: String =
@@ -47,27 +47,27 @@ pub fn caption(axis: &Axis) -> String {
     }
 }
 
-/// What is shown when a datum is pointed at; the first line names it.
+/// The tooltip of a point; its first line names the point.
 pub fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
     let name = match series.group.as_str() {
         "" => format!("{} {}", figure.by, series.name).trim_start().to_string(),
         group => format!("{group}: {}", series.name),
     };
-    let behind = label::behind(point.y.n, series.origin == Origin::Published);
+    let behind = readable::sample_size(point.y.n, series.origin == Origin::Published);
     let mut origin = series.origin.word().to_string();
     if !behind.is_empty() {
         origin += ", ";
         origin += &behind;
     }
     let across = across(point, &figure.x);
-    let place = [figure.x.label.as_str(), &across].join(": ").trim_start_matches(": ").to_string();
-    // Where the bar is called after its place, that is said once.
-    let place = (across != bar_of(series)).then_some(place);
-    let lines = [Some(name), place, Some(number::estimate(&point.y, &figure.y.unit)), Some(origin)];
+    let position = [figure.x.label.as_str(), &across].join(": ").trim_start_matches(": ").to_string();
+    // A bar with the name of its position needs it once.
+    let position = (across != bar_of(series)).then_some(position);
+    let lines = [Some(name), position, Some(number::estimate(&point.y, &figure.y.unit)), Some(origin)];
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// A figure in one sentence, for those who do not see it.
+/// A figure in one sentence, for readers who cannot see it.
 pub fn description(figure: &Figure) -> String {
     let mut names: Vec<&str> = Vec::new();
     for series in &figure.series {

@@ -1,10 +1,9 @@
-//! What only renderings need of numbers: ticks, counts, durations and dates.
-//! Numbers themselves read as [`crosstalk_study::number`] writes them.
+//! Ticks, sample sizes, durations and dates in words. Other numbers are written by [`crosstalk_study::number`].
 
 use crosstalk_study::counted;
 use crosstalk_study::number::number;
 
-/// A round number beside an axis: `1 Gbit/s`, not `1.00 Gbit/s`.
+/// A round number at an axis: `1 Gbit/s`, not `1.00 Gbit/s`.
 pub fn tick(value: f64, unit: &str) -> String {
     if value == 0.0 {
         return "0".into();
@@ -18,8 +17,8 @@ pub fn tick(value: f64, unit: &str) -> String {
     }
 }
 
-/// Blocks or sources behind an estimate; empty where there are none.
-pub fn behind(n: usize, published: bool) -> String {
+/// The number of blocks, or of sources of a published value, behind an estimate; empty for none.
+pub fn sample_size(n: usize, published: bool) -> String {
     match (n, published) {
         (0, _) => String::new(),
         (n, true) => counted(n, "source"),
@@ -27,7 +26,7 @@ pub fn behind(n: usize, published: bool) -> String {
     }
 }
 
-/// Seconds of wall time: `45.2 s`, `3 min 12 s`, `2 h 5 min`.
+/// Seconds as a duration: `45.2 s`, `3 min 12 s`, `2 h 5 min`; `n/a` below zero and for no number.
 pub fn duration(seconds: f64) -> String {
     if !(0.0..1e12).contains(&seconds) {
         return "n/a".into();
@@ -40,10 +39,9 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Unix time as a date in UTC: `2026-11-20 09:14 UTC`.
+/// Seconds of Unix time as a date in UTC: `2026-11-20 09:14 UTC`; `n/a` outside the years 1970 to 9999.
 ///
-/// Days to a civil date by counting from 1 March, so that the leap day ends
-/// the year: an era has 400 years and 146,097 days.
+/// The year is counted from 1 March, so that the leap day ends it. An era has 400 years and 146,097 days.
 pub fn date(unix: f64) -> String {
     if !(0.0..253_402_300_800.0).contains(&unix) {
         return "n/a".into();
