@@ -93,6 +93,7 @@ mod tests {
         // A lone request is all there is to show, without a median of one.
         let lone = Trace { accounts: few(1, &[]).accounts.split_off(1), ..traced() };
         assert_eq!(says(&lone), [true; 2]);
+        assert!(text(&lone).contains("1 request, from"));
         let page = page(&lone);
         assert!(!page.contains("around the median") && page.contains("first packet: mean 50.0"), "{page}");
     }

@@ -4,7 +4,7 @@ use crosstalk_core::trace::{Account, Place, Tally, Trace};
 use crosstalk_core::units::human;
 
 use super::picture::{Band, draw};
-use super::sentences::{cost, grouped, headline, longest_stages, scope, share, shown, times};
+use super::sentences::{cost, grouped, headline, longest_stages, requests, scope, share, shown, times};
 use crate::html::escape::{Prose, Text};
 use crate::html::head;
 
@@ -77,7 +77,7 @@ fn account(account: &Account, number: usize) -> String {
         picture(Band::P99),
         stages(account)
     );
-    section(&format!("account{number}"), &format!("{} requests", grouped(account.requests)), &body)
+    section(&format!("account{number}"), &requests(account.requests), &body)
 }
 
 fn stages(account: &Account) -> String {

@@ -14,9 +14,9 @@ pub(super) fn headline(trace: &Trace) -> String {
         n => format!("{} and {} more, ", who[..2].join(", "), n - 2),
     };
     format!(
-        "{who}{ports}, for {}: {} requests, {} followed",
+        "{who}{ports}, for {}: {}, {} followed",
         human(trace.seconds, "s"),
-        grouped(trace.requests),
+        requests(trace.requests),
         share(trace.followed as f64 / trace.requests.max(1) as f64)
     )
 }
@@ -79,6 +79,11 @@ pub(super) fn cost(cost: &Cost) -> String {
 pub(super) fn share(of_one: f64) -> String {
     // 100 % is shown for nothing less.
     if of_one < 1.0 && of_one > 0.9999 { "> 99.99 %".into() } else { human(of_one, "%") }
+}
+
+/// A number of requests: `1 request`, `123,457 requests`.
+pub(super) fn requests(count: u64) -> String {
+    if count == 1 { "1 request".into() } else { format!("{} requests", grouped(count)) }
 }
 
 /// A count with commas between thousands.

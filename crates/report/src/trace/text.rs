@@ -3,7 +3,7 @@
 use crosstalk_core::trace::{Account, Place, Side, Stage, Tally, Trace};
 use crosstalk_core::units::human;
 
-use super::sentences::{cost, grouped, headline, longest_stages, scope, share, shown, times};
+use super::sentences::{cost, grouped, headline, longest_stages, requests, scope, share, shown, times};
 
 /// The length of the longest bars, in characters.
 const BAR: usize = 14;
@@ -31,8 +31,8 @@ pub fn text(trace: &Trace) -> String {
 
 fn account(account: &Account) -> String {
     format!(
-        "{} requests, {}\n  {}\n\n{}\n\nmost of it: {}",
-        grouped(account.requests),
+        "{}, {}\n  {}\n\n{}\n\nmost of it: {}",
+        requests(account.requests),
         scope(account.scope),
         times(account).join("   "),
         waterfall(account),
