@@ -1,5 +1,6 @@
 //! A real client in a directory of its own, which ends when this process does.
 
+use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use crate::client::{Client, NAMES, Preferences};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
-use crosstalk_host::process::fresh_mark;
+use crosstalk_host::process::{Account, fresh_mark};
 
 use super::client_files::{self, write_attachment, write_settings};
 use super::project::Attachment;
@@ -71,16 +72,17 @@ pub struct ClientProcess {
 }
 
 impl ClientProcess {
-    /// Starts a client.
+    /// Starts a client; where this process is root's, as `nobody`, to whom its data directory goes. It then
+    /// ends with the thread that starts it.
     ///
     /// # Errors
     /// An environment fault where no client is installed or it cannot be set up; an attempt fault where it
     /// does not answer.
     pub fn start(setup: &ClientSetup<'_>, until: &Until) -> Result<Self, Fault> {
-        Self::start_by(|client| Command::new(client), setup, until)
+        Self::start_as(Account::unprivileged()?, |client| Command::new(client), setup, until)
     }
 
-    /// The same, where `launch` makes the command that starts the client's program.
+    /// The same as the user of this process, where `launch` makes the command that starts the client's program.
     ///
     /// # Errors
     /// See [`ClientProcess::start`].
@@ -89,20 +91,33 @@ impl ClientProcess {
         setup: &ClientSetup<'_>,
         until: &Until,
     ) -> Result<Self, Fault> {
+        Self::start_as(None, launch, setup, until)
+    }
+
+    /// As `account`, or as the user of this process.
+    fn start_as(
+        account: Option<Account>,
+        launch: impl FnOnce(&Path) -> Command,
+        setup: &ClientSetup<'_>,
+        until: &Until,
+    ) -> Result<Self, Fault> {
         let ClientSetup { folder, cores, share, project } = *setup;
         let binary =
             find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
-        let attachment = project.map(|project| Ok((project, version(&binary, until)?))).transpose()?;
+        let attachment =
+            project.map(|project| Ok((project, version(&binary, account, until)?))).transpose()?;
         let written = write_settings(folder, cores, share, &password).and_then(|()| {
             attachment.map_or(Ok(()), |(project, version)| write_attachment(folder, project, version))
         });
-        written.map_err(|e| {
+        let opened = written.and_then(|()| File::open(folder)).map_err(|e| {
             Fault::environment(format!("cannot set up a BOINC client: {e}")).at(folder.display().to_string())
         })?;
         let port = free_port()?;
         let mut command = launch(&binary);
-        command.arg("--dir").arg(folder).args(["--gui_rpc_port", &port.to_string()]).current_dir(folder);
+        // Another user may not reach it by its path, but starts in it.
+        let path = account.map_or(folder, |_| Path::new("."));
+        command.arg("--dir").arg(path).args(["--gui_rpc_port", &port.to_string()]).current_dir(folder);
         command.args(["--allow_multiple_clients", "--no_gpus", "--no_info_fetch", "--skip_cpu_benchmarks"]);
         // Everything is on this machine: retries need not wait for a network.
         for delay in ["--pers_retry_delay_min", "--sched_retry_delay_min"] {
@@ -113,6 +128,10 @@ impl ClientProcess {
         }
         for variable in PROXIES {
             command.env_remove(variable);
+        }
+        if let Some(account) = account {
+            account.hand_over(&opened, |_| true)?;
+            account.run(&mut command);
         }
         let program = Program::start(command, fresh_mark()?)?;
         let mut client =
@@ -199,9 +218,12 @@ fn died(program: &Program, fault: Fault) -> Fault {
 }
 
 /// The version that the program reports; zeros where it reports none.
-fn version(client: &Path, until: &Until) -> Result<[u32; 3], Fault> {
+fn version(client: &Path, account: Option<Account>, until: &Until) -> Result<[u32; 3], Fault> {
     let mut command = Command::new(client);
     command.arg("--version");
+    if let Some(account) = account {
+        account.run(&mut command);
+    }
     let mut program = Program::start(command, fresh_mark()?)?;
     program.watch(&[], &until.within(START))?;
     program.end()?;

@@ -13,7 +13,8 @@
 //! The workload starts a project and a client that is attached to it alone. It is steady once as many tasks
 //! compute as the client is set to have processors, and runs until it is stopped. With no processors nothing
 //! is started. Neither leaves this machine: the project listens on loopback, and the client is set to contact
-//! no other server. Both end with the attempt, and so does their directory.
+//! no other server. Both end with the attempt, and so does their directory. Where root starts them, they run
+//! as `nobody`.
 //!
 //! | metric | unit | what |
 //! |---|---|---|

@@ -10,7 +10,7 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_host::Launcher;
-use crosstalk_host::process::fresh_mark;
+use crosstalk_host::process::{Account, end_with_starter, fresh_mark};
 
 use crate::client_process::{ClientProcess, ClientSetup, INSTALL, find};
 use crate::project::{Attachment, read_counts};
@@ -30,8 +30,10 @@ const STOP_POLL: Duration = Duration::from_millis(5);
 
 /// Gets the node ready.
 pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
-    if spec.ncpus > 0 && find().is_none() {
-        return Err(Fault::environment("there is no BOINC client here").remedy(INSTALL));
+    if spec.ncpus > 0 {
+        find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
+        // Root may lack the right to start it as another user.
+        Account::unprivileged()?;
     }
     let (scratch, deadline) = (part.scratch.clone(), part.deadline);
     Ok(alone(move |out, cancelled| {
@@ -126,7 +128,7 @@ fn measure(
     })
 }
 
-/// A project that runs as a process.
+/// A project that runs as a process, which becomes another user's where root starts it.
 struct Project {
     program: Program,
     folder: PathBuf,
@@ -137,6 +139,8 @@ impl Project {
     fn start(folder: &Path, spec: &Spec, until: &Until) -> Result<Self, Fault> {
         let mut command = Launcher::current().command("boinc-project");
         command.arg(folder).args(["--listen", "127.0.0.1:0", "--task", &format!("{} s", spec.task.0)]);
+        // Root may lack the right to find it by its mark, once it is another user's.
+        end_with_starter(&mut command);
         let program = Program::start(command, fresh_mark()?)?;
         let until = until.within(START);
         let attach = loop {

@@ -150,6 +150,7 @@ this machine, and no setting is changed.")]
 
 It prints its address and the account's key, and goes on until it is interrupted. The directory has all \
 that it knows: killed at any moment and started again, it goes on where it was. \
+Started by root, it runs as the user nobody, to whom the directory then belongs. \
 docs/how-to/boinc-project.md says how a client is set up for it.")]
     BoincProject(BoincProjectArgs),
     /// Print a script that completes commands and flags in a shell.

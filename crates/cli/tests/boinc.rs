@@ -2,6 +2,7 @@
 //! client at it; `crosstalk guard boinc` where it may only ask.
 
 mod common;
+mod unprivileged;
 
 use common::external::{Guarding, await_that};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
@@ -24,7 +25,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What ends with the test, also where that fails.
-struct Running(Child);
+struct Running(pub Child);
 
 impl Running {
     fn kill(mut self) {
@@ -42,9 +43,12 @@ impl Drop for Running {
 }
 
 fn project(dir: &Path, more: &[&str]) -> Running {
+    project_by(command(dir, &[&["boinc-project", "p"], more].concat()), dir)
+}
+
+/// The same by a command that starts it.
+fn project_by(mut command: Command, dir: &Path) -> Running {
     let _ = fs::remove_file(dir.join("p/attach.json"));
-    let args = [&["boinc-project", "p"], more].concat();
-    let mut command = command(dir, &args);
     // Nobody reads them: they must not fill.
     let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it listens", || dir.join("p/attach.json").exists());

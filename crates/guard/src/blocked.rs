@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::steady::Steady;
 
-/// A wait is checked for once background work has been paused for so long, and so often while it is.
+/// Background work must have been paused for so long before a wait counts; and the time between two checks.
 const WAIT: Duration = Duration::from_millis(45);
 /// For how long background work runs at least when it is released.
 const RELEASE: Duration = Duration::from_millis(100);
@@ -45,9 +45,14 @@ pub(super) struct Blocked {
     checked: Duration,
     /// Until when it runs all the same.
     released: Option<Duration>,
+    /// The thread that waits: it is soon none of the busiest.
+    waiter: Option<u32>,
     /// When a thread in uninterruptible sleep may be tried again, and how long after the next.
     next: Duration,
     again: Duration,
+    /// Waits for others' locks, and until when they are not looked up again.
+    others: BTreeSet<(u32, String)>,
+    others_until: Duration,
     /// Waits that were reported.
     reported: BTreeSet<(u32, Cause)>,
 }
@@ -60,8 +65,11 @@ impl Blocked {
             paused: None,
             checked: Duration::ZERO,
             released: None,
+            waiter: None,
             next: Duration::ZERO,
             again: AGAIN[0],
+            others: BTreeSet::new(),
+            others_until: Duration::ZERO,
             reported: BTreeSet::new(),
         }
     }
@@ -72,18 +80,19 @@ impl Blocked {
     }
 
     /// Background work is to be paused: whether it runs all the same, since foreground work waits for it. `background` are
-    /// its processes, `watched` foreground work's busiest threads. A wait that is new is noted for people.
+    /// its processes; `asleep` are those of foreground work's busiest threads that sleep, each once until it runs again.
+    /// A wait that is new is noted for people.
     pub(super) fn is_released(
         &mut self,
         now: Duration,
         background: impl Fn() -> Vec<u32>,
-        watched: impl Iterator<Item = u32>,
+        asleep: impl FnOnce() -> Vec<u32>,
         notes: &mut Vec<String>,
     ) -> bool {
         let since = *self.paused.get_or_insert(now);
         if now >= since + WAIT && now >= self.checked + WAIT {
             self.checked = now;
-            if let Some((waiter, cause)) = self.find(now, &background(), watched) {
+            if let Some((waiter, cause)) = self.find(now, &background, asleep) {
                 let time = if cause == Cause::Kernel { TRIAL } else { RELEASE };
                 self.released = Some(now + time);
                 if self.reported.insert((waiter, cause)) {
@@ -98,26 +107,44 @@ impl Blocked {
     fn find(
         &mut self,
         now: Duration,
-        background: &[u32],
-        watched: impl Iterator<Item = u32>,
+        background: &dyn Fn() -> Vec<u32>,
+        asleep: impl FnOnce() -> Vec<u32>,
     ) -> Option<(u32, Cause)> {
-        let locks =
-            self.locks.as_mut().and_then(|file| file.parsed(|text| Some(waiters(text)))).unwrap_or_default();
-        let is_background = |pid: &u32| background.binary_search(pid).is_ok();
-        if let Some((waiter, holder)) =
-            locks.into_iter().find(|(waiter, holder)| is_background(holder) && !is_background(waiter))
-        {
-            return Some((waiter, Cause::Lock(holder)));
+        let waits =
+            self.locks.as_mut().and_then(|file| file.parsed(|text| Some(waits(text)))).unwrap_or_default();
+        let asleep: Vec<u32> = self.waiter.take().into_iter().chain(asleep()).collect();
+        if waits.is_empty() && asleep.is_empty() {
+            return None;
         }
-        let mut sleeps = None;
-        for thread in watched {
-            if let Some(holder) = futex(thread).and_then(|address| shared_with(thread, address, background)) {
+        let background = background();
+        let is_background = |pid: u32| background.binary_search(&pid).is_ok();
+        if now >= self.others_until {
+            self.others.clear();
+            self.others_until = now + AGAIN[0];
+        }
+        for Wait { waiter, holder, file } in waits.into_iter().filter(|wait| !is_background(wait.waiter)) {
+            let holder = holder.filter(|holder| is_background(*holder));
+            let wait = (waiter, file);
+            if holder.is_none() && self.others.contains(&wait) {
+                continue;
+            }
+            match holder.or_else(|| background.iter().copied().find(|pid| has_lock(*pid, &wait.1))) {
+                Some(holder) => return Some((waiter, Cause::Lock(holder))),
+                None => self.others.insert(wait),
+            };
+        }
+        for thread in asleep {
+            if let Some(holder) = futex(thread).and_then(|address| shared_with(thread, address, &background))
+            {
+                self.waiter = Some(thread);
                 return Some((thread, Cause::Futex(holder)));
             }
-            sleeps = sleeps.or_else(|| is_uninterruptible(thread).then_some(thread));
+            if is_uninterruptible(thread) {
+                self.waiter = Some(thread);
+            }
         }
         // Where it is released already, a sleep that goes on is not background work's fault.
-        let thread = sleeps.filter(|_| now >= self.next && self.released.is_none())?;
+        let thread = self.waiter.filter(|_| now >= self.next && self.released.is_none())?;
         self.next = now + self.again;
         self.again = (self.again * 2).min(AGAIN[1]);
         Some((thread, Cause::Kernel))
@@ -147,21 +174,41 @@ fn note(waiter: u32, cause: Cause) -> String {
     }
 }
 
-/// Of the text of `/proc/locks`, who waits behind whom. Locks of open files (`F_OFD_SETLK`) name nobody, and are left
+/// A process that waits for a lock on a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Wait {
+    waiter: u32,
+    /// Who took the lock: the process that has it now may be another, which has inherited the open file (flock(2)).
+    holder: Option<u32>,
+    /// Device and inode, as the kernel writes them.
+    file: String,
+}
+
+/// Of the text of `/proc/locks`, who waits. A wait for a lock of an open file (`F_OFD_SETLKW`) names nobody, and is left
 /// out.
-fn waiters(text: &str) -> Vec<(u32, u32)> {
+fn waits(text: &str) -> Vec<Wait> {
     let (mut holder, mut found) = (None, Vec::new());
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace().skip(1).peekable();
         let waits = words.peek() == Some(&"->");
         let pid = words.nth(if waits { 4 } else { 3 }).and_then(|word| word.parse().ok());
-        if waits {
-            found.extend(pid.zip(holder));
-        } else {
-            holder = pid;
+        match (waits, pid, words.next()) {
+            (true, Some(waiter), Some(file)) => found.push(Wait { waiter, holder, file: file.into() }),
+            (true, ..) => {}
+            (false, ..) => holder = pid,
         }
     }
     found
+}
+
+/// Whether one of the process's open files holds a lock on that file (proc_pid_fdinfo(5)).
+fn has_lock(pid: u32, file: &str) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let locks = |text: String| {
+        let mut lines = text.lines().filter(|line| line.starts_with("lock:"));
+        lines.any(|line| line.split_ascii_whitespace().any(|word| word == file))
+    };
+    open.filter_map(|entry| fs::read_to_string(entry.path()).ok()).any(locks)
 }
 
 /// The address of a futex that the thread waits on and that other processes may wake.
@@ -223,6 +270,7 @@ pub(super) fn serves_files(processes: &[u32]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn who_waits_behind_whom_is_read() {
@@ -232,8 +280,9 @@ mod tests {
                     2: OFDLCK ADVISORY  WRITE -1 fe:00:99 0 EOF\n\
                     2: -> OFDLCK ADVISORY  WRITE -1 fe:00:99 0 EOF\n\
                     3: FLOCK  ADVISORY  WRITE 5 fe:00:7 0 EOF\n";
-        assert_eq!(waiters(text), [(4712, 4711), (4713, 4711)]);
-        assert!(waiters("").is_empty() && waiters("1:\n2: ->\n").is_empty());
+        let wait = |waiter| Wait { waiter, holder: Some(4711), file: "fe:00:1234".into() };
+        assert_eq!(waits(text), [wait(4712), wait(4713)]);
+        assert!(waits("").is_empty() && waits("1:\n2: ->\n3: -> FLOCK ADVISORY READ 5").is_empty());
     }
 
     #[test]
@@ -250,5 +299,16 @@ mod tests {
         let maps =
             "7f00-7f10 rw-s 00000000 00:01 77 /dev/zero (deleted)\n8000-8010 rw-p 00000000 fe:00 5 /bin/x\n";
         assert_eq!(shared(maps), [(0x7f00..0x7f10, "00:01 77".to_string())]);
+    }
+
+    #[test]
+    fn who_has_a_lock_is_found_by_its_open_files() {
+        let file = tempfile::tempfile().expect("a temporary file");
+        let found = file.metadata().expect("is there");
+        let device = found.dev();
+        let name = format!("{:02x}:{:02x}:{}", (device >> 8) & 0xfff, device & 0xff, found.ino());
+        assert!(!has_lock(std::process::id(), &name));
+        file.lock().expect("locks");
+        assert!(has_lock(std::process::id(), &name), "{name}");
     }
 }

@@ -227,9 +227,8 @@ impl Machine {
 
     /// Whether foreground work waits for background work that is to be paused.
     fn is_waited_for(&mut self, now: Duration) -> bool {
-        let groups = &self.groups;
-        let background = || processes(groups.iter().map(GuardedGroup::group));
-        self.blocked.is_released(now, background, self.sampler.watched(), &mut self.notes)
+        let background = || processes(self.groups.iter().map(GuardedGroup::group));
+        self.blocked.is_released(now, background, || self.sampler.asleep(), &mut self.notes)
     }
 
     fn collect_complaints(&mut self) {

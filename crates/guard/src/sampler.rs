@@ -179,9 +179,9 @@ impl Sampler {
         if lately < LATELY { self.waits.largest() } else { &[] }
     }
 
-    /// The threads of foreground work that use most.
-    pub(super) fn watched(&self) -> impl Iterator<Item = u32> {
-        self.waits.threads()
+    /// Of the threads of foreground work that use most, those that sleep: each once until it runs again.
+    pub(super) fn asleep(&mut self) -> Vec<u32> {
+        self.waits.asleep()
     }
 
     /// Where foreground work runs.

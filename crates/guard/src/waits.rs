@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crosstalk_host::clock::parse_schedstat;
@@ -21,7 +21,7 @@ const NAMED: (usize, f64) = (3, 0.05);
 /// The threads that are watched for how long they wait for a processor.
 #[derive(Debug, Default)]
 pub(super) struct OwnWaits {
-    threads: BTreeMap<u32, (Steady, Duration)>,
+    threads: BTreeMap<u32, Watched>,
     ticks: BTreeMap<u32, u64>,
     /// When they were chosen, and which programs used most by then.
     chosen: Duration,
@@ -31,6 +31,25 @@ pub(super) struct OwnWaits {
     /// Where those run that use most, if that was seen over a short time.
     place: Place,
     waited: Duration,
+}
+
+/// A thread's `schedstat`, and what it said before.
+#[derive(Debug)]
+struct Watched {
+    file: Steady,
+    /// For how long it had waited for a processor.
+    waited: Duration,
+    /// For how many nanoseconds it had run when that was last asked for, and whether it was reported asleep since.
+    ran: u64,
+    asleep: bool,
+}
+
+impl Watched {
+    fn open(path: &Path) -> Option<Self> {
+        let mut file = Steady::open(path)?;
+        let (ran, waited) = file.parsed(times)?;
+        Some(Watched { file, waited, ran, asleep: false })
+    }
 }
 
 /// So many programs, so many threads of each that are read, and so many of all that are
@@ -81,11 +100,7 @@ impl OwnWaits {
         self.place = Place::of(lately.map(|(_, _, path)| path.as_path()));
         let mut chosen = BTreeMap::new();
         for (_, thread, path) in busiest.into_iter().take(WATCHED) {
-            let known = self.threads.remove(&thread).or_else(|| {
-                let mut file = Steady::open(&path.join("schedstat"))?;
-                let waited = waited(&mut file)?;
-                Some((file, waited))
-            });
+            let known = self.threads.remove(&thread).or_else(|| Watched::open(&path.join("schedstat")));
             chosen.extend(known.map(|known| (thread, known)));
         }
         (self.threads, self.largest) = (chosen, largest);
@@ -101,9 +116,18 @@ impl OwnWaits {
         &mut self.place
     }
 
-    /// The threads that are watched.
-    pub(super) fn threads(&self) -> impl Iterator<Item = u32> {
-        self.threads.keys().copied()
+    /// The threads that have not run since this was last called, each once until it runs again.
+    pub(super) fn asleep(&mut self) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (thread, watched) in &mut self.threads {
+            let Some((ran, _)) = watched.file.parsed(times) else { continue };
+            if std::mem::replace(&mut watched.ran, ran) != ran {
+                watched.asleep = false;
+            } else if !std::mem::replace(&mut watched.asleep, true) {
+                found.push(*thread);
+            }
+        }
+        found
     }
 
     /// How long they have waited so far; `None` where nobody is watched.
@@ -111,18 +135,20 @@ impl OwnWaits {
         if self.threads.is_empty() {
             return None;
         }
-        for (file, before) in self.threads.values_mut() {
-            if let Some(now) = waited(file) {
-                self.waited += now.saturating_sub(*before);
-                *before = now;
+        for watched in self.threads.values_mut() {
+            if let Some((_, now)) = watched.file.parsed(times) {
+                self.waited += now.saturating_sub(watched.waited);
+                watched.waited = now;
             }
         }
         Some(self.waited)
     }
 }
 
-fn waited(file: &mut Steady) -> Option<Duration> {
-    file.parsed(|text| Some(Duration::from_nanos(parse_schedstat(text)?.delay_ns)))
+/// Nanoseconds that a thread has run, and how long it has waited for a processor.
+fn times(schedstat: &str) -> Option<(u64, Duration)> {
+    let times = parse_schedstat(schedstat)?;
+    Some((times.run_ns, Duration::from_nanos(times.delay_ns)))
 }
 
 #[cfg(test)]

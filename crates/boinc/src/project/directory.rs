@@ -2,8 +2,9 @@
 //! it.
 
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::SystemTime;
 
 use crosstalk_core::Fault;
 use crosstalk_host::process::fresh_mark;
+use crosstalk_host::regular;
 use md5::{Digest, Md5};
 
 use super::journal::Journal;
@@ -21,6 +23,9 @@ use super::state::{Counts, State};
 
 /// The file with the project's attachment.
 const ATTACH: &str = "attach.json";
+
+/// The longest attachment, in bytes.
+const LONGEST: u64 = 64 << 10;
 
 /// What a client needs to attach to a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +66,7 @@ pub struct OpenProject {
 impl Attachment {
     /// Reads the attachment in a project's directory; `None` where there is none yet.
     pub fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(ATTACH)).ok()?).ok()
+        serde_json::from_str(&regular::text(&folder.join(ATTACH), LONGEST).ok()?).ok()
     }
 }
 
@@ -92,14 +97,25 @@ fn first_line(line: Line) -> Result<(State, String), String> {
     }
 }
 
-/// The name of a file that is not a project's.
-fn foreign_file(folder: &Path) -> Option<String> {
+/// Whether a project has a file of that name, beside its journal.
+pub(super) fn is_project_s(name: &OsStr) -> bool {
     let ours = ["download", "upload", "code_key.pem", "upload_key.pem", ATTACH];
-    let names = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
-    names.map(|name| name.to_string_lossy().into_owned()).find(|name| {
-        // Files that were being written when the project was killed.
-        !ours.contains(&name.as_str()) && Path::new(name).extension().is_none_or(|end| end != "new")
-    })
+    // Files that were being written when the project was killed.
+    ours.iter().any(|own| name == *own) || Path::new(name).extension().is_some_and(|end| end == "new")
+}
+
+/// Refuses a directory where no project is that has other files.
+pub(super) fn check_empty(folder: &Path) -> Result<(), Fault> {
+    let mut names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    match names.find(|name| !is_project_s(name)) {
+        None => Ok(()),
+        Some(other) => {
+            let other = other.display();
+            Err(Fault::usage(format!("expected an empty directory or a project's, found {other}"))
+                .at(folder.display().to_string())
+                .remedy("name another directory"))
+        }
+    }
 }
 
 impl OpenProject {
@@ -121,10 +137,8 @@ impl Directory {
         let mut chosen = || settings().and_then(|settings| settings.check().map(|()| settings));
         // Wrong settings make no project.
         let prepared = if Journal::is_there(folder) { None } else { Some(chosen()?) };
-        if let Some(other) = prepared.as_ref().and_then(|_| foreign_file(folder)) {
-            return Err(Fault::usage(format!("expected an empty directory or a project's, found {other}"))
-                .at(folder.display().to_string())
-                .remedy("name another directory"));
+        if prepared.is_some() {
+            check_empty(folder)?;
         }
         for part in ["", "download", "upload"] {
             let path = folder.join(part);
@@ -180,16 +194,17 @@ impl Directory {
     ///
     /// # Errors
     /// Where it cannot be read, or the disk is full.
-    pub fn add_program(&self, program: &Path, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
+    pub fn add_program(&self, program: &File, latest: Option<&Version>) -> Result<Option<Version>, Fault> {
         let path = |file: &str| self.folder.join("download").join(file);
         let named = |md5: &str| path(&format!("crosstalk_{md5}"));
-        let (mut md5, mut bytes) =
-            digest(program).map_err(|e| fault(program, "cannot read this program", &e))?;
+        let (mut md5, mut bytes) = copy(program, &mut io::sink())
+            .map_err(|e| Fault::environment(format!("cannot read the program for hosts: {e}")))?;
         // A copy that exists is not written again: a project continues on a nearly full disk.
-        if !digest(&named(&md5)).is_ok_and(|there| there == (md5.clone(), bytes)) {
+        let there = File::open(named(&md5)).and_then(|copied| copy(&copied, &mut io::sink()));
+        if !there.is_ok_and(|there| there == (md5.clone(), bytes)) {
             let beside = path("new");
             let copied = File::create(&beside).and_then(|mut file| {
-                let copied = copy(File::open(program)?, &mut file)?;
+                let copied = copy(program, &mut file)?;
                 file.sync_all()?;
                 fs::rename(&beside, named(&copied.0))?;
                 sync_folder(&beside)?;
@@ -239,13 +254,9 @@ pub fn now() -> f64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// A file's MD5 and size.
-fn digest(path: &Path) -> io::Result<(String, u64)> {
-    copy(File::open(path)?, &mut io::sink())
-}
-
-/// Copies a file; returns its MD5 and size.
-fn copy(mut from: File, to: &mut impl Write) -> io::Result<(String, u64)> {
+/// Copies a file from its beginning; returns its MD5 and size.
+fn copy(mut from: &File, to: &mut impl Write) -> io::Result<(String, u64)> {
+    from.rewind()?;
     let (mut md5, mut bytes) = (Md5::new(), 0);
     let mut chunk = vec![0; 1 << 20];
     loop {

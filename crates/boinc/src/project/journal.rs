@@ -16,7 +16,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::line::Line;
 
 /// The file's name in the project's directory.
-const FILE: &str = "journal.ndjson";
+pub const FILE: &str = "journal.ndjson";
 
 /// The longest line, in bytes.
 const LONGEST: u64 = 1 << 20;

@@ -15,6 +15,7 @@
 //! | `http`, `server`, `load` | the connections |
 //! | `pages` | what each address answers |
 //! | `directory` | the project's directory |
+//! | `working_directory` | the directory and the user that its process runs in and as |
 
 #[cfg(test)]
 mod damage;
@@ -36,6 +37,7 @@ mod store;
 mod unit;
 mod upload;
 mod url;
+mod working_directory;
 
 pub use directory::{Attachment, Directory, OpenProject, read_counts};
 pub use reply::NAME;
@@ -44,6 +46,7 @@ pub use server::{Endpoint, Server, TRANSFERS};
 pub use settings::Settings;
 pub use state::Counts;
 pub use url::{SCHEDULER, Url};
+pub use working_directory::WorkingDirectory;
 
 /// Parses a request's head and body in every way, for `fuzz/`: no input may panic.
 #[doc(hidden)]

@@ -1,8 +1,8 @@
 //! The server: a thread for each request, a limited number at a time, each limited in time.
 
+use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -76,7 +76,7 @@ impl Server {
     ///
     /// # Errors
     /// Where the program cannot be copied, or the journal not written.
-    pub fn new(open: OpenProject, place: Endpoint, program: &Path) -> Result<Self, Fault> {
+    pub fn new(open: OpenProject, place: Endpoint, program: &File) -> Result<Self, Fault> {
         let Endpoint { listener, listen, url } = place;
         let url = url.to_string();
         let scheduler = Scheduler::new(open, url.clone());

@@ -1,5 +1,6 @@
 //! `crosstalk boinc-project`, what its hosts run, and what gives a client back what it had.
 
+use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use crosstalk_boinc::app::run;
 use crosstalk_boinc::collatz::measure_rate;
-use crosstalk_boinc::project::{Counts, Directory, Endpoint, RequestedSettings, Server, Url};
+use crosstalk_boinc::project::{
+    Counts, Directory, Endpoint, RequestedSettings, Server, Url, WorkingDirectory,
+};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::counted;
@@ -32,15 +35,25 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let endpoint = |last_address: Option<SocketAddr>| {
         Endpoint::new(args.listen.or(last_address).unwrap_or(LISTEN.into()), url.clone())
     };
+    if let (Some(listen), None) = (args.listen, &url) {
+        // Before the directory is made.
+        Url::of(listen)?;
+    }
+    // Not everybody may read it.
+    let program = File::open("/proc/self/exe")
+        .map_err(|e| Fault::environment(format!("cannot read this program, which hosts are to run: {e}")))?;
+    let mut entered = WorkingDirectory::enter(&args.dir)?;
     let mut listening = None;
-    let open = Directory::open(&args.dir, || {
+    let open = Directory::open(entered.folder(), || {
         // A project's settings stand for good: it is made when it can be found.
         listening = Some(endpoint(None)?);
         Ok(settings.lasting(settings.task, measure_rate()))
-    })?;
+    })
+    .map_err(|fault| entered.named(fault))?;
     requested.agrees(open.settings(), &args.dir)?;
     let listening = listening.map_or_else(|| endpoint(open.last_address), Ok)?;
-    let server = Server::new(open, listening, Path::new("/proc/self/exe"))?;
+    entered.settle();
+    let server = Server::new(open, listening, &program).map_err(|fault| entered.named(fault))?;
     let attach = server.attach();
     out.say(&format!(
         "A BOINC project at {0}\naccount key: {1}\nattach a client of this machine: boinccmd --project_attach {0} {1}\n\
@@ -50,13 +63,14 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     ));
     out.tell(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));
     let mut reported = (Counts::default(), Instant::now());
-    server.run(&interrupted, |counts, done| {
+    let served = server.run(&interrupted, |counts, done| {
         if counts != reported.0 && (reported.1.elapsed() >= REPORT_INTERVAL || done) {
             report(out, counts);
             reported = (counts, Instant::now());
         }
         !(done && args.until_done)
-    })?;
+    });
+    served.map_err(|fault| entered.named(fault))?;
     let (counts, done) = server.counts();
     out.tell(&json!({ "result": "boinc-project", "done": done, "counts": counts }));
     let cut_short = interrupted.load(Ordering::SeqCst);

@@ -2,6 +2,8 @@
 
 use crosstalk_core::Fault;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, io, process};
 
@@ -85,6 +87,17 @@ fn reap() -> bool {
 pub fn die_with_parent() {
     // SAFETY: this prctl takes an integer.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
+/// Has the kernel kill what a command starts when the thread that starts it ends.
+pub fn end_with_starter(command: &mut Command) {
+    // SAFETY: between fork and exec this makes one system call, and allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            die_with_parent();
+            Ok(())
+        })
+    };
 }
 
 /// A descriptor that becomes readable when a child ends. The signal is blocked

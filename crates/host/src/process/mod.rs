@@ -1,5 +1,6 @@
 //! Processes: their identity, their marks, signals, starting and ending them.
 
+mod account;
 mod children;
 mod identity;
 mod lower_priority;
@@ -9,7 +10,9 @@ mod signal;
 mod this;
 mod wait;
 
-pub use children::{Fork, child_events, die_with_parent, fork, kill_all_others, reap_events, wait_for};
+pub use account::{Account, LowPorts};
+pub use children::{Fork, child_events, die_with_parent, end_with_starter, fork};
+pub use children::{kill_all_others, reap_events, wait_for};
 pub use identity::Identity;
 pub use lower_priority::{Lower, Lowered};
 pub(crate) use mark::own_mark;

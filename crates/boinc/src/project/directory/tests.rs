@@ -67,13 +67,14 @@ fn wrong_settings_make_no_project() {
 fn another_program_is_a_new_version() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let directory = Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").directory;
-    let program = folder.path().join("program");
-    fs::write(&program, "abc").expect("writes");
+    let path = folder.path().join("program");
+    fs::write(&path, "abc").expect("writes");
+    let program = File::open(&path).expect("opens");
     let first = directory.add_program(&program, None).expect("is taken").expect("is new");
     assert_eq!((first.number, first.bytes, first.md5.as_str()), (1, 3, "900150983cd24fb0d6963f7d28e17f72"));
     assert!(directory.program(&first).is_file());
     assert_eq!(directory.add_program(&program, Some(&first)).expect("is taken"), None);
-    fs::write(&program, "abcd").expect("writes");
+    fs::write(&path, "abcd").expect("writes");
     let second = directory.add_program(&program, Some(&first)).expect("is taken").expect("is new");
     assert_eq!(second.number, 2);
     assert!(directory.program(&first).is_file() && directory.program(&second).is_file());
@@ -83,8 +84,9 @@ fn another_program_is_a_new_version() {
 fn a_program_that_exists_is_not_copied_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let directory = Directory::open(folder.path(), || Ok(Settings::default())).expect("is made").directory;
-    let program = folder.path().join("program");
-    fs::write(&program, "abc").expect("writes");
+    let path = folder.path().join("program");
+    fs::write(&path, "abc").expect("writes");
+    let program = File::open(&path).expect("opens");
     let first = directory.add_program(&program, None).expect("is taken").expect("is new");
     fs::write(directory.program(&first), "ab").expect("writes");
     assert_eq!(directory.add_program(&program, Some(&first)).expect("is taken"), None);
@@ -96,7 +98,7 @@ fn a_program_that_exists_is_not_copied_again() {
     // Writing fails here from now on.
     fs::create_dir(folder.path().join("download/new")).expect("makes");
     assert_eq!(directory.add_program(&program, Some(&first)).expect("is there"), None);
-    fs::write(&program, "abcd").expect("writes");
+    fs::write(&path, "abcd").expect("writes");
     let fault = directory.add_program(&program, Some(&first)).expect_err("is another");
     assert!(fault.remedy.is_some(), "{fault}");
 }

@@ -17,6 +17,7 @@ fn open(folder: &Path, units: u64) -> Scheduler {
     if is_new {
         let program = folder.join("program");
         fs::write(&program, "program").expect("writes");
+        let program = fs::File::open(program).expect("opens");
         let version = scheduler.directory.add_program(&program, None).expect("is taken").expect("is new");
         scheduler.record(Line::Version(version)).expect("writes");
     }

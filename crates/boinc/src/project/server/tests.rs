@@ -16,6 +16,7 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = folder.path().join("program");
     std::fs::write(&program, "0123456789").expect("writes");
+    let program = File::open(program).expect("opens");
     let open = Directory::open(&folder.path().join("project"), || {
         Ok(Settings { units: Some(3), ..Settings::default() })
     })
