@@ -18,7 +18,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabiliti
 
 use super::children::end_with_starter;
 use crate::errno::check;
-use crate::namespace::is_root;
+use crate::user::is_root;
 
 /// The number of `nobody` and of its group where `/etc/passwd` has none.
 const NOBODY: u32 = 65_534;
