@@ -76,7 +76,12 @@ fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
             return;
         }
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(notes(&stdout(&output), "this kernel does not account for pressure"), 1, "{}", stdout(&output));
+        assert_eq!(
+            notes(&stdout(&output), "this kernel does not account for pressure"),
+            1,
+            "{}",
+            stdout(&output)
+        );
         assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
     }
     child.end();
