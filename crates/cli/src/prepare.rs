@@ -67,7 +67,9 @@ fn study_of_program(args: &StudyArgs) -> Result<Study, Fault> {
     let factors = args.vary.iter().map(|text| factor(text)).collect::<Result<Vec<_>, _>>()?;
     let study = command_study(nodes, &factors, &args.command)?;
     match &args.margin {
-        Some(margin) => crosstalk_study::command::with_margin(study, margin).map_err(|fault| fault.at("--margin")),
+        Some(margin) => {
+            crosstalk_study::command::with_margin(study, margin).map_err(|fault| fault.at("--margin"))
+        }
         None => Ok(study),
     }
 }

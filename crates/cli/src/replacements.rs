@@ -181,9 +181,12 @@ fn read(path: &Path) -> Result<Measurements, Fault> {
     let text = catalogue::read(path)?;
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let result: ProbeResult = serde_json::from_str(last).map_err(|e| {
-        Fault::usage(format!("neither a run's directory nor a probe's result: {}", in_plain_words(&e.to_string())))
-            .at(place.clone())
-            .remedy("crosstalk probe memory --json > memory.json")
+        Fault::usage(format!(
+            "neither a run's directory nor a probe's result: {}",
+            in_plain_words(&e.to_string())
+        ))
+        .at(place.clone())
+        .remedy("crosstalk probe memory --json > memory.json")
     })?;
     let metrics = result.readings.iter().map(|ProbeReading { reading, unit }| {
         Metric::new(&reading.metric, unit.as_deref().unwrap_or_default(), Better::Neither)

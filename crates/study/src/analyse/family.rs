@@ -104,7 +104,8 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .zip(answers)
         .map(|(claim, answer)| JudgedClaim { primary: in_family(&claim), claim, answer })
         .collect();
-    let concluded = indices.iter().map(|index| index.map_or_else(Conclusion::default, |i| conclusions.by_question[i]));
+    let concluded =
+        indices.iter().map(|index| index.map_or_else(Conclusion::default, |i| conclusions.by_question[i]));
     let pairs = pairs.into_iter().zip(concluded).collect();
     Family { pairs, claims, noise, looks, questions: hypotheses.len(), stages, conclusions }
 }
