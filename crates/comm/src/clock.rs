@@ -5,7 +5,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::units::Seconds;
-use crosstalk_host::cpu::{self, Pinned};
+use crosstalk_host::cpu::{self, PinnedThread};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
 use crosstalk_model::{Access, Charge, Port, TimeBreakdown, VirtualTime, disk_time};
@@ -80,7 +80,7 @@ pub(crate) struct Virtual {
     /// Kept from the first restart on, where the program's own time begins. All ranks
     /// then share one core. Ranks on several cores would slow each other by shared
     /// caches, memory and hardware threads, unlike separate nodes.
-    core: Option<Pinned>,
+    core: Option<PinnedThread>,
 }
 
 pub(crate) struct Real {
@@ -116,7 +116,7 @@ impl Clock {
                 clock.counted = RankCounters::default();
                 clock.monitor = Monitor::begin();
                 if clock.core.is_none() {
-                    clock.core = cpu::fastest().and_then(|cpu| Pinned::begin(cpu).ok());
+                    clock.core = cpu::fastest().and_then(|cpu| PinnedThread::begin(cpu).ok());
                 }
             }
             Clock::Real(clock) => *clock = Real::new(),

@@ -74,7 +74,7 @@ fn compute(rounds: u64) {
 
 /// What rank 0 sees of one size: round trips, sends, gap.
 #[derive(Default)]
-struct Seen {
+struct Measurements {
     trips: Vec<f64>,
     sends: Vec<f64>,
     pauses: Vec<f64>,
@@ -84,7 +84,7 @@ struct Seen {
 /// A round trip of each size, one after the other, as programs mix them: memory
 /// that the last message has warmed, and what the transport believes of its way,
 /// are another size's.
-fn round_trips(rank: &mut Rank, data: &[u8], seen: &mut [Seen]) -> Result<(), Fault> {
+fn round_trips(rank: &mut Rank, data: &[u8], seen: &mut [Measurements]) -> Result<(), Fault> {
     for (size, seen) in SIZES.into_iter().zip(seen) {
         if rank.id() == 1 {
             rank.recv(0, 0)?;
@@ -123,10 +123,10 @@ fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (MeasuredTimes, f64) {
     let mut ranks = run_at(2, None, place, |rank| {
         own_core(rank.id());
         let data = vec![1; SIZES[SIZES.len() - 1]];
-        let mut seen: Vec<Seen> = SIZES.map(|_| Seen::default()).into();
+        let mut seen: Vec<Measurements> = SIZES.map(|_| Measurements::default()).into();
         // The first time warms up.
         round_trips(rank, &data, &mut seen)?;
-        seen = SIZES.map(|_| Seen::default()).into();
+        seen = SIZES.map(|_| Measurements::default()).into();
         for _ in 0..TRIALS {
             round_trips(rank, &data, &mut seen)?;
         }
@@ -135,7 +135,7 @@ fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (MeasuredTimes, f64) {
             seen.gap = back_to_back(rank, &data[..size])?;
         }
         let (mut all, mut pause) = (MeasuredTimes::default(), 0.0);
-        for (size, Seen { trips, sends, pauses, gap }) in SIZES.into_iter().zip(seen) {
+        for (size, Measurements { trips, sends, pauses, gap }) in SIZES.into_iter().zip(seen) {
             if rank.id() == 0 {
                 pause = median(pauses);
                 let trip = (median(trips) - pause) / 2.0;
@@ -212,8 +212,8 @@ fn compare(name: &str, place: impl Fn(usize) -> IpAddr + Sync) {
         eprintln!("skipped: needs two cores, found {}", cores().len());
         return;
     }
-    let compared: Vec<Compared> = (0..REPEATS).filter_map(|_| emulated_over_real(&place)).collect();
-    let of = |ratio: fn(&Compared) -> f64| {
+    let compared: Vec<Comparison> = (0..REPEATS).filter_map(|_| emulated_over_real(&place)).collect();
+    let of = |ratio: fn(&Comparison) -> f64| {
         let mut ratios: Vec<f64> = compared.iter().map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
         ratios
@@ -251,14 +251,14 @@ fn judge(what: &str, ratios: &[f64]) -> Result<(), String> {
 }
 
 /// Seconds of one turn of each kind: emulated, in real time, and by what was measured.
-struct Compared {
+struct Comparison {
     emulated: f64,
     real: f64,
     predicted: f64,
 }
 
 /// One comparison, at one speed of the cores; `None` when they were busy.
-fn emulated_over_real(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Option<Compared> {
+fn emulated_over_real(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Option<Comparison> {
     let (mut transport, mut real, mut pauses) = (MeasuredTimes::default(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
         let (MeasuredTimes { half_round_trip, gap, send }, pause) = measured(place);
@@ -274,7 +274,7 @@ fn emulated_over_real(place: &(impl Fn(usize) -> IpAddr + Sync)) -> Option<Compa
     let (costs, step) = fit_steps(&transport, &[BEND]).expect("fits");
     let emulation = emulation(2, &Fabric { costs, step, ..fabric(0.0, 0.0, 0.0, 1.0, 0.0) });
     let (emulated, _) = run_at(2, Some(&emulation), place, program).swap_remove(0);
-    (!real.is_empty()).then(|| Compared {
+    (!real.is_empty()).then(|| Comparison {
         emulated: one_of_each(vec![emulated]),
         real: one_of_each(real),
         predicted: predicted(&transport, median(pauses)),

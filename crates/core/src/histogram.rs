@@ -124,7 +124,7 @@ impl Histogram {
 // A list of pairs, not an object: serde does not read an object's keys back as
 // numbers inside a tagged message.
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct Sparse {
+struct SparseHistogram {
     /// There are 2^bits buckets from one power of two to the next.
     precision_bits: u32,
     /// Smallest value of an occupied bucket, and how many fell into it.
@@ -137,20 +137,20 @@ impl JsonSchema for Histogram {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Sparse::json_schema(generator)
+        SparseHistogram::json_schema(generator)
     }
 }
 
 impl Serialize for Histogram {
     fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let counts = self.buckets().map(|(low, _, n)| (low, n)).collect();
-        Sparse { precision_bits: BITS, counts }.serialize(s)
+        SparseHistogram { precision_bits: BITS, counts }.serialize(s)
     }
 }
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let sparse = Sparse::deserialize(d)?;
+        let sparse = SparseHistogram::deserialize(d)?;
         if sparse.precision_bits != BITS {
             return Err(serde::de::Error::custom("histogram of another precision"));
         }

@@ -33,7 +33,7 @@ pub enum NeedState {
 
 /// A need that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmet {
+pub struct UnmetNeed {
     /// What is needed, in a few words.
     pub what: String,
     /// What cannot be done without it.
@@ -69,11 +69,11 @@ impl Need {
     }
 
     /// The requirement, if it is missing.
-    pub fn unmet(self) -> Option<Unmet> {
+    pub fn unmet(self) -> Option<UnmetNeed> {
         match self.state {
             NeedState::Found { .. } => None,
             NeedState::Missing { consequence, remedy } => {
-                Some(Unmet { what: self.what, consequence, remedy })
+                Some(UnmetNeed { what: self.what, consequence, remedy })
             }
         }
     }

@@ -150,7 +150,7 @@ fn bare_prefix(unit: &str, units: &[Unit]) -> Option<Fault> {
 /// A quantity in a file: a number in base units, or text with a unit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum Written {
+enum NumberOrText {
     Number(f64),
     Text(String),
 }
@@ -172,13 +172,13 @@ macro_rules! quantity {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
                 use serde::de::Error;
                 let convert: fn(f64) -> Option<$inner> = $convert;
-                match Written::deserialize(d)
+                match NumberOrText::deserialize(d)
                     .map_err(|_| D::Error::custom(concat!("expected ", $what, ", for example \"", $example, "\"")))?
                 {
-                    Written::Number(n) => convert(n).map($name).ok_or_else(|| {
+                    NumberOrText::Number(n) => convert(n).map($name).ok_or_else(|| {
                         D::Error::custom(format!("expected {}, found `{}`", bounded($what, n, $units), number(n)))
                     }),
-                    Written::Text(t) => t.parse().map_err(D::Error::custom),
+                    NumberOrText::Text(t) => t.parse().map_err(D::Error::custom),
                 }
             }
         }

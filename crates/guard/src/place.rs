@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crosstalk_host::cpu::{Pinned, restrict};
+use crosstalk_host::cpu::{PinnedThread, restrict};
 
 use super::steady::Steady;
 
@@ -71,7 +71,8 @@ fn state(text: &str) -> Option<(bool, usize)> {
 /// What `act` says on that processor, of `all` on which the guard may run, and for how long that was; then it goes
 /// elsewhere, since what it does next would keep foreground work from its place. `None` where it cannot go there.
 pub(super) fn there<T>(processor: usize, all: &[usize], act: impl FnOnce() -> T) -> Option<(T, Duration)> {
-    let pinned = Some(processor).filter(|one| all.contains(one)).and_then(|one| Pinned::begin(one).ok())?;
+    let pinned =
+        Some(processor).filter(|one| all.contains(one)).and_then(|one| PinnedThread::begin(one).ok())?;
     let came = Instant::now();
     let done = act();
     let others: Vec<usize> = all.iter().copied().filter(|one| *one != processor).collect();
@@ -142,7 +143,7 @@ mod tests {
         let all = allowed();
         let mut place = Place::of([Path::new("/proc/thread-self")].into_iter());
         for processor in &all {
-            let _pinned = Pinned::begin(*processor).expect("is allowed");
+            let _pinned = PinnedThread::begin(*processor).expect("is allowed");
             assert_eq!(place.processor(), Some(*processor));
         }
     }

@@ -70,13 +70,13 @@ fn speed(cpu: usize) -> u64 {
 /// The calling thread is pinned to one CPU. Dropping it restores the CPUs that were allowed
 /// before.
 #[derive(Debug)]
-pub struct Pinned {
+pub struct PinnedThread {
     before: Vec<usize>,
     /// Allowed CPUs belong to a thread, so this value must stay in it.
     stays: PhantomData<*const ()>,
 }
 
-impl Pinned {
+impl PinnedThread {
     /// Pins the calling thread.
     ///
     /// # Errors
@@ -84,11 +84,11 @@ impl Pinned {
     pub fn begin(cpu: usize) -> Result<Self, Fault> {
         let before = allowed();
         pin(cpu)?;
-        Ok(Pinned { before, stays: PhantomData })
+        Ok(PinnedThread { before, stays: PhantomData })
     }
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
         // It fails only if none of these CPUs is allowed any more. The thread then stays
         // where it is.
@@ -132,7 +132,7 @@ mod tests {
         std::thread::spawn(|| {
             let before = allowed();
             let cpu = fastest().expect("at least one CPU is allowed");
-            let guard = Pinned::begin(cpu).expect("an allowed CPU can be pinned to");
+            let guard = PinnedThread::begin(cpu).expect("an allowed CPU can be pinned to");
             assert_eq!(allowed(), [cpu]);
             drop(guard);
             assert_eq!(allowed(), before);

@@ -12,14 +12,14 @@ pub const TOO_BUSY: f64 = 0.25;
 
 /// The load of processors over a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Busy {
+pub struct ProcessorLoad {
     /// Ticks that were not idle, and all ticks.
     ticks: (u64, u64),
     /// The number of processors that this program may use.
     pub processors: usize,
 }
 
-impl Busy {
+impl ProcessorLoad {
     /// The share of the time in which they were not idle, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.ticks.1 == 0 { 0.0 } else { self.ticks.0 as f64 / self.ticks.1 as f64 }
@@ -28,7 +28,7 @@ impl Busy {
 
 /// The load by others, over the time `over`, of the processors that this program may use. `None` if the kernel
 /// does not report it.
-pub fn busy(over: Duration) -> Option<Busy> {
+pub fn busy(over: Duration) -> Option<ProcessorLoad> {
     let processors = cpu::allowed();
     let read = || Some(ticks(&fs::read_to_string("/proc/stat").ok()?, &processors));
     let before = read()?;
@@ -36,7 +36,7 @@ pub fn busy(over: Duration) -> Option<Busy> {
     let after = read()?;
     let since = |after: u64, before: u64| after.saturating_sub(before);
     let ticks = (since(after.0, before.0), since(after.1, before.1));
-    Some(Busy { ticks, processors: processors.len() })
+    Some(ProcessorLoad { ticks, processors: processors.len() })
 }
 
 /// Ticks that were not idle, and all ticks, of these processors. A line is
@@ -63,7 +63,7 @@ mod tests {
             "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 10 5 5 70 10 0 0 0 0 0\ncpu1 1 0 0 99 0 0 0 0 0 0\nintr 5\n";
         assert_eq!(ticks(stat, &[0]), (20, 100));
         assert_eq!(ticks(stat, &[0, 1]), (21, 200));
-        assert_eq!(Busy { ticks: ticks(stat, &[0]), processors: 1 }.share(), 0.2);
-        assert_eq!(Busy { ticks: (0, 0), processors: 1 }.share(), 0.0);
+        assert_eq!(ProcessorLoad { ticks: ticks(stat, &[0]), processors: 1 }.share(), 0.2);
+        assert_eq!(ProcessorLoad { ticks: (0, 0), processors: 1 }.share(), 0.0);
     }
 }

@@ -1,13 +1,13 @@
 //! The processor that the calling thread is held on (sched_setaffinity(2)).
 
 use crosstalk_core::Fault;
-use crosstalk_host::cpu::{Pinned, allowed};
+use crosstalk_host::cpu::{PinnedThread, allowed};
 
 /// Holds the calling thread on processor `cpu` until the result is dropped; `None` leaves it free.
 ///
 /// # Errors
 /// A usage fault with the processors that are allowed.
-pub fn pin(cpu: Option<usize>) -> Result<Option<Pinned>, Fault> {
+pub fn pin(cpu: Option<usize>) -> Result<Option<PinnedThread>, Fault> {
     let Some(cpu) = cpu else { return Ok(None) };
     let allowed = allowed();
     if !allowed.contains(&cpu) {
@@ -16,7 +16,7 @@ pub fn pin(cpu: Option<usize>) -> Result<Option<Pinned>, Fault> {
             .of_parameter("pin")
             .remedy(format!("one of: {}", allowed.join(", "))));
     }
-    Pinned::begin(cpu).map(Some)
+    PinnedThread::begin(cpu).map(Some)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::need::{Need, Unmet};
+use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{Seconds, digits};
@@ -145,7 +145,7 @@ fn check_needs(measurement: &Measurement) -> Result<(), Fault> {
     let needs = parts::registry().workload(measurement.kind)?.needs(&measurement.params);
     match needs.into_iter().find_map(Need::unmet) {
         None => Ok(()),
-        Some(Unmet { consequence, remedy, .. }) => {
+        Some(UnmetNeed { consequence, remedy, .. }) => {
             let fault = Fault::environment(consequence);
             Err(remedy.into_iter().fold(fault, |fault, remedy| fault.remedy(remedy)))
         }

@@ -24,7 +24,7 @@ use crosstalk_core::need::Need;
 use crosstalk_core::scene::{AppliedCondition, Condition, Scope};
 use crosstalk_core::value::Value;
 use crosstalk_host::cpu::allowed;
-use crosstalk_host::process::{Lower, Lowered};
+use crosstalk_host::process::{Lower, LoweredPriority};
 use crosstalk_host::{Launcher, Ledger};
 
 use crosstalk_cgroup::exec::{groups, set_idle_class};
@@ -93,13 +93,13 @@ impl AppliedCondition for AsItIs {}
 
 /// Processes that yield by how they are scheduled.
 struct All {
-    _lowered: Vec<Lowered>,
+    _lowered: Vec<LoweredPriority>,
 }
 
 impl AppliedCondition for All {}
 
 fn lower(background: &[u32], how: Lower) -> Result<All, Fault> {
-    let lowered = background.iter().map(|pid| Lowered::begin(*pid, how)).collect::<Result<_, _>>();
+    let lowered = background.iter().map(|pid| LoweredPriority::begin(*pid, how)).collect::<Result<_, _>>();
     lowered.map(|lowered| All { _lowered: lowered }).map_err(|e| {
         Fault::environment(format!("background work cannot be lowered and put back: {e}"))
             .remedy("run it as root, or allow nice values down to 0: ulimit -e 20")

@@ -111,16 +111,16 @@ pub(super) struct UndoLock {
 
 /// Another process held the lock during the whole timeout.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Locked;
+pub(super) struct LockTimeout;
 
 impl UndoLock {
     /// Locks the ledger at `path`, whose owner has ended. `None` if the ledger is gone.
-    pub(super) fn take(path: &Path, timeout: Duration) -> Result<Option<UndoLock>, Locked> {
+    pub(super) fn take(path: &Path, timeout: Duration) -> Result<Option<UndoLock>, LockTimeout> {
         UndoLock::wait(path, timeout, |_| false)
     }
 
     /// The same for a ledger whose owner may be alive. `None` if it is.
-    pub(super) fn take_if_abandoned(path: &Path, timeout: Duration) -> Result<Option<UndoLock>, Locked> {
+    pub(super) fn take_if_abandoned(path: &Path, timeout: Duration) -> Result<Option<UndoLock>, LockTimeout> {
         UndoLock::wait(path, timeout, |file| file.try_lock_shared().is_ok())
     }
 
@@ -128,7 +128,7 @@ impl UndoLock {
         path: &Path,
         timeout: Duration,
         is_alive: impl Fn(&fs::File) -> bool,
-    ) -> Result<Option<UndoLock>, Locked> {
+    ) -> Result<Option<UndoLock>, LockTimeout> {
         let Ok(file) = regular::open(path) else { return Ok(None) };
         let until = Instant::now() + timeout;
         loop {
@@ -136,7 +136,7 @@ impl UndoLock {
                 Ok(()) => return Ok(Some(UndoLock { _file: Some(file) })),
                 Err(fs::TryLockError::Error(_)) => return Ok(Some(UndoLock { _file: None })),
                 Err(fs::TryLockError::WouldBlock) if is_alive(&file) => return Ok(None),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() >= until => return Err(Locked),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() >= until => return Err(LockTimeout),
                 Err(fs::TryLockError::WouldBlock) => thread::sleep(POLL_INTERVAL),
             }
         }
@@ -237,8 +237,8 @@ mod tests {
         assert!(first.is_some());
         let began = Instant::now();
         let short = Duration::from_millis(50);
-        assert_eq!(UndoLock::take_if_abandoned(&path, short).expect_err("another has it"), Locked);
-        assert_eq!(take(short).expect_err("another has it"), Locked);
+        assert_eq!(UndoLock::take_if_abandoned(&path, short).expect_err("another has it"), LockTimeout);
+        assert_eq!(take(short).expect_err("another has it"), LockTimeout);
         assert!(began.elapsed() >= 2 * short);
         drop(first);
         assert!(take(soon).expect("nobody has it any more").is_some());

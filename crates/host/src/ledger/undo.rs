@@ -104,7 +104,7 @@ fn clean_as(own: Option<&str>, folder: &Path, time: UndoTime) -> CleanReport {
         match UndoLock::take_if_abandoned(&path, LOCK_TIMEOUT) {
             Ok(Some(lock)) => cleaned.add(undo(&path, time, &lock)),
             Ok(None) => {}
-            Err(file::Locked) => cleaned.left.push(locked(&path)),
+            Err(file::LockTimeout) => cleaned.left.push(locked(&path)),
         }
     }
     cleaned
@@ -148,7 +148,7 @@ pub(super) fn finish(path: &Path, time: UndoTime) -> CleanReport {
         Ok(Some(lock)) => undo(path, time, &lock),
         // The reaper and the next owner may both undo it. The second one finds nothing.
         Ok(None) => CleanReport::default(),
-        Err(file::Locked) => CleanReport::failed(locked(path)),
+        Err(file::LockTimeout) => CleanReport::failed(locked(path)),
     }
 }
 
@@ -379,14 +379,14 @@ mod tests {
     }
 
     /// A ledger of a dead owner, with a group that cannot be removed while `stray` is in it, and a knob.
-    struct Unremovable {
+    struct FailingUndo {
         folder: tempfile::TempDir,
         ledger: PathBuf,
         stray: PathBuf,
         knob: PathBuf,
     }
 
-    fn unremovable() -> Unremovable {
+    fn unremovable() -> FailingUndo {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (ledger, knob) = (folder.path().join("x.ndjson"), folder.path().join("knob"));
         let group = folder.path().join("group");
@@ -405,12 +405,12 @@ mod tests {
         fs::create_dir(&group).expect("makes");
         let stray = group.join("stray");
         fs::write(&stray, "").expect("writes");
-        Unremovable { folder, ledger, stray, knob }
+        FailingUndo { folder, ledger, stray, knob }
     }
 
     #[test]
     fn a_change_that_was_undone_is_not_undone_again_while_another_fails() {
-        let Unremovable { folder, knob, .. } = unremovable();
+        let FailingUndo { folder, knob, .. } = unremovable();
         assert!(clean_in(folder.path(), UndoTime::Short).is_err(), "the group is not empty");
         let value = || fs::read_to_string(&knob).expect("reads");
         assert_eq!(value(), "before");
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_change_that_could_not_be_undone_has_a_short_time_next() {
-        let Unremovable { folder, .. } = unremovable();
+        let FailingUndo { folder, .. } = unremovable();
         let tried = || {
             let began = Instant::now();
             assert!(clean_in(folder.path(), UndoTime::Short).is_err(), "the group is not empty");
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_slow_process_undoes_nothing_that_the_next_owner_has_set() {
-        let Unremovable { folder, ledger, stray, knob } = unremovable();
+        let FailingUndo { folder, ledger, stray, knob } = unremovable();
         let path = ledger.clone();
         let slow = thread::spawn(move || finish(&path, UndoTime::Full));
         while UndoLock::take(&ledger, Duration::ZERO).is_ok() {

@@ -22,7 +22,7 @@ pub enum Lower {
 /// A process whose threads yield to others, with all that they start from now on. Dropping it
 /// restores the threads that existed at the beginning; what they have started stays lowered.
 #[derive(Debug)]
-pub struct Lowered(Vec<Thread>);
+pub struct LoweredPriority(Vec<Thread>);
 
 /// A thread, with its original policy and nice value.
 #[derive(Debug, Clone, Copy)]
@@ -33,15 +33,15 @@ struct Thread {
     nice: libc::c_int,
 }
 
-impl Lowered {
+impl LoweredPriority {
     /// Lowers the priority of process `pid`.
     ///
     /// # Errors
     /// If there is no such process, or it could not be restored: that needs root (CAP_SYS_NICE), or a
     /// limit of nice values (RLIMIT_NICE) that allows 0.
-    pub fn begin(pid: u32, how: Lower) -> io::Result<Lowered> {
+    pub fn begin(pid: u32, how: Lower) -> io::Result<LoweredPriority> {
         check_reversible(how)?;
-        let mut lowered = Lowered(Vec::new());
+        let mut lowered = LoweredPriority(Vec::new());
         for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
             let name = entry?.file_name();
             let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -57,7 +57,7 @@ impl Lowered {
     }
 }
 
-impl Drop for Lowered {
+impl Drop for LoweredPriority {
     fn drop(&mut self) {
         for thread in &self.0 {
             // It may have ended. That restoring is allowed was tried.
@@ -133,7 +133,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("30").spawn().expect("sleep starts");
         let (nice, policy) = scheduled(child.id());
         for (how, meanwhile) in [(Lower::Nice, (LOWEST, policy)), (Lower::Idle, (nice, libc::SCHED_IDLE))] {
-            match Lowered::begin(child.id(), how) {
+            match LoweredPriority::begin(child.id(), how) {
                 Ok(lowered) => {
                     assert_eq!(scheduled(child.id()), meanwhile);
                     drop(lowered);
@@ -144,6 +144,6 @@ mod tests {
         }
         child.kill().expect("is ours");
         child.wait().expect("is ours");
-        assert!(Lowered::begin(u32::MAX >> 1, Lower::Nice).is_err(), "there is none");
+        assert!(LoweredPriority::begin(u32::MAX >> 1, Lower::Nice).is_err(), "there is none");
     }
 }

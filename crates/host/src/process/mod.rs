@@ -14,7 +14,7 @@ pub use account::{Account, LowPorts};
 pub use children::{Fork, child_events, die_with_parent, end_with_starter, fork};
 pub use children::{kill_all_others, reap_events, wait_for};
 pub use identity::Identity;
-pub use lower_priority::{Lower, Lowered};
+pub use lower_priority::{Lower, LoweredPriority};
 pub(crate) use mark::own_mark;
 pub use mark::{MARK, fresh_mark, kill_marked, marked};
 pub use shortage::{cannot, is_resource_shortage, spawn_thread};

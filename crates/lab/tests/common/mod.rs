@@ -38,14 +38,14 @@ pub type Count = Arc<AtomicUsize>;
 /// Reports `time` and behaves as `does` says: `well`, `fail`, `panic`, `hang`,
 /// `die`, `nan`, `unfaithful`; `count` reports the number of running neighbours.
 /// Interrupts the run at attempt `interrupt_at`.
-pub struct Scripted {
+pub struct ScriptedWorkload {
     pub present: Count,
     pub begun: Count,
     pub interrupt_at: usize,
     pub interrupted: Arc<AtomicBool>,
 }
 
-struct ReadyScripted {
+struct PreparedScript {
     present: Count,
     part: Part,
     begun: usize,
@@ -53,7 +53,7 @@ struct ReadyScripted {
     interrupted: Arc<AtomicBool>,
 }
 
-impl Workload for Scripted {
+impl Workload for ScriptedWorkload {
     fn name(&self) -> &'static str {
         "scripted"
     }
@@ -80,7 +80,7 @@ impl Workload for Scripted {
             return Err(Fault::attempt("refused to get ready"));
         }
         let begun = if part.node == 0 { self.begun.fetch_add(1, Ordering::SeqCst) + 1 } else { 0 };
-        Ok(Box::new(ReadyScripted {
+        Ok(Box::new(PreparedScript {
             present: Arc::clone(&self.present),
             part: part.clone(),
             begun,
@@ -90,7 +90,7 @@ impl Workload for Scripted {
     }
 }
 
-impl Prepared for ReadyScripted {
+impl Prepared for PreparedScript {
     fn endpoint(&self) -> Option<SocketAddr> {
         Some(([127, 0, 0, 1], 1000 + self.part.node as u16).into())
     }
@@ -214,7 +214,7 @@ impl Prepared for ReadyNeighbour {
 
 /// A condition that logs the number of present neighbours when it is applied, begins, ends and is undone.
 /// With the value `fails` it does not hold.
-pub struct Logged {
+pub struct LoggedCondition {
     pub present: Count,
     pub log: Log,
 }
@@ -222,7 +222,7 @@ pub struct Logged {
 /// What conditions logged, in order.
 pub type Log = Arc<Mutex<Vec<String>>>;
 
-struct AppliedLogged {
+struct AppliedLoggedCondition {
     present: Count,
     log: Log,
     fails: bool,
@@ -233,7 +233,7 @@ fn add(log: &Log, what: &str, present: &Count) {
     log.lock().expect("not poisoned").push(format!("{what} with {present}"));
 }
 
-impl Condition for Logged {
+impl Condition for LoggedCondition {
     fn name(&self) -> &'static str {
         "logged"
     }
@@ -254,11 +254,11 @@ impl Condition for Logged {
         assert_eq!(background(), Ok(vec![std::process::id()]), "the neighbour's agent");
         add(&self.log, "applied", &self.present);
         let (present, log) = (Arc::clone(&self.present), Arc::clone(&self.log));
-        Ok(Box::new(AppliedLogged { present, log, fails: *value == "fails".into() }))
+        Ok(Box::new(AppliedLoggedCondition { present, log, fails: *value == "fails".into() }))
     }
 }
 
-impl AppliedCondition for AppliedLogged {
+impl AppliedCondition for AppliedLoggedCondition {
     fn begin(&mut self) -> Result<(), Fault> {
         add(&self.log, "begun", &self.present);
         Ok(())
@@ -269,7 +269,7 @@ impl AppliedCondition for AppliedLogged {
     }
 }
 
-impl Drop for AppliedLogged {
+impl Drop for AppliedLoggedCondition {
     fn drop(&mut self) {
         add(&self.log, "undone", &self.present);
     }
@@ -318,9 +318,9 @@ fn wait(cancelled: &AtomicBool) {
 }
 
 /// A clock that every reading advances by a second.
-pub struct Ticking(Cell<f64>);
+pub struct TickingClock(Cell<f64>);
 
-impl Clock for Ticking {
+impl Clock for TickingClock {
     fn now(&self) -> f64 {
         self.0.set(self.0.get() + 1.0);
         self.0.get()
@@ -395,7 +395,7 @@ impl TestRun {
             plan: &self.plan,
             testbed: &testbed,
             dir: &dir,
-            clock: &Ticking(Cell::new(0.0)),
+            clock: &TickingClock(Cell::new(0.0)),
             deadline: Some(Duration::from_millis(1500)),
             pace: 1.0,
             command: "crosstalk run test".into(),
@@ -414,9 +414,13 @@ impl TestRun {
 fn registry(begun: &Count, log: &Log, interrupt_at: usize, interrupted: &Arc<AtomicBool>) -> Registry {
     let present = Count::default();
     let neighbour = Neighbour { present: Arc::clone(&present), has_ignored: Arc::default() };
-    let logged = Logged { present: Arc::clone(&present), log: Arc::clone(log) };
-    let scripted =
-        Scripted { present, begun: Arc::clone(begun), interrupt_at, interrupted: Arc::clone(interrupted) };
+    let logged = LoggedCondition { present: Arc::clone(&present), log: Arc::clone(log) };
+    let scripted = ScriptedWorkload {
+        present,
+        begun: Arc::clone(begun),
+        interrupt_at,
+        interrupted: Arc::clone(interrupted),
+    };
     Registry {
         workloads: vec![Box::new(scripted), Box::new(neighbour)],
         conditions: vec![Box::new(logged)],

@@ -5,7 +5,7 @@ use std::thread;
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Origin, Reading};
-use crosstalk_host::cpu::Pinned;
+use crosstalk_host::cpu::PinnedThread;
 
 use super::spec::Spec;
 use crate::clock;
@@ -45,7 +45,7 @@ fn between(from: usize, to: usize, batches: usize, until: &Until) -> Result<Vec<
     let (flag, over) = (Flag(AtomicBool::new(false)), AtomicBool::new(false));
     thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let _pinned = Pinned::begin(to).inspect_err(|_| over.store(true, Ordering::Relaxed))?;
+            let _pinned = PinnedThread::begin(to).inspect_err(|_| over.store(true, Ordering::Relaxed))?;
             for _ in 0..(batches + 1) * ROUNDS {
                 if !toggle(&flag, true, || over.load(Ordering::Relaxed)) {
                     break;
@@ -54,7 +54,7 @@ fn between(from: usize, to: usize, batches: usize, until: &Until) -> Result<Vec<
             Ok::<(), Fault>(())
         });
         let times = (|| {
-            let _pinned = Pinned::begin(from)?;
+            let _pinned = PinnedThread::begin(from)?;
             let mut times = Vec::with_capacity(batches);
             // The first batch does not count: the other core may still be waking.
             for batch in 0..=batches {

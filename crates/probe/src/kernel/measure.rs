@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::units::Seconds;
-use crosstalk_host::cpu::{Pinned, allowed};
+use crosstalk_host::cpu::{PinnedThread, allowed};
 
 use super::system_call::system_call;
 use super::timer::timer;
@@ -42,7 +42,7 @@ pub fn measure(spec: Spec, until: &Until) -> Result<Readings, Fault> {
         let computing = AtomicBool::new(true);
         let times = thread::scope(|scope| {
             let hog = scope.spawn(|| {
-                let _pinned = Pinned::begin(sleeper)?;
+                let _pinned = PinnedThread::begin(sleeper)?;
                 while computing.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }

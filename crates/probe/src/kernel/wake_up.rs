@@ -10,7 +10,7 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::units::Seconds;
-use crosstalk_host::cpu::Pinned;
+use crosstalk_host::cpu::PinnedThread;
 
 use super::timer::PAUSE;
 use crate::clock;
@@ -36,7 +36,7 @@ pub fn wake_up(waker: usize, sleeper: usize, duration: Seconds, until: &Until) -
     thread::scope(|scope| {
         let thread = scope.spawn(|| sleep_repeatedly(sleeper, &event));
         let times = (|| {
-            let _pinned = Pinned::begin(waker)?;
+            let _pinned = PinnedThread::begin(waker)?;
             let end = clock::now() + (duration.0 * 1e9) as u64;
             let mut times = Histogram::default();
             while clock::now() < end && !thread.is_finished() {
@@ -64,7 +64,7 @@ fn signal(event: &OwnedFd) -> Result<(), Fault> {
 
 /// Sleeps until the event, stores when it ran, and sleeps again, until it is to end.
 fn sleep_repeatedly(cpu: usize, event: &Event) -> Result<(), Fault> {
-    let _pinned = Pinned::begin(cpu)?;
+    let _pinned = PinnedThread::begin(cpu)?;
     let mut count = [0; 8];
     loop {
         read(&event.descriptor, &mut count)

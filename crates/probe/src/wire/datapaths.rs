@@ -3,7 +3,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
-use crosstalk_core::need::{Need, Unmet};
+use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
@@ -97,7 +97,7 @@ pub fn compare(
         let params = params.clone().with("transport", transport).with("mode", mode);
         let missing = WIRE.needs(&params).into_iter().find_map(Need::unmet);
         let state = match missing {
-            Some(Unmet { what, consequence, remedy }) => {
+            Some(UnmetNeed { what, consequence, remedy }) => {
                 State::Missing { why: format!("{what}: {consequence}"), remedy }
             }
             None => {

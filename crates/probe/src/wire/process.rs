@@ -10,7 +10,7 @@ use crosstalk_comm::dpdk;
 use crosstalk_comm::embedded::LoadedProgram;
 use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
-use crosstalk_host::cpu::Pinned;
+use crosstalk_host::cpu::PinnedThread;
 use crosstalk_host::ticks::Ticks;
 
 use super::config::{EndpointConfig, Role};
@@ -76,7 +76,7 @@ impl<'a> Process<'a> {
             }
         };
         // A process may use the processors of the thread that starts it.
-        let pinned = Pinned::begin(cpu)?;
+        let pinned = PinnedThread::begin(cpu)?;
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         drop(pinned);
         let mut child =

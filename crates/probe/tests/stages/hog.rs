@@ -28,7 +28,7 @@ fn hogged<T>(cpu: usize, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let _pinned = cpu::Pinned::begin(cpu).expect("pins");
+                let _pinned = cpu::PinnedThread::begin(cpu).expect("pins");
                 while !over.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }

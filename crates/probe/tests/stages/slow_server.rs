@@ -42,7 +42,7 @@ pub struct SlowServer {
 impl SlowServer {
     /// Sends every datagram back until the client has finished.
     fn serve(&self, socket: &UdpSocket, over: &AtomicBool) {
-        let _pinned = self.cpu.map(|cpu| cpu::Pinned::begin(cpu).expect("pins"));
+        let _pinned = self.cpu.map(|cpu| cpu::PinnedThread::begin(cpu).expect("pins"));
         socket.set_read_timeout(Some(Duration::from_millis(200))).expect("sets");
         let (mut message, mut waited) = ([0; 1400], 0.0);
         while !over.load(Ordering::Relaxed) {

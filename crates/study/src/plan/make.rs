@@ -12,7 +12,7 @@ use crate::substitute::factors_in;
 use crate::words::{counted, list};
 use cells::FactorLevels;
 use crosstalk_core::Fault;
-use crosstalk_core::need::{Need, Unmet};
+use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
@@ -264,7 +264,7 @@ fn mark_unmet_needs(experiments: &mut [PlannedExperiment], registry: &Registry) 
 
 /// A part's unmet need as a sentence, with the remedy; `None` where the need is met.
 fn unmet_need(part: &str, need: Need) -> Option<String> {
-    let Unmet { what, consequence, remedy } = need.unmet()?;
+    let UnmetNeed { what, consequence, remedy } = need.unmet()?;
     let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
     Some(format!("`{part}` needs {what}: {consequence}{remedy}"))
 }

@@ -4,7 +4,7 @@ use std::hint::spin_loop;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crosstalk_host::cpu::{Pinned, allowed};
+use crosstalk_host::cpu::{PinnedThread, allowed};
 
 use super::service::{Work, connect, request, serve};
 use super::{by_port, may_trace, traced};
@@ -16,7 +16,7 @@ const REQUESTS: u32 = 1000;
 
 /// The median time in seconds of requests that are sent from `cpu` every `interval`.
 fn latency(address: SocketAddr, cpu: usize, interval: Duration) -> f64 {
-    let _pinned = Pinned::begin(cpu).expect("is allowed");
+    let _pinned = PinnedThread::begin(cpu).expect("is allowed");
     let mut stream = connect(address);
     let began = Instant::now();
     let one = |number| {
@@ -44,7 +44,7 @@ fn at_half_load_tracing_adds_less_than_half_of_the_latency() {
         return;
     };
     // The service's threads keep the processor of the thread that starts them.
-    let pinned = Pinned::begin(server).expect("is allowed");
+    let pinned = PinnedThread::begin(server).expect("is allowed");
     let address = serve(Work::None);
     drop(pinned);
     // One request after the other is the full load of a connection.
