@@ -4,12 +4,11 @@ mod common;
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::external::{Running, alone, await_that, dirs, external, lacks_quiet};
+use common::external::{Guarding, Running, alone, await_that, dirs, external};
 use common::{command, lacks_groups, stderr, stdout};
 
 #[test]
@@ -81,49 +80,31 @@ fn external_in(group: &Path, name: &str, script: &str) -> Running {
 }
 
 #[test]
-fn who_wants_memory_again_that_was_taken_for_own_work_is_not_killed() {
+fn background_work_that_takes_pages_which_foreground_work_misses_is_paused() {
     let memory = Path::new("/sys/fs/cgroup/memory");
     if lacks_groups() || !memory.join("memory.limit_in_bytes").exists() {
-        eprintln!("skipped: there is no memory controller of v1, whose limit kills");
-        return;
-    }
-    if fs::read_to_string("/proc/swaps").is_ok_and(|text| text.lines().count() > 1) {
-        eprintln!("skipped: there is swap here, to which memory goes before anybody is killed");
+        eprintln!("skipped: there is no tree of v1 in which a group above limits the memory of both");
         return;
     }
     let _alone = alone();
-    if lacks_quiet() {
-        return;
-    }
     let above = Above::make(memory);
-    fs::write(above.0.join("memory.limit_in_bytes"), "512M").expect("may be set");
+    fs::write(above.0.join("memory.limit_in_bytes"), "400M").expect("may be set");
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    // Of a file without any data its pages are had without a disk, too.
-    fs::File::create(folder.path().join("pages")).and_then(|file| file.set_len(300 << 20)).expect("makes");
-    // It has those, and from a sign on wants memory of its own.
-    let script = format!(
-        "cd {} && while [ ! -e sign ]; do cat pages > /dev/null; done; head -c 160m /dev/zero | tail -c 160m | \
-         wc -c > told; sleep 100",
-        folder.path().display()
-    );
-    let child = external_in(&above.0, "again", &script);
-    let group = || dirs("again").into_iter().find(|dir| dir.starts_with(&above.0));
-    let number =
-        |file: &str| -> Option<u64> { fs::read_to_string(group()?.join(file)).ok()?.trim().parse().ok() };
-    await_that("it has its pages", || number("memory.usage_in_bytes") > Some(250 << 20));
-    let numbers = folder.path().join("numbers");
-    let words = ["guard", "--background", "again", "--metrics", numbers.to_str().expect("a path in UTF-8")];
-    let guard = Running::of(command(Path::new("/"), &words).spawn().expect("starts"));
-    await_that("it is guarded", || numbers.exists());
-    let own = within(&above.0, &["dd", "if=/dev/zero", "of=/dev/null", "bs=320M"]).spawn();
-    let own = Running::of(own.expect("sh starts"));
-    await_that("it is held", || number("memory.limit_in_bytes").is_some_and(|limit| limit < 1 << 30));
-    fs::write(folder.path().join("sign"), "").expect("writes");
-    let counted = || fs::read_to_string(folder.path().join("told")).ok().filter(|text| !text.is_empty());
-    await_that("it has what it wanted", || counted().is_some());
-    assert_eq!(counted().expect("is there").trim(), (160 << 20).to_string(), "it was killed");
-    assert_eq!(own.end().status.signal(), Some(15), "foreground work was killed");
-    guard.end();
+    // The pages of a file without any data are had without a disk, too.
+    for name in ["foreground", "background"] {
+        let file = fs::File::create(folder.path().join(name));
+        file.and_then(|file| file.set_len(300 << 20)).expect("makes");
+    }
+    let reads =
+        |name: &str| format!("cd {} && while :; do cat {name} > /dev/null; done", folder.path().display());
+    let mut own = Running::of(within(&above.0, &["sh", "-c", &reads("foreground")]).spawn().expect("starts"));
+    let child = external_in(&above.0, "reader", &reads("background"));
+    let guard = Guarding::begin(&["--background", "reader", "--json"]);
+    await_that("it is paused for memory", || guard.said().contains("\"pause\":\"memory\""));
+    own.kill();
+    let resumes = |said: &str| said.lines().last().is_some_and(|line| line.contains("\"pause\":null"));
+    await_that("it resumes when foreground work is over", || resumes(&guard.said()));
+    assert_eq!(guard.end().0, Some(0));
     child.end();
 }
 
