@@ -76,23 +76,35 @@ fn session(
             other => Err(unexpected(target, &other)),
         };
     }
+    // The server counts until the last stream has ended, of which the threads here may hear later.
+    let mut counted = None;
     let sent = send(carriers, session, &payload, target, until, |goes_on| {
-        while session.report.is_some() && goes_on() {
+        while session.report.is_some() && counted.is_none() && goes_on() {
             if line.stirs() || is_readable(&*line, TICK / 5) {
-                match response(line, until)? {
-                    Response::Interval(interval) => report(interval)?,
-                    other => return Err(unexpected(target, &other)),
-                }
+                counted = next(line, target, until, report)?;
             }
         }
         Ok(())
     })?;
     line.say(&Request::Finished)?;
     loop {
-        match response(line, until)? {
-            Response::Interval(interval) => report(interval)?,
-            Response::Counted(counted) => return Ok((sent, counted)),
-            other => return Err(unexpected(target, &other)),
+        if let Some(counted) = counted {
+            return Ok((sent, counted));
         }
+        counted = next(line, target, until, report)?;
+    }
+}
+
+/// The server's next response: a report, or at the end what it has counted.
+fn next(
+    line: &mut Line,
+    target: SocketAddr,
+    until: &Until,
+    report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
+) -> Result<Option<Counted>, Fault> {
+    match response(line, until)? {
+        Response::Interval(interval) => report(interval).map(|()| None),
+        Response::Counted(counted) => Ok(Some(counted)),
+        other => Err(unexpected(target, &other)),
     }
 }
