@@ -368,7 +368,8 @@ fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_
     part("code 0");
     assert!(part("left").is_empty(), "its controllers have vanished: {parts:#?}");
     let notes = |says: &str| part("guarded").iter().filter(|line| line.contains(says)).count();
-    let reported_once = ["this kernel tells no pressure", "the cpu controller was taken", "going has ended"];
+    let reported_once =
+        ["this kernel does not account for pressure", "the cpu controller was taken", "going has ended"];
     assert_eq!(reported_once.map(notes), [1, 1, 1], "{parts:#?}");
     assert!(reported(part("guarded"))["sums"]["seconds"].as_f64() > Some(5.5), "{parts:#?}");
 }
