@@ -77,8 +77,7 @@ pub struct Ended {
 pub fn begin(request: &ExecRequest, ledger: &Ledger) -> Result<Running, Fault> {
     let command = request.command.split_first().filter(|(program, _)| !program.is_empty());
     let (program, arguments) = command.ok_or_else(|| {
-        Fault::usage("there is no command")
-            .remedy("write it behind two dashes: -- ./my-job --its-foreground-flag")
+        Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --flag")
     })?;
     if request.memory.is_some_and(|memory| memory.0 < LEAST_MEMORY) {
         return Err(Fault::usage("expected at least 1 MiB: no program runs in less").at("--memory"));

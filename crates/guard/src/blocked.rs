@@ -45,8 +45,8 @@ pub(super) struct Blocked {
     checked: Duration,
     /// Until when it runs all the same.
     released: Option<Duration>,
-    /// The thread that waits: it is soon none of the busiest.
-    waiter: Option<u32>,
+    /// Threads that sleep, and may wait for background work: they are soon none of the busiest.
+    sleepers: BTreeSet<u32>,
     /// When a thread in uninterruptible sleep may be tried again, and how long after the next.
     next: Duration,
     again: Duration,
@@ -65,7 +65,7 @@ impl Blocked {
             paused: None,
             checked: Duration::ZERO,
             released: None,
-            waiter: None,
+            sleepers: BTreeSet::new(),
             next: Duration::ZERO,
             again: AGAIN[0],
             others: BTreeSet::new(),
@@ -112,8 +112,8 @@ impl Blocked {
     ) -> Option<(u32, Cause)> {
         let waits =
             self.locks.as_mut().and_then(|file| file.parsed(|text| Some(waits(text)))).unwrap_or_default();
-        let asleep: Vec<u32> = self.waiter.take().into_iter().chain(asleep()).collect();
-        if waits.is_empty() && asleep.is_empty() {
+        self.sleepers.extend(asleep());
+        if waits.is_empty() && self.sleepers.is_empty() {
             return None;
         }
         let background = background();
@@ -133,18 +133,23 @@ impl Blocked {
                 None => self.others.insert(wait),
             };
         }
-        for thread in asleep {
-            if let Some(holder) = futex(thread).and_then(|address| shared_with(thread, address, &background))
-            {
-                self.waiter = Some(thread);
-                return Some((thread, Cause::Futex(holder)));
+        // One that was put into background work meanwhile waits for nobody else.
+        let sleepers =
+            std::mem::take(&mut self.sleepers).into_iter().filter(|thread| !is_background(*thread));
+        let mut holds = None;
+        for thread in sleepers {
+            let holder = futex(thread).and_then(|address| shared_with(thread, address, &background));
+            if holder.is_some() || is_uninterruptible(thread) {
+                self.sleepers.insert(thread);
             }
-            if is_uninterruptible(thread) {
-                self.waiter = Some(thread);
-            }
+            holds = holds.or(holder.map(|holder| (thread, Cause::Futex(holder))));
+        }
+        if holds.is_some() {
+            return holds;
         }
         // Where it is released already, a sleep that goes on is not background work's fault.
-        let thread = self.waiter.filter(|_| now >= self.next && self.released.is_none())?;
+        let thread = self.sleepers.first().copied();
+        let thread = thread.filter(|_| now >= self.next && self.released.is_none())?;
         self.next = now + self.again;
         self.again = (self.again * 2).min(AGAIN[1]);
         Some((thread, Cause::Kernel))
@@ -158,12 +163,12 @@ fn note(waiter: u32, cause: Cause) -> String {
     };
     match cause {
         Cause::Lock(holder) => format!(
-            "{} waits for a lock of {}, which is background work: it is not paused until then",
+            "{} waits for a lock of {}, which is background work: it runs until that is over",
             name(waiter),
             name(holder)
         ),
         Cause::Futex(holder) => format!(
-            "{} waits in memory that it shares with {}, which is background work: it is not paused until then",
+            "{} waits in memory that it shares with {}, which is background work: it runs until that is over",
             name(waiter),
             name(holder)
         ),

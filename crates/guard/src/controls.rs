@@ -22,11 +22,9 @@ pub(super) struct Controls {
     /// The processors that it may have by its owner's will, in order.
     may_have: Vec<usize>,
     // The idle class is put back before the weight, which it would take with it.
-    idle: Option<Dial>,
+    idle: Option<Control<()>>,
     _weights: Vec<Dial>,
     idle_reaches: bool,
-    /// It is out of the idle class for a while, since foreground work waits for it.
-    hurries: bool,
     /// Whether its idle class was gone when it was last looked for, with the controller's.
     lost: bool,
     /// How many of its directories are there.
@@ -54,20 +52,20 @@ impl Controls {
         let mut weights = Vec::new();
         // The kernel forgets the weight of a group that leaves the idle class; one that is in it already has none.
         let weight = if is_idle(&group) { None } else { take(Setting::Weight(1))? };
-        let mut idle = take(Setting::Idle(true))?;
-        for (setting, dial) in
-            [(Setting::Weight(1), weight), (Setting::IoWeight(1), take(Setting::IoWeight(1))?)]
-        {
-            let Some(mut dial) = dial else { continue };
-            if idle.is_some() && setting == Setting::Weight(1) {
-                dial.keep()?;
+        let mut idle = take(Setting::Idle(true))?.map(Control::new);
+        if let Some(mut weight) = weight {
+            if idle.is_some() {
+                weight.keep()?
             } else {
-                dial.set(&setting)?;
+                weight.set(&Setting::Weight(1))?
             }
-            weights.push(dial);
+            weights.push(weight);
         }
+        // Some devices have a file for weights, and refuse them.
+        let io = take(Setting::IoWeight(1)).ok().flatten();
+        weights.extend(io.and_then(|mut io| io.set(&Setting::IoWeight(1)).ok().map(|()| io)));
         if let Some(idle) = &mut idle {
-            idle.set(&Setting::Idle(true))?;
+            idle.set(Some(()), |()| Setting::Idle(true))?;
         }
         Ok(Controls {
             pause: pause.map(Control::new),
@@ -76,7 +74,6 @@ impl Controls {
             idle_reaches: idle.is_some() && reaches(&group, hierarchy),
             idle,
             _weights: weights,
-            hurries: false,
             lost: false,
             there: group.paths().len(),
             complaints: Vec::new(),
@@ -99,7 +96,7 @@ impl Controls {
             );
         }
         if offered && self.lost {
-            self.complaints.extend(idle.set(&Setting::Idle(true)).err().map(|fault| fault.to_string()));
+            idle.again(|()| Setting::Idle(true));
         }
         self.lost = !offered;
         self.idle_reaches = offered && reaches(&self.group, hierarchy);
@@ -112,13 +109,12 @@ impl Controls {
     }
 
     /// Does as granted, and never gives it more than its owner did: where nothing limits it, all is as it was found.
-    /// Where foreground work waits for it, it `hurries`: the idle class would leave it nothing. Returns whether it is
-    /// paused now.
+    /// Where foreground work waits for it, it `hurries`: in the idle class only if its owner put it there, since that
+    /// would leave it nothing. Returns whether it is paused now.
     pub(super) fn apply(&mut self, grant: &Grant, run: bool, hurries: bool) -> bool {
         let mut faults = Vec::new();
-        if let Some(idle) = self.idle.as_mut().filter(|_| hurries != self.hurries) {
-            self.hurries = hurries;
-            faults.extend(idle.set(&Setting::Idle(!hurries)).err());
+        if let Some(idle) = &mut self.idle {
+            faults.extend(idle.set((!hurries).then_some(()), |()| Setting::Idle(true)).err());
         }
         // A pause comes first, and its end last: what changes in between is changed at rest.
         if !run {

@@ -71,7 +71,7 @@ impl Usage {
 
     /// The memory that it has, and has taken.
     pub(super) fn memory(&mut self) -> MemoryUse {
-        let bytes = read(&mut self.files.memory, number).unwrap_or(0);
+        let bytes = read(&mut self.files.memory, number).unwrap_or(self.memory.bytes);
         let grown = bytes.saturating_sub(self.memory.bytes) / PAGE;
         self.memory.bytes = bytes;
         if let Some(now) = read(&mut self.files.pages, |text| Some(pages(text))) {
