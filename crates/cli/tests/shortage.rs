@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::external::{Guarding, Running, alone, await_that, dirs, external};
+use common::external::{Running, alone, await_that, dirs, external};
 use common::{command, lacks_groups, stderr, stdout};
 
 #[test]
@@ -77,35 +77,6 @@ fn external_in(group: &Path, name: &str, script: &str) -> Running {
     let program = program.to_str().expect("a path in UTF-8");
     let words = [program, "exec", "--background", "--name", name, "--", "sh", "-c", script];
     Running::of(within(group, &words).spawn().expect("starts"))
-}
-
-#[test]
-fn background_work_that_takes_pages_which_foreground_work_misses_is_paused() {
-    let memory = Path::new("/sys/fs/cgroup/memory");
-    if lacks_groups() || !memory.join("memory.limit_in_bytes").exists() {
-        eprintln!("skipped: there is no tree of v1 in which a group above limits the memory of both");
-        return;
-    }
-    let _alone = alone();
-    let above = Above::make(memory);
-    fs::write(above.0.join("memory.limit_in_bytes"), "400M").expect("may be set");
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    // The pages of a file without any data are had without a disk, too.
-    for name in ["foreground", "background"] {
-        let file = fs::File::create(folder.path().join(name));
-        file.and_then(|file| file.set_len(300 << 20)).expect("makes");
-    }
-    let reads =
-        |name: &str| format!("cd {} && while :; do cat {name} > /dev/null; done", folder.path().display());
-    let mut own = Running::of(within(&above.0, &["sh", "-c", &reads("foreground")]).spawn().expect("starts"));
-    let child = external_in(&above.0, "reader", &reads("background"));
-    let guard = Guarding::begin(&["--background", "reader", "--json"]);
-    await_that("it is paused for memory", || guard.said().contains("\"pause\":\"memory\""));
-    own.kill();
-    let resumes = |said: &str| said.lines().last().is_some_and(|line| line.contains("\"pause\":null"));
-    await_that("it resumes when foreground work is over", || resumes(&guard.said()));
-    assert_eq!(guard.end().0, Some(0));
-    child.end();
 }
 
 /// Writes to a file and waits for the device, over and over, for so long; how often a second.
