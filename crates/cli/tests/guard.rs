@@ -90,10 +90,9 @@ fn background_work_runs_while_foreground_work_waits_for_its_lock() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lock = folder.path().join("lock");
-    // It gives the lock back once it has computed for a while.
+    // It gives the lock back once it runs again: in its owner's idle class it gets next to no processor.
     let script = format!(
-        "exec 9> {0}; flock 9; echo > {0}.taken; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; flock -u 9; \
-         while :; do :; done",
+        "exec 9> {0}; flock 9; echo > {0}.taken; while ! [ -e {0}.waits ]; do :; done; flock -u 9; while :; do :; done",
         lock.display()
     );
     let own = crowd();
@@ -102,6 +101,7 @@ fn background_work_runs_while_foreground_work_waits_for_its_lock() {
     let child = external("locker", &script);
     await_that("it has the lock", || folder.path().join("lock.taken").exists());
     await_that("it is paused", || is_frozen(&dirs("locker")));
+    fs::write(folder.path().join("lock.waits"), "").expect("writes");
     let mut waiter = Command::new("flock");
     waiter.arg(&lock).arg("true").stdout(Stdio::piped()).stderr(Stdio::piped());
     let waiter = Running::start(waiter);
