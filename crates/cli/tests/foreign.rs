@@ -10,11 +10,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::external::{
-    Guarding, Running, Spinner, alone, await_promised, await_that, crowd, holds_within, lacks_quiet,
-    processors_in_use, search, ticks,
+    Guarding, Running, Spinner, alone, await_promised, await_that, crowd, external, holds_within, inside,
+    lacks_quiet, processors_in_use, search, settings, ticks,
 };
 use common::foreign::{Foreign, is_frozen};
 use common::{PATIENCE, command, crosstalk, kill, lacks_groups, stderr, stdout};
+use crosstalk_host::cpu::parse_list;
 
 fn lacks_trees() -> bool {
     let lacks = lacks_groups() || !Path::new("/sys/fs/cgroup/cpuset/cgroup.procs").exists();
@@ -135,7 +136,7 @@ fn what_is_sent_a_signal_to_end_ends_although_foreground_work_leaves_nothing() {
 }
 
 #[test]
-fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors() {
+fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors_and_other_does_not() {
     if lacks_trees() {
         return;
     }
@@ -152,10 +153,16 @@ fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors
     }
     let crowd = crowd();
     crowd.iter().for_each(|one| service.takes(one.id()));
+    let yields = external("yields", "sleep 300");
+    await_that("it begins", || !inside("yields").is_empty());
     let mut guard = guard(&["--background", &service.name()]);
     let own = Spinner::on(&all.iter().map(usize::to_string).collect::<Vec<_>>().join(","));
     let keeps = holds_within(Duration::from_secs(60), || service.processors().len() < all.len());
+    let others = settings("yields").into_iter().find(|(path, _)| path.ends_with("cpuset.cpus"));
     guard.kill();
+    yields.end();
+    let (path, others) = others.expect("it has processors, too");
+    assert_eq!(parse_list(&others), all, "{}: the idle class reaches there", path.display());
     await_promised("its processors are back", || service.processors() == all);
     drop((crowd, own));
     if !keeps {
