@@ -19,6 +19,9 @@ const ENOUGH: f64 = 0.06;
 const PLENTY: f64 = 0.15;
 /// How long there must be too little.
 const FULL_FOR: Duration = Duration::from_millis(100);
+/// How much of the next processor must be left, too, until it counts as left: on the boundary the number would change
+/// with every snapshot.
+const SPARE: f64 = 0.25;
 
 /// Foreground work that uses so many processors more than before is joined by other.
 pub const MORE: f64 = 0.25;
@@ -40,6 +43,8 @@ pub struct Activity {
     last: (Duration, f64),
     /// Averages: what foreground work leaves, in processors.
     room: f64,
+    /// How many whole processors that are.
+    left: usize,
     full: bool,
     /// Since when there has been too little room.
     tight: Option<Duration>,
@@ -55,6 +60,7 @@ impl Activity {
             began: Duration::ZERO,
             last: (Duration::ZERO, 0.0),
             room: cores as f64,
+            left: cores,
             full: false,
             tight: None,
         }
@@ -77,6 +83,7 @@ impl Activity {
         }
         let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
         self.room += weight * (snapshot.room() - self.room);
+        self.left = whole(self.left, self.room);
         let cores = snapshot.cores as f64;
         if !self.busy || self.room > ENOUGH * cores || snapshot.room() > PLENTY * cores {
             (self.full, self.tight) = (false, None);
@@ -96,15 +103,20 @@ impl Activity {
         self.busy && now.saturating_sub(self.began) < BEGINNING
     }
 
-    /// Processors that foreground work leaves, on average.
-    pub fn room(&self) -> f64 {
-        self.room
+    /// Whole processors that foreground work leaves, on average.
+    pub fn left(&self) -> usize {
+        self.left
     }
 
     /// Whether foreground work uses all there is, so that background work would only be in its way.
     pub fn full(&self) -> bool {
         self.full
     }
+}
+
+/// How many whole processors are left where there were so many before.
+fn whole(before: usize, room: f64) -> usize {
+    before.clamp((room - SPARE) as usize, room as usize)
 }
 
 #[cfg(test)]
@@ -156,6 +168,16 @@ mod tests {
         assert!(!activity.full(), "one snapshot with room is enough");
         watch(&mut activity, at, 4.0, 1.0);
         assert!(!activity.full());
+    }
+
+    #[test]
+    fn room_on_the_boundary_of_a_processor_changes_the_number_once() {
+        let rooms = [2.1, 1.9, 2.1, 1.9, 2.2, 1.8, 2.3, 2.1, 0.2];
+        let kept = rooms.iter().scan(3, |left, room| {
+            *left = whole(*left, *room);
+            Some(*left)
+        });
+        assert_eq!(kept.collect::<Vec<_>>(), [2, 1, 1, 1, 1, 1, 2, 2, 0]);
     }
 
     #[test]

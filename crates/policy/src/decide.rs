@@ -10,7 +10,7 @@ use super::contract::Contract;
 use super::demand::Demand;
 use super::devices::Devices;
 use super::duty::{DutyCycle, share};
-use super::memory::Memory;
+use super::memory::{Memory, Shortage};
 use super::snapshot::{Probe, Snapshot};
 
 /// What can be done to background work here.
@@ -89,6 +89,8 @@ pub struct Why {
     pub yields: bool,
     /// Why background work is paused, if it has to be.
     pub pause: Option<Pause>,
+    /// What foreground work lacked memory for, where it is paused for that.
+    pub shortage: Option<Shortage>,
     /// How many times as long a probe of each kind takes while background work runs.
     pub ratios: [f64; 3],
     /// How many pairs of probes say so.
@@ -340,6 +342,7 @@ impl Policy {
             busy,
             yields: self.offers.idle,
             pause,
+            shortage: self.memory.paused(),
             ratios: self.ratios(),
             pairs: self.pairs(),
             waiting: self.waiting.max(self.demand.ratio() - 1.0),
@@ -358,7 +361,7 @@ impl Policy {
 
     fn pause(&self) -> Option<Pause> {
         let causes = [
-            (self.memory.pauses(), Pause::Memory),
+            (self.memory.paused().is_some(), Pause::Memory),
             (self.foreground.full() || self.demand.tight(), Pause::Full),
             (self.demand.tries(), Pause::Trial),
             (self.devices.tries(), Pause::Devices),
@@ -404,7 +407,7 @@ impl Policy {
         let mut cores = snapshot.cores;
         if busy && self.offers.cores && !self.offers.idle {
             // It would take foreground work's processors from it: those that are left must do.
-            cores = cores.min(self.foreground.room() as usize).max(1);
+            cores = cores.min(self.foreground.left()).max(1);
         }
         Grant { share, cores }
     }

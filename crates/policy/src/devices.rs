@@ -265,7 +265,7 @@ impl Devices {
     }
 
     /// Whether foreground work may be waiting for devices, or may have been lately.
-    pub fn shared(&self) -> bool {
+    fn shared(&self) -> bool {
         self.shared.is_some()
     }
 }

@@ -24,6 +24,7 @@ pub use activity::{BUSY, MORE};
 pub use contract::{Contract, SLOWDOWN};
 pub use decide::{Decision, Grade, Grant, Offers, Pause, Policy, Why};
 pub use host::{Host, Program};
+pub use memory::Shortage;
 pub use recent::Recent;
 pub use snapshot::{Probe, ProbePlace, Requests, Served, Snapshot, Used};
 pub use trial::{BEGINS, SETTLE};
