@@ -1,7 +1,7 @@
 //! The test plays the hosts, and kills the project between any two requests.
 
 use super::*;
-use crate::client::markup::{Element, first};
+use crate::markup::{Element, first};
 use crate::collatz::{Block, Span, answer};
 use crate::project::line::Line;
 use std::fs;
