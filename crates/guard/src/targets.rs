@@ -244,7 +244,7 @@ impl Targets {
             let tree = self.background_tree(pid, &processes);
             let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
             for one in left {
-                made.take_in(one.pid)?;
+                made.group().take_in(one.pid)?;
             }
         }
         let group = foreground.with(made.group());

@@ -8,7 +8,7 @@ use std::process::Command;
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::ledger::{Entry, Knob};
-use crosstalk_host::process::{fresh_mark, place, send};
+use crosstalk_host::process::{fresh_mark, place};
 
 use super::above::limits;
 use super::{Group, Hierarchy, Location, Setting};
@@ -136,19 +136,6 @@ impl OwnGroup {
         };
         let files = self.group.paths().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         Ok(place(command, files))
-    }
-
-    /// Moves a process into it, with its threads.
-    ///
-    /// # Errors
-    /// Those of [`Group::take_in`].
-    pub fn take_in(&self, pid: u32) -> Result<(), Fault> {
-        self.group.take_in(pid)
-    }
-
-    /// Sends a signal to all that is in it.
-    pub fn signal(&self, signal: i32) {
-        self.group.processes().into_iter().for_each(|pid| send(pid, signal));
     }
 
     /// Takes it away, with what is in it.

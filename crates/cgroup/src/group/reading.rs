@@ -6,23 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long tasks have waited for a resource since the group is there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pressure {
-    /// While some task waited.
-    pub some: Duration,
-    /// While all waited; the kernel does not count it for a whole host's CPU.
-    pub full: Duration,
-}
-
-/// Reads a `*.pressure` file; `None` where it is something else.
-pub fn pressure(text: &str) -> Option<Pressure> {
-    let total = |kind: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(' '))?;
-        let total = line.split(' ').find_map(|word| word.strip_prefix("total="))?;
-        total.trim().parse().ok().map(Duration::from_micros)
-    };
-    Some(Pressure { some: total("some")?, full: total("full").unwrap_or_default() })
+/// How long some task has waited for a resource since its group is there, by a `*.pressure` file; `None` where it is
+/// something else.
+pub fn pressure(text: &str) -> Option<Duration> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split(' ').find_map(|word| word.strip_prefix("total="))?;
+    total.trim().parse().ok().map(Duration::from_micros)
 }
 
 /// The number behind `key` in a file with a key and a number on each line.
@@ -120,22 +109,9 @@ pub fn stolen_time(stat: &str, tick: Duration) -> Option<Duration> {
     ticks_of(&[7], stat, tick)
 }
 
-/// CPU time of each processor that is online, as [`busy_time`] of all has it, with its number.
-pub fn busy_times(stat: &str, tick: Duration) -> Vec<(usize, Duration)> {
-    let lines = stat.lines().map_while(|line| line.strip_prefix("cpu"));
-    let one = |line: &str| {
-        let (number, fields) = line.split_once(' ')?;
-        Some((number.parse().ok()?, sum_of(&BUSY, fields, tick)?))
-    };
-    lines.filter_map(one).collect()
-}
-
 /// The fields of all processors' line, summed.
 fn ticks_of(places: &[usize], stat: &str, tick: Duration) -> Option<Duration> {
-    sum_of(places, stat.lines().find_map(|line| line.strip_prefix("cpu "))?, tick)
-}
-
-fn sum_of(places: &[usize], line: &str, tick: Duration) -> Option<Duration> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields: Vec<u64> = line.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let ticks = places.iter().try_fold(0_u64, |sum, place| sum.checked_add(*fields.get(*place)?))?;
     Duration::try_from_secs_f64(tick.as_secs_f64() * ticks as f64).ok()
@@ -147,25 +123,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn each_processor_has_its_number() {
-        let stat = "cpu  30 0 10 900 5 1 1 7 0 0\ncpu0 10 0 5 450 5 1 0 3 0 0\ncpu2 20 0 5 450 0 0 1 4 0 0\n\
-                    cpux 1\nintr 7 0 1\ncpu9 1 1 1 1 1 1 1 1 1 1\n";
-        let ms = Duration::from_millis;
-        assert_eq!(busy_times(stat, ms(10)), [(0, ms(160)), (2, ms(260))]);
-        assert_eq!(busy_time(stat, ms(10)), Some(ms(420)));
-        assert!(busy_times("", ms(10)).is_empty());
-    }
-
-    #[test]
     fn pressure_is_read_in_microseconds() {
         let text = "some avg10=0.04 avg60=0.08 avg300=0.41 total=352425828\n\
                     full avg10=0.00 avg60=0.00 avg300=0.34 total=159867361\n";
-        let read = pressure(text).expect("reads");
-        assert_eq!(
-            (read.some, read.full),
-            (Duration::from_micros(352_425_828), Duration::from_micros(159_867_361))
-        );
-        assert_eq!(pressure("some avg10=0.00 total=7").map(|p| p.full), Some(Duration::ZERO));
+        assert_eq!(pressure(text), Some(Duration::from_micros(352_425_828)));
         assert_eq!(pressure("full avg10=0.00 total=7"), None);
         assert_eq!(pressure(""), None);
     }

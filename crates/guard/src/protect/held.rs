@@ -29,9 +29,9 @@ impl Held {
         let made = OwnGroup::new(STUDY, ledger)?;
         let mut held = Held { homes: Vec::new(), settle, made };
         for pid in background {
-            let home = Group::of_process(*pid)?.in_trees_of(held.group());
+            let home = Group::of_process(*pid)?.parted(|tree| held.group().dir(tree).is_some()).0;
             held.homes.push((*pid, home));
-            held.made.take_in(*pid)?;
+            held.made.group().take_in(*pid)?;
         }
         Ok(held)
     }
