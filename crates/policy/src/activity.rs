@@ -1,4 +1,4 @@
-//! Whether foreground work is at work, and whether it leaves any room: from CPU time, which the kernel
+//! Whether foreground work is at work, and how much room it leaves: from CPU time, which the kernel
 //! counts in ticks of some milliseconds, so that short samples are coarse.
 
 use std::time::Duration;
@@ -12,13 +12,6 @@ const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
 /// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
 /// single snapshot is coarse.
 const SMOOTH: f64 = 0.25;
-/// Share of the host that is too little to be worth running background work in, and that is enough
-/// again; and what is enough in a single snapshot.
-const TOO_LITTLE: f64 = 0.03;
-const ENOUGH: f64 = 0.06;
-const PLENTY: f64 = 0.15;
-/// How long there must be too little.
-const FULL_FOR: Duration = Duration::from_millis(100);
 
 /// Foreground work that uses so many processors more than before is joined by other.
 pub const MORE: f64 = 0.25;
@@ -38,11 +31,8 @@ pub struct Activity {
     began: Duration,
     /// Since when it has not done more than next to nothing, and processor seconds that it has used since.
     last: (Duration, f64),
-    /// Averages: what foreground work leaves, in processors.
+    /// What foreground work leaves, in processors, averaged.
     room: f64,
-    full: bool,
-    /// Since when there has been too little room.
-    tight: Option<Duration>,
 }
 
 impl Activity {
@@ -55,8 +45,6 @@ impl Activity {
             began: Duration::ZERO,
             last: (Duration::ZERO, 0.0),
             room: cores as f64,
-            full: false,
-            tight: None,
         }
     }
 
@@ -75,15 +63,7 @@ impl Activity {
         } else if now.saturating_sub(self.last.0) >= OVER.1 {
             self.busy = false;
         }
-        let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
-        self.room += weight * (snapshot.room() - self.room);
-        let cores = snapshot.cores as f64;
-        if !self.busy || self.room > ENOUGH * cores || snapshot.room() > PLENTY * cores {
-            (self.full, self.tight) = (false, None);
-        } else if self.room < TOO_LITTLE * cores {
-            let since = *self.tight.get_or_insert(now);
-            self.full |= now.saturating_sub(since) >= FULL_FOR;
-        }
+        self.room += (1.0 - (-snapshot.interval / SMOOTH).exp()) * (snapshot.room() - self.room);
     }
 
     /// Whether foreground work is at work.
@@ -99,11 +79,6 @@ impl Activity {
     /// Processors that foreground work leaves, on average.
     pub fn room(&self) -> f64 {
         self.room
-    }
-
-    /// Whether foreground work uses all there is, so that background work would only be in its way.
-    pub fn full(&self) -> bool {
-        self.full
     }
 }
 
@@ -148,26 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn a_full_host_has_no_room_until_foreground_work_pauses() {
-        let mut activity = Activity::new(BUSY, 2);
-        let at = watch(&mut activity, 0.0, 4.0, 1.99);
-        assert!(activity.full());
-        let at = watch(&mut activity, at, SAMPLE, 1.5);
-        assert!(!activity.full(), "one snapshot with room is enough");
-        watch(&mut activity, at, 4.0, 1.0);
-        assert!(!activity.full());
-    }
-
-    #[test]
     fn what_other_machines_take_is_no_room() {
-        let (mut without, mut with) = (Activity::new(BUSY, 2), Activity::new(BUSY, 2));
+        let mut activity = Activity::new(BUSY, 2);
         for sample in 1..=100 {
-            let now = Duration::from_secs_f64(f64::from(sample) * SAMPLE);
-            let snapshot = Snapshot { foreground_cpu: 1.6, ..Snapshot::quiet(2, SAMPLE) };
-            without.see(now, &snapshot);
-            with.see(now, &Snapshot { stolen: 0.4, ..snapshot });
+            let snapshot = Snapshot { foreground_cpu: 1.5, stolen: 0.25, ..Snapshot::quiet(2, SAMPLE) };
+            activity.see(Duration::from_secs_f64(f64::from(sample) * SAMPLE), &snapshot);
         }
-        assert!(!without.full() && with.full());
+        assert_eq!(activity.room(), 0.25);
     }
 
     proptest! {
@@ -179,7 +141,7 @@ mod tests {
                 at = watch(&mut activity, at, SAMPLE, foreground_cpu);
             }
             watch(&mut activity, at, 1.0, 0.0);
-            prop_assert!(!activity.busy() && !activity.full());
+            prop_assert!(!activity.busy());
         }
     }
 }

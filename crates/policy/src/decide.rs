@@ -1,105 +1,17 @@
-//! What background work is granted, from what is seen: pure, driven by the times that it is given.
+//! What background work is granted, from what is seen: driven by the times that it is given.
 
 use std::time::Duration;
-
-use serde::Serialize;
 
 use super::activity::Activity;
 use super::contention::Contention;
 use super::contract::Contract;
+use super::decision::{Decision, Grant, Offers, Pause, Why};
 use super::demand::Demand;
 use super::devices::Devices;
 use super::duty::{DutyCycle, share};
 use super::memory::Memory;
 use super::snapshot::{Probe, Snapshot};
-
-/// What can be done to background work here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Offers {
-    /// It is in the idle class where it meets foreground work: it never takes a processor from that.
-    pub idle: bool,
-    /// It can be paused and resumed within milliseconds.
-    pub duty_cycle: bool,
-    /// It can be paused.
-    pub pause: bool,
-    /// Its processors can be chosen.
-    pub cores: bool,
-}
-
-/// What background work is granted.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Grant {
-    /// For which share of the time it may run.
-    pub share: f64,
-    /// On how many processors.
-    pub cores: usize,
-}
-
-/// How far the guard goes, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// Idle class, or the least weight: always.
-    Base,
-    /// Fewer processors.
-    Cores,
-    /// Running for a part of the time.
-    DutyCycle,
-    /// Paused.
-    Paused,
-}
-
-/// What is to be done now.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    /// What is granted.
-    pub grant: Grant,
-    /// Whether background work runs at this moment.
-    pub run: bool,
-    /// How far that goes.
-    pub grade: Grade,
-    /// Time until the next snapshot.
-    pub wake: Duration,
-    /// Whether to take a probe then, before anything is changed.
-    pub probe: bool,
-    /// What it follows from.
-    pub why: Why,
-}
-
-/// Why background work is paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pause {
-    /// It would take memory that foreground work needs.
-    Memory,
-    /// Foreground work leaves no room.
-    Full,
-    /// To see whether foreground work would use more processors.
-    Trial,
-    /// To see whether devices would serve foreground work faster.
-    Devices,
-}
-
-/// What a decision follows from.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Why {
-    /// Foreground work is active.
-    pub busy: bool,
-    /// Background work is in the idle class where it meets foreground work: it gives processors back by itself.
-    pub yields: bool,
-    /// Why background work is paused, if it has to be.
-    pub pause: Option<Pause>,
-    /// How many times as long a probe of each kind takes while background work runs.
-    pub ratios: [f64; 3],
-    /// How many pairs of probes say so.
-    pub pairs: usize,
-    /// By how much foreground work is slower by waiting for processors while background work has them.
-    pub waiting: f64,
-    /// By how much it is slower by waiting for devices while background work runs.
-    pub devices: f64,
-    /// Foreground work's slowdown that is to be expected of all this.
-    pub expected: f64,
-}
+use super::trial::Background;
 
 /// Of the slowdown agreed on, what is planned with: the rest is for what is not seen. What probes take from foreground
 /// work is, and goes off it, up to half.
@@ -202,6 +114,7 @@ impl Policy {
             // Whatever was known is of other work.
             (self.guess, self.known) = (Contention::default(), Contention::default());
             self.devices = Devices::default();
+            self.demand.rewind();
             self.last = None;
         }
         self.there = snapshot.background_there;
@@ -212,26 +125,39 @@ impl Policy {
             self.demand.rewind();
         }
         self.placed = self.foreground.busy() && snapshot.probe_place.foreground;
-        let runs = self.cycle.running() || snapshot.released;
-        self.wait(snapshot, runs);
+        let background = match self.cycle.running() || snapshot.released {
+            true => Background::Ran,
+            false if self.briefly => Background::Probed,
+            false => Background::Paused,
+        };
+        self.wait(snapshot, background);
         self.pair(now, snapshot);
         let weight = 1.0 - (-snapshot.interval / SMOOTH_COST).exp();
         self.displaced +=
             weight * (snapshot.probe_place.seconds / snapshot.interval.max(1e-4) - self.displaced);
-        let planned = self.contract.slowdown * PLANNED;
-        // A client that is only asked takes too long for a trial.
-        let tries = self.offers.pause && (self.offers.idle || self.offers.duty_cycle);
-        if self.foreground.busy() && !self.foreground.full() && tries {
-            let runs = runs && !self.devices.may_explain();
-            self.demand.see(now, snapshot, runs, planned, !self.offers.idle);
-        }
         if self.there {
-            let tries = self.offers.duty_cycle && !self.foreground.full() && !self.demand.tries();
-            self.devices.see(now, snapshot, runs || self.briefly, tries);
+            self.try_out(now, snapshot, background);
         }
-        self.memory.see(now, snapshot, self.foreground.busy(), planned.max(NOISE));
+        self.memory.see(now, snapshot, self.foreground.busy(), self.planned().max(NOISE));
         self.keep_pace(snapshot);
         self.decide(now, snapshot)
+    }
+
+    /// Sees what trials show, and begins one where there is reason to.
+    fn try_out(&mut self, now: Duration, snapshot: &Snapshot, background: Background) {
+        let Offers { idle, duty_cycle, pause, .. } = self.offers;
+        if self.foreground.busy() {
+            self.demand.see(now, snapshot, background);
+            // A client that is only asked takes too long for a trial.
+            let may = background == Background::Ran && pause && (idle || duty_cycle);
+            if may && !self.devices.may_explain() {
+                self.demand.consider(now, snapshot, self.planned());
+            }
+        }
+        self.devices.see(now, snapshot, background);
+        if duty_cycle && !self.demand.tries() && !self.demand.tight() {
+            self.devices.consider(now);
+        }
     }
 
     /// Another way for background work to be dealt with, found meanwhile.
@@ -240,11 +166,11 @@ impl Policy {
     }
 
     /// What waiting for processors costs foreground work.
-    fn wait(&mut self, snapshot: &Snapshot, runs: bool) {
+    fn wait(&mut self, snapshot: &Snapshot, background: Background) {
         let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
         // In the idle class it takes no processor from foreground work; what foreground work waits for is itself.
         let waited = if self.offers.idle { 0.0 } else { snapshot.foreground_wait.unwrap_or(0.0) };
-        if runs {
+        if background == Background::Ran {
             let taken = waited.min(snapshot.background_cpu) / snapshot.foreground_cpu.max(self.contract.busy);
             self.waiting += weight * (taken - self.waiting);
         }
@@ -270,10 +196,14 @@ impl Policy {
         contention.add(&running, &paused);
     }
 
+    /// The slowdown that is planned with.
+    fn planned(&self) -> f64 {
+        self.contract.slowdown * PLANNED
+    }
+
     /// By how much background work may slow foreground work.
     fn budget(&self) -> f64 {
-        let planned = self.contract.slowdown * PLANNED;
-        (planned - self.displaced).max(planned / 2.0)
+        (self.planned() - self.displaced).max(self.planned() / 2.0)
     }
 
     fn extra(&self) -> f64 {
@@ -348,7 +278,7 @@ impl Policy {
         };
         Decision {
             run: self.cycle.running(),
-            grade: grade(&grant, snapshot.cores),
+            grade: grant.grade(snapshot.cores),
             wake: if switching { left } else { sample },
             probe: switching,
             grant,
@@ -359,7 +289,7 @@ impl Policy {
     fn pause(&self) -> Option<Pause> {
         let causes = [
             (self.memory.pauses(), Pause::Memory),
-            (self.foreground.full() || self.demand.tight(), Pause::Full),
+            (self.demand.tight(), Pause::Full),
             (self.demand.tries(), Pause::Trial),
             (self.devices.tries(), Pause::Devices),
         ];
@@ -389,7 +319,7 @@ impl Policy {
 
     fn survey(&self) -> Duration {
         let contention = if self.placed { &self.known } else { &self.guess };
-        let matters = self.contract.slowdown * PLANNED;
+        let matters = self.planned();
         let guessed = self.guess.worst() > 1.0 + matters;
         let open = self.foreground.busy() && (contention.is_open(matters) || guessed);
         match (contention.pairs() < KNOWN || contention.is_doubted(), self.foreground.busy()) {
@@ -408,15 +338,6 @@ impl Policy {
         }
         Grant { share, cores }
     }
-}
-
-fn grade(grant: &Grant, cores: usize) -> Grade {
-    let grades = [
-        (grant.share <= 0.0, Grade::Paused),
-        (grant.share < 1.0, Grade::DutyCycle),
-        (grant.cores < cores, Grade::Cores),
-    ];
-    grades.into_iter().find(|(holds, _)| *holds).map_or(Grade::Base, |(_, grade)| grade)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use super::snapshot::{Requests, Served, Snapshot};
-use super::trial::{BEGINS, Backoff, SETTLE, TRIAL};
+use super::trial::{BEGINS, Backoff, Background, LONGEST, SETTLE, TRIAL};
 
 /// Background work that waits for devices for a smaller share of the time wants nothing of them.
 const BACKGROUND: f64 = 0.02;
@@ -33,11 +33,9 @@ const SMOOTH_USED: f64 = 0.25;
 const SMOOTH_WAITS: f64 = 0.25;
 /// Foreground work that takes so much longer at least is slowed, and no more once it is by less than half of that.
 const LOSS: f64 = 0.02;
-/// What is seen for fewer seconds, or of fewer requests, is too little; a trial is prolonged for that, up to
-/// a limit.
+/// What is seen for fewer seconds, or of fewer requests, is too little: a trial is prolonged for that.
 const LEAST: f64 = 0.15;
 const FEW: f64 = 30.0;
-const LONGEST: Duration = Duration::from_secs(1);
 /// How long a ratio is taken for true: at first, and where it has been found again and again.
 const VALID: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(160)];
 /// Foreground work that was slowed for a shorter time may have been taken for that only.
@@ -46,8 +44,6 @@ const BRIEF: Duration = Duration::from_secs(3);
 /// one; it may be tried so long after that.
 const OTHER: (f64, f64) = (2.0, 0.005);
 const SOON: Duration = Duration::from_secs(2);
-/// How long nobody must have waited for devices until background work has its weight again.
-const CALM: Duration = Duration::from_millis(1500);
 /// What was served beside background work so long ago was beside other work.
 const OLD: Duration = Duration::from_secs(5);
 
@@ -82,7 +78,7 @@ pub struct Devices {
     /// Whether background work runs, and since when it does or does not; seconds that it has run since what
     /// devices served was last counted.
     runs: bool,
-    turned: Duration,
+    changed: Duration,
     ran: f64,
     /// What is served while it runs and waits for devices, the latest most; in so many seconds, and when last.
     beside: Requests,
@@ -99,8 +95,6 @@ pub struct Devices {
     alone: Served,
     backoff: Backoff,
     valid: Duration,
-    /// Until when foreground work counts as one that may wait for devices.
-    shared: Option<Duration>,
 }
 
 impl Default for Devices {
@@ -108,7 +102,7 @@ impl Default for Devices {
         Devices {
             sampled: Duration::ZERO,
             runs: true,
-            turned: Duration::ZERO,
+            changed: Duration::ZERO,
             ran: 0.0,
             beside: Requests::default(),
             beside_for: 0.0,
@@ -121,41 +115,34 @@ impl Default for Devices {
             alone: Served::default(),
             backoff: Backoff::NONE,
             valid: VALID[0],
-            shared: None,
         }
     }
 }
 
 impl Devices {
-    /// Takes a snapshot in. `runs` says whether background work ran meanwhile, `tries` whether it may be made
-    /// to be paused to see.
-    pub fn see(&mut self, now: Duration, snapshot: &Snapshot, runs: bool, tries: bool) {
+    /// Takes a snapshot in.
+    pub fn see(&mut self, now: Duration, snapshot: &Snapshot, background: Background) {
+        let runs = background != Background::Paused;
         self.used += weight(snapshot.interval, SMOOTH_USED) * (snapshot.foreground_cpu - self.used);
         if runs != self.runs {
-            (self.runs, self.turned) = (runs, self.sampled);
+            (self.runs, self.changed) = (runs, self.sampled);
         }
         if runs {
             self.ran += now.saturating_sub(self.sampled).as_secs_f64();
         }
         self.sampled = now;
-        if let Some(served) = &snapshot.served {
-            if self.used >= AWAKE && served.waits() >= FOREGROUND {
-                self.shared = Some(now + CALM);
-            }
-            // Where the kernel does not count whether background work waits, its cost is unknown.
-            if let Some(background) = served.background {
-                self.take(now, served, background);
-            }
+        // Where the kernel does not count whether background work waits, its cost is unknown.
+        if let Some((served, background)) = snapshot.served.as_ref().and_then(|all| Some((all, all.background?))) {
+            self.take(now, served, background);
         }
-        self.shared = self.shared.filter(|until| now < *until);
-        self.conclude(now, tries);
+        self.conclude(now);
     }
 
     /// Adds to what is known with background work, or without; `background` are the seconds for which that
     /// waited.
     fn take(&mut self, now: Duration, served: &Served, background: f64) {
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
-        let settled = began >= self.turned + if self.runs { BEGINS } else { SETTLE };
+        let settled = began >= self.changed + if self.runs { BEGINS } else { SETTLE };
         let waits = background >= BACKGROUND * served.seconds;
         let ran = std::mem::take(&mut self.ran);
         if ran > 0.0 {
@@ -182,7 +169,7 @@ impl Devices {
     }
 
     /// Concludes from what has been seen.
-    fn conclude(&mut self, now: Duration, tries: bool) {
+    fn conclude(&mut self, now: Duration) {
         match self.verdict {
             Verdict::Trial { began } => {
                 let alone = &self.alone;
@@ -204,19 +191,21 @@ impl Devices {
                 }
             }
             Verdict::Open => {
-                let suspect = self.runs && self.used >= AWAKE && self.background >= BACKGROUND;
-                let other = self
-                    .last
-                    .is_some_and(|last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON);
                 if now > self.beside_at + OLD {
                     (self.beside, self.beside_for) = (Requests::default(), 0.0);
                 }
-                let seen = self.beside_for >= LEAST && self.beside.count() >= 1.0;
-                if tries && suspect && seen && (now >= self.backoff.next || other) {
-                    (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
-                    self.last = Some(Last { at: now, used: self.used });
-                }
             }
+        }
+    }
+
+    /// Begins a trial where there is reason to.
+    pub fn consider(&mut self, now: Duration) {
+        let seen = self.beside_for >= LEAST && self.beside.count() >= 1.0;
+        let is_other = |last: Last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON;
+        let due = now >= self.backoff.next || self.last.is_some_and(is_other);
+        if self.verdict == Verdict::Open && self.runs && self.is_suspect() && seen && due {
+            (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
+            self.last = Some(Last { at: now, used: self.used });
         }
     }
 
@@ -257,16 +246,16 @@ impl Devices {
         }
     }
 
-    /// Whether both may be waiting for devices, and no trial has shown that foreground work loses nothing by that: it
-    /// does more without background work then, and uses more processors' time for it.
+    /// Whether background work wants devices, and no trial has shown yet that foreground work loses nothing by that: it
+    /// would do more without background work, and use more processors' time for it.
     pub fn may_explain(&self) -> bool {
         let nothing = self.verdict == Verdict::Open && self.backoff != Backoff::NONE;
-        self.shared() && self.background >= BACKGROUND && !nothing
+        self.is_suspect() && !nothing
     }
 
-    /// Whether foreground work may be waiting for devices, or may have been lately.
-    pub fn shared(&self) -> bool {
-        self.shared.is_some()
+    /// Whether both are there, and background work wants devices.
+    fn is_suspect(&self) -> bool {
+        self.used >= AWAKE && self.background >= BACKGROUND
     }
 }
 

@@ -8,6 +8,7 @@ mod activity;
 mod contention;
 mod contract;
 mod decide;
+mod decision;
 mod demand;
 mod devices;
 mod duty;
@@ -22,7 +23,8 @@ mod watch;
 
 pub use activity::{BUSY, MORE};
 pub use contract::{Contract, SLOWDOWN};
-pub use decide::{Decision, Grade, Grant, Offers, Pause, Policy, Why};
+pub use decide::Policy;
+pub use decision::{Decision, Grade, Grant, Offers, Pause, Why};
 pub use host::{Host, Program};
 pub use recent::Recent;
 pub use snapshot::{Probe, ProbePlace, Requests, Served, Snapshot, Used};

@@ -6,7 +6,8 @@ use crosstalk_core::Fault;
 use serde::Serialize;
 
 use super::contract::Contract;
-use super::decide::{Decision, Grade, Policy};
+use super::decide::Policy;
+use super::decision::{Decision, Grade};
 use super::host::{Host, Program};
 use super::snapshot::Snapshot;
 
@@ -115,7 +116,7 @@ pub fn watch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::{Grant, Offers};
+    use crate::decision::Offers;
     use crate::simulated::Machine;
 
     #[test]
@@ -141,33 +142,10 @@ mod tests {
     #[test]
     fn it_ends_in_time_however_seldom_it_looks() {
         // Where there is no background work it samples four times a second.
-        struct Alone(Machine);
-        impl Host for Alone {
-            fn offers(&self) -> Offers {
-                self.0.offers()
-            }
-            fn cores(&self) -> usize {
-                self.0.cores()
-            }
-            fn sample(&mut self, probe: bool) -> Result<Snapshot, Fault> {
-                Ok(Snapshot { background_there: false, ..self.0.sample(probe)? })
-            }
-            fn apply(&mut self, grant: &Grant, run: bool) {
-                self.0.apply(grant, run);
-            }
-            fn notes(&mut self) -> Vec<String> {
-                self.0.notes()
-            }
-            fn now(&self) -> Duration {
-                self.0.now()
-            }
-            fn sleep(&mut self, time: Duration) {
-                self.0.sleep(time);
-            }
-        }
-        const NONE: Offers = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
         for end in (1..10).map(|part| Duration::from_millis(1000 + 37 * part)) {
-            let mut alone = Alone(Machine::new(2, NONE));
+            let none = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
+            let mut alone = Machine::new(2, none);
+            alone.there = false;
             let contract = Contract { slowdown: 0.01, busy: 0.05 };
             let sums = watch(&mut alone, contract, &|now| now >= end, &mut |_| ()).expect("guards");
             assert!(sums.seconds <= (end + NAP).as_secs_f64(), "{end:?}: {sums:?}");
