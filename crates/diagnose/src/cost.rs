@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crosstalk_host::clock::{thread_cpu_ns, thread_schedstat};
+use crosstalk_host::clock::thread_cpu_ns;
 use crosstalk_host::cpu::{allowed, parse_list, pin};
 use crosstalk_host::kernel;
 use serde::Serialize;
@@ -36,9 +36,6 @@ pub enum Cost {
     Measured {
         /// What one thread of foreground work a processor got of it: 1 is all.
         share: f64,
-        /// The part of the time in which those threads could have run and others did; nothing where
-        /// the kernel does not count it.
-        waited: Option<f64>,
         /// Processors' time that the background work took meanwhile, a second.
         background: f64,
         /// How many processors that were.
@@ -146,11 +143,8 @@ impl Watched {
         if beside.is_empty() {
             return Cost::Unknown { why: "it runs on processors that this program may not use".into() };
         }
-        let count = beside.len() as f64;
-        let waited: Option<f64> = beside.iter().map(|got| got.waited).sum();
         Cost::Measured {
-            share: beside.iter().map(|got| got.share).sum::<f64>() / count,
-            waited: waited.map(|waited| waited / count),
+            share: beside.iter().map(|got| got.share).sum::<f64>() / beside.len() as f64,
             background: taken as f64 * TICK.as_secs_f64() / seconds,
             processors: beside.len(),
             seconds,
@@ -181,7 +175,6 @@ fn may_run_on(pid: u32) -> Vec<usize> {
 struct Got {
     processor: usize,
     share: f64,
-    waited: Option<f64>,
 }
 
 /// Has a thread of foreground work compute on each processor. What those got, the ticks that each of the
@@ -217,16 +210,10 @@ fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Got>, Ve
 fn compute(processor: usize, began: Instant) -> Option<Got> {
     pin(processor).ok()?;
     spin_until(began + SETTLE);
-    let (from, cpu, delay) = (Instant::now(), thread_cpu_ns(), delay());
+    let (from, cpu) = (Instant::now(), thread_cpu_ns());
     spin_until(began + SETTLE + SPAN);
     let wall = from.elapsed().as_secs_f64().max(1e-9);
-    let share = |ns: u64| (ns as f64 * 1e-9 / wall).min(1.0);
-    let waited = self::delay().zip(delay).map(|(after, before)| share(after.saturating_sub(before)));
-    Some(Got { processor, share: share(thread_cpu_ns() - cpu), waited })
-}
-
-fn delay() -> Option<u64> {
-    thread_schedstat().map(|schedstat| schedstat.delay_ns)
+    Some(Got { processor, share: ((thread_cpu_ns() - cpu) as f64 * 1e-9 / wall).min(1.0) })
 }
 
 fn spin_until(end: Instant) {
@@ -242,23 +229,21 @@ fn spin_until(end: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn watched(computes: bool, processors: &[usize]) -> Watched {
         Watched { pids: vec![], used: 30_000, computes, processors: processors.iter().copied().collect() }
     }
 
     fn got(processor: usize, share: f64) -> Got {
-        Got { processor, share, waited: Some(1.0 - share) }
+        Got { processor, share }
     }
 
     #[test]
     fn foreground_work_s_share_is_that_on_the_processors_of_the_background_work() {
         let all = [got(0, 0.5), got(1, 0.6), got(2, 1.0)];
         let cost = watched(true, &[0, 1, 7]).cost(&all, 90, 1.0);
-        let Cost::Measured { share, waited, background, processors, .. } = cost else { panic!("{cost:?}") };
-        assert!((share - 0.55).abs() < 1e-9 && waited.is_some_and(|waited| (waited - 0.45).abs() < 1e-9));
-        assert!((background - 0.9).abs() < 1e-9 && processors == 2);
+        let Cost::Measured { share, background, processors, .. } = cost else { panic!("{cost:?}") };
+        assert!((share - 0.55).abs() < 1e-9 && (background - 0.9).abs() < 1e-9 && processors == 2);
         let said = |ticks: u64| watched(true, &[0, 1]).cost(&all, ticks, 1.0).sentence();
         assert_eq!(
             said(88),
@@ -300,19 +285,5 @@ mod tests {
         let [Cost::Measured { background, processors, .. }] = found[..] else { panic!("{found:?}") };
         // Others may be busy here; of any one process it would be less than a fifth.
         assert!(background > 0.25 && background < processors as f64 + 0.1, "{found:?}");
-    }
-
-    #[test]
-    fn processors_are_read_as_the_kernel_lists_them() {
-        assert_eq!(parse_list("\t0-2,5\n"), [0, 1, 2, 5]);
-        assert!(parse_list("x,3-1,").is_empty());
-        assert!(!may_run_on(std::process::id()).is_empty());
-    }
-
-    proptest! {
-        #[test]
-        fn no_list_panics(text in "[0-9,x-]{0,12}") {
-            parse_list(&text);
-        }
     }
 }
