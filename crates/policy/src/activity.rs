@@ -12,6 +12,9 @@ const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
 /// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
 /// single snapshot is coarse.
 const SMOOTH: f64 = 0.25;
+/// How much of the next processor must be left, too, until it counts as left: on the boundary the number would change
+/// with every snapshot.
+const SPARE: f64 = 0.25;
 
 /// Foreground work that uses so many processors more than before is joined by other.
 pub const MORE: f64 = 0.25;
@@ -33,6 +36,8 @@ pub struct Activity {
     last: (Duration, f64),
     /// What foreground work leaves, in processors, averaged.
     room: f64,
+    /// How many whole processors that are.
+    left: usize,
 }
 
 impl Activity {
@@ -45,6 +50,7 @@ impl Activity {
             began: Duration::ZERO,
             last: (Duration::ZERO, 0.0),
             room: cores as f64,
+            left: cores,
         }
     }
 
@@ -64,6 +70,7 @@ impl Activity {
             self.busy = false;
         }
         self.room += (1.0 - (-snapshot.interval / SMOOTH).exp()) * (snapshot.room() - self.room);
+        self.left = whole(self.left, self.room);
     }
 
     /// Whether foreground work is at work.
@@ -76,10 +83,15 @@ impl Activity {
         self.busy && now.saturating_sub(self.began) < BEGINNING
     }
 
-    /// Processors that foreground work leaves, on average.
-    pub fn room(&self) -> f64 {
-        self.room
+    /// Whole processors that foreground work leaves, on average.
+    pub fn left(&self) -> usize {
+        self.left
     }
+}
+
+/// How many whole processors are left where there were so many before.
+fn whole(before: usize, room: f64) -> usize {
+    before.clamp((room - SPARE) as usize, room as usize)
 }
 
 #[cfg(test)]
@@ -123,13 +135,24 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn room_on_the_boundary_of_a_processor_changes_the_number_once() {
+        let rooms = [2.1, 1.9, 2.1, 1.9, 2.2, 1.8, 2.3, 2.1, 0.2];
+        let kept = rooms.iter().scan(3, |left, room| {
+            *left = whole(*left, *room);
+            Some(*left)
+        });
+        assert_eq!(kept.collect::<Vec<_>>(), [2, 1, 1, 1, 1, 1, 2, 2, 0]);
+    }
+
+    #[test]
     fn what_other_machines_take_is_no_room() {
         let mut activity = Activity::new(BUSY, 2);
         for sample in 1..=100 {
-            let snapshot = Snapshot { foreground_cpu: 1.5, stolen: 0.25, ..Snapshot::quiet(2, SAMPLE) };
+            let snapshot = Snapshot { foreground_cpu: 0.75, stolen: 0.5, ..Snapshot::quiet(2, SAMPLE) };
             activity.see(Duration::from_secs_f64(f64::from(sample) * SAMPLE), &snapshot);
         }
-        assert_eq!(activity.room(), 0.25);
+        assert_eq!(activity.left(), 0);
     }
 
     proptest! {

@@ -270,6 +270,7 @@ impl Policy {
             busy,
             yields: self.offers.idle,
             pause,
+            shortage: self.memory.paused(),
             ratios: self.ratios(),
             pairs: self.pairs(),
             waiting: self.waiting.max(self.demand.ratio() - 1.0),
@@ -288,7 +289,7 @@ impl Policy {
 
     fn pause(&self) -> Option<Pause> {
         let causes = [
-            (self.memory.pauses(), Pause::Memory),
+            (self.memory.paused().is_some(), Pause::Memory),
             (self.demand.tight(), Pause::Full),
             (self.demand.tries(), Pause::Trial),
             (self.devices.tries(), Pause::Devices),
@@ -334,7 +335,7 @@ impl Policy {
         let mut cores = snapshot.cores;
         if busy && self.offers.cores && !self.offers.idle {
             // It would take foreground work's processors from it: those that are left must do.
-            cores = cores.min(self.foreground.room() as usize).max(1);
+            cores = cores.min(self.foreground.left()).max(1);
         }
         Grant { share, cores }
     }

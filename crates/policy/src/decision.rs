@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::memory::Shortage;
+
 /// What can be done to background work here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Offers {
@@ -80,6 +82,8 @@ pub struct Why {
     pub yields: bool,
     /// Why background work is paused, if it has to be.
     pub pause: Option<Pause>,
+    /// What foreground work lacked memory for, where it is paused for that.
+    pub shortage: Option<Shortage>,
     /// How many times as long a probe of each kind takes while background work runs.
     pub ratios: [f64; 3],
     /// How many pairs of probes say so.

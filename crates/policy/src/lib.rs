@@ -26,6 +26,7 @@ pub use contract::{Contract, SLOWDOWN};
 pub use decide::Policy;
 pub use decision::{Decision, Grade, Grant, Offers, Pause, Why};
 pub use host::{Host, Program};
+pub use memory::Shortage;
 pub use recent::Recent;
 pub use snapshot::{Probe, ProbePlace, Requests, Served, Snapshot, Used};
 pub use trial::{BEGINS, SETTLE};

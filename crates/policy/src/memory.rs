@@ -10,6 +10,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::snapshot::Snapshot;
 
 /// Pages a second from which foreground work is disturbed: 256 KiB/s, far below what any device delivers.
@@ -29,23 +31,33 @@ const PAUSE: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)]
 /// Foreground work that misses no pages, and uses no processors, is over after so long.
 const OVER: Duration = Duration::from_millis(500);
 
-/// Whether background work is paused for memory, and until when.
+/// What foreground work lacks memory for, when background work is paused for that.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shortage {
+    /// It fetches so many pages a second again.
+    Refaults(f64),
+    /// It waits for memory for this share of the time.
+    Stall(f64),
+    /// It has grown by so many bytes since memory was last read, and there is not room for much more.
+    Growth(u64),
+}
+
+/// Whether background work is paused for memory, until when and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
-    until: Option<Duration>,
+    until: Option<(Duration, Shortage)>,
     /// How long the last pause was, and when it ended.
     pause: Duration,
     ended: Option<Duration>,
     /// When foreground work last missed pages.
     missed: Option<Duration>,
-    /// Bytes that foreground work had at the snapshot before.
-    foreground: Option<u64>,
     hurried: bool,
 }
 
 impl Default for Memory {
     fn default() -> Self {
-        Memory { until: None, pause: PAUSE[0], ended: None, missed: None, foreground: None, hurried: false }
+        Memory { until: None, pause: PAUSE[0], ended: None, missed: None, hurried: false }
     }
 }
 
@@ -53,31 +65,25 @@ impl Memory {
     /// Takes a snapshot in. `busy`: foreground work uses processors. `tolerated`: the share of the time that it may
     /// wait for memory.
     pub fn see(&mut self, now: Duration, snapshot: &Snapshot, busy: bool, tolerated: f64) {
-        let room = snapshot.all_memory / ROOM;
-        let before = self.foreground.replace(snapshot.foreground_memory).unwrap_or(u64::MAX);
-        let grew = snapshot.foreground_memory.saturating_sub(before);
-        let grows = grew > GREW && snapshot.free_memory < 2 * grew + MARGIN * room;
-        let misses = snapshot.free_memory < room
-            && (snapshot.refaults > REFAULTS || snapshot.memory_stall > tolerated);
-        if misses {
+        let shortage = shortage(snapshot, tolerated);
+        if matches!(shortage, Some(Shortage::Refaults(_) | Shortage::Stall(_))) {
             self.missed = Some(now);
         }
-        self.hurried = grows || misses;
+        self.hurried = shortage.is_some();
         // Foreground work that only waits for its pages hardly uses any processor.
         let lately = self.missed.is_some_and(|missed| now < missed + OVER);
         if !busy && !lately {
             self.resume(now);
             return;
         }
-        match self.until {
-            Some(until) if now >= until => self.resume(now),
-            Some(_) => {}
-            None if self.hurried && snapshot.background_taken > TAKES => {
+        match (self.until, shortage) {
+            (Some((until, _)), _) if now >= until => self.resume(now),
+            (None, Some(shortage)) if snapshot.background_taken > TAKES => {
                 let too_early = self.ended.is_some_and(|ended| now < ended + self.pause);
                 self.pause = if too_early { (self.pause * 2).min(PAUSE[1]) } else { PAUSE[0] };
-                self.until = Some(now + self.pause);
+                self.until = Some((now + self.pause, shortage));
             }
-            None => {}
+            _ => {}
         }
     }
 
@@ -87,15 +93,27 @@ impl Memory {
         }
     }
 
-    /// Whether background work is paused, since it would take memory that foreground work needs.
-    pub fn pauses(&self) -> bool {
-        self.until.is_some()
+    /// Why background work is paused, where it would take memory that foreground work needs.
+    pub fn paused(&self) -> Option<Shortage> {
+        self.until.map(|(_, shortage)| shortage)
     }
 
     /// Whether foreground work needs more memory than is free: the next snapshot comes soon.
     pub fn hurried(&self) -> bool {
         self.hurried
     }
+}
+
+/// What foreground work lacks memory for now, if it does.
+fn shortage(snapshot: &Snapshot, tolerated: f64) -> Option<Shortage> {
+    let room = snapshot.all_memory / ROOM;
+    let grew = snapshot.foreground_growth;
+    let causes = [
+        (snapshot.free_memory < room && snapshot.refaults > REFAULTS, Shortage::Refaults(snapshot.refaults)),
+        (snapshot.free_memory < room && snapshot.memory_stall > tolerated, Shortage::Stall(snapshot.memory_stall)),
+        (grew > GREW && snapshot.free_memory < 2 * grew + MARGIN * room, Shortage::Growth(grew)),
+    ];
+    causes.into_iter().find_map(|(holds, cause)| holds.then_some(cause))
 }
 
 #[cfg(test)]
@@ -126,7 +144,7 @@ mod tests {
         ] {
             let (mut memory, mut at) = (Memory::default(), 0.0);
             see(&mut memory, &mut at, &Snapshot { free_memory: free, ..short(refaults, taken) });
-            assert_eq!(memory.pauses(), pauses, "{refaults} and {taken} pages a second, {free} B free");
+            assert_eq!(memory.paused().is_some(), pauses, "{refaults} and {taken} pages a second, {free} B free");
         }
     }
 
@@ -134,29 +152,28 @@ mod tests {
     fn foreground_work_that_grows_has_the_memory_before_it_misses_any() {
         let grown = |free: u64, foreground: u64| {
             let (mut memory, mut at) = (Memory::default(), 0.0);
-            for mib in [100, foreground] {
-                let snapshot = Snapshot {
-                    free_memory: free,
-                    foreground_memory: mib * MIB,
-                    background_taken: 1e5,
-                    ..Snapshot::quiet(2, STEP)
-                };
-                see(&mut memory, &mut at, &snapshot);
-            }
-            memory.pauses()
+            let snapshot = Snapshot {
+                free_memory: free,
+                foreground_growth: foreground,
+                background_taken: 1e5,
+                ..Snapshot::quiet(2, STEP)
+            };
+            see(&mut memory, &mut at, &snapshot);
+            memory.paused()
         };
-        assert!(grown(200 * MIB, 200) && !grown(1000 * MIB, 200) && !grown(200 * MIB, 101));
+        assert_eq!(grown(200 * MIB, 100 * MIB), Some(Shortage::Growth(100 * MIB)));
+        assert_eq!((grown(1000 * MIB, 100 * MIB), grown(200 * MIB, MIB)), (None, None));
     }
 
     #[test]
     fn a_pause_that_ended_too_early_is_followed_by_a_longer_one() {
         let (mut memory, mut at, mut pauses) = (Memory::default(), 0.0, Vec::new());
         for _ in 0..7 {
-            while !memory.pauses() {
+            while memory.paused().is_none() {
                 see(&mut memory, &mut at, &short(1000.0, 1e5));
             }
             let began = at;
-            while memory.pauses() {
+            while memory.paused().is_some() {
                 see(&mut memory, &mut at, &short(0.0, 0.0));
             }
             pauses.push(at - began);
@@ -168,7 +185,7 @@ mod tests {
         }
         see(&mut memory, &mut at, &short(1000.0, 1e5));
         let began = at;
-        while memory.pauses() {
+        while memory.paused().is_some() {
             see(&mut memory, &mut at, &short(0.0, 0.0));
         }
         assert_eq!(at - began, 10.0, "the next is as short as the first");
@@ -179,10 +196,10 @@ mod tests {
         let (mut memory, mut at) = (Memory::default(), 0.0);
         see(&mut memory, &mut at, &short(1000.0, 1e5));
         // It waits for its pages, and hardly computes.
-        memory.see(Duration::from_secs_f64(at + 0.25), &short(1000.0, 0.0), false, 0.01);
-        assert!(memory.pauses());
+        memory.see(Duration::from_secs_f64(at + 0.25), &short(700.0, 0.0), false, 0.01);
+        assert_eq!(memory.paused(), Some(Shortage::Refaults(1000.0)), "as when it was paused");
         memory.see(Duration::from_secs_f64(at + 0.85), &short(0.0, 0.0), false, 0.01);
-        assert!(!memory.pauses());
+        assert!(memory.paused().is_none());
     }
 
     proptest! {
@@ -194,7 +211,7 @@ mod tests {
             for (refaults, taken, busy) in seen {
                 at += STEP;
                 memory.see(Duration::from_secs_f64(at), &short(refaults, taken), busy, 0.01);
-                since = if memory.pauses() { since.or(Some(at)) } else { None };
+                since = if memory.paused().is_some() { since.or(Some(at)) } else { None };
                 prop_assert!(since.is_none_or(|since| at - since <= PAUSE[1].as_secs_f64()));
             }
         }

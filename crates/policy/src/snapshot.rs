@@ -29,8 +29,9 @@ pub struct Snapshot {
     pub served: Option<Served>,
     /// Pages a second that foreground work had to fetch again because they had been pushed out.
     pub refaults: f64,
-    /// Bytes of memory that all others have where background work's is from.
-    pub foreground_memory: u64,
+    /// Bytes that foreground work has come to have since memory was last read, where background work's is from; 0
+    /// where it was not read.
+    pub foreground_growth: u64,
     /// Bytes that nobody has there.
     pub free_memory: u64,
     /// Bytes that there are.
@@ -73,7 +74,7 @@ impl Snapshot {
             io_stall: 0.0,
             served: None,
             refaults: 0.0,
-            foreground_memory: 0,
+            foreground_growth: 0,
             free_memory: u64::MAX,
             all_memory: 4 << 30,
             background_memory: 0,
