@@ -123,6 +123,7 @@ impl Policy {
         if self.foreground.busy() != was_busy {
             self.last = None;
             self.demand.rewind();
+            self.devices.rewind();
         }
         self.placed = self.foreground.busy() && snapshot.probe_place.foreground;
         let background = match self.cycle.running() || snapshot.released {

@@ -40,10 +40,6 @@ const FEW: f64 = 30.0;
 const VALID: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(160)];
 /// Foreground work that was slowed for a shorter time may have been taken for that only.
 const BRIEF: Duration = Duration::from_secs(3);
-/// Foreground work that uses so many times as much as at the last trial, and so many processors more, is another
-/// one; it may be tried so long after that.
-const OTHER: (f64, f64) = (2.0, 0.005);
-const SOON: Duration = Duration::from_secs(2);
 /// What was served beside background work so long ago was beside other work.
 const OLD: Duration = Duration::from_secs(5);
 
@@ -56,13 +52,6 @@ enum Verdict {
     /// Requests take so many times as long beside background work, known since then and taken for true until
     /// then.
     Slowed { longer: f64, since: Duration, until: Duration },
-}
-
-/// A trial: when it was, and how many processors foreground work used then.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Last {
-    at: Duration,
-    used: f64,
 }
 
 /// The part of a new value in an average.
@@ -89,7 +78,6 @@ pub struct Devices {
     waits: f64,
     /// Processors that foreground work uses.
     used: f64,
-    last: Option<Last>,
     verdict: Verdict,
     /// What was served in the trial.
     alone: Served,
@@ -110,7 +98,6 @@ impl Default for Devices {
             background: 0.0,
             waits: 0.0,
             used: 0.0,
-            last: None,
             verdict: Verdict::Open,
             alone: Served::default(),
             backoff: Backoff::NONE,
@@ -120,6 +107,11 @@ impl Default for Devices {
 }
 
 impl Devices {
+    /// Foreground work begins: it may be tried, whatever others were found to lose.
+    pub fn rewind(&mut self) {
+        self.backoff.next = Duration::ZERO;
+    }
+
     /// Takes a snapshot in.
     pub fn see(&mut self, now: Duration, snapshot: &Snapshot, background: Background) {
         let runs = background != Background::Paused;
@@ -201,11 +193,8 @@ impl Devices {
     /// Begins a trial where there is reason to.
     pub fn consider(&mut self, now: Duration) {
         let seen = self.beside_for >= LEAST && self.beside.count() >= 1.0;
-        let is_other = |last: Last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON;
-        let due = now >= self.backoff.next || self.last.is_some_and(is_other);
-        if self.verdict == Verdict::Open && self.runs && self.is_suspect() && seen && due {
+        if self.verdict == Verdict::Open && self.runs && self.is_suspect() && seen && now >= self.backoff.next {
             (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
-            self.last = Some(Last { at: now, used: self.used });
         }
     }
 

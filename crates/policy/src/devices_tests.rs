@@ -203,6 +203,7 @@ fn foreground_work_that_begins_is_tried_although_nothing_was_found_before() {
     let mut scene = Scene::new();
     scene.watch(100.0, Truth { waits: 0.0, foreground_cpu: 0.015, ..SLOWED });
     assert_eq!(scene.devices.ratio(), 1.0);
+    scene.devices.rewind();
     scene.watch(1.0, SLOWED);
     assert!(scene.devices.ratio() > 2.0);
 }

@@ -14,7 +14,6 @@ mod devices;
 mod duty;
 mod host;
 mod memory;
-mod recent;
 #[cfg(test)]
 mod simulated;
 mod snapshot;
@@ -27,7 +26,6 @@ pub use decide::Policy;
 pub use decision::{Decision, Grade, Grant, Offers, Pause, Why};
 pub use host::{Host, Program};
 pub use memory::Shortage;
-pub use recent::Recent;
 pub use snapshot::{Probe, ProbePlace, Requests, Served, Snapshot, Used};
 pub use trial::{BEGINS, SETTLE};
 pub use watch::{Report, Sums, watch};

@@ -16,7 +16,7 @@ use super::snapshot::Snapshot;
 pub struct Report<'a> {
     /// Since the beginning.
     pub at: Duration,
-    /// What was seen.
+    /// What was seen; its processors are averages over a quarter of a second at least, for people.
     pub snapshot: &'a Snapshot,
     /// What was done.
     pub decision: &'a Decision,
@@ -65,6 +65,34 @@ impl Sums {
     }
 }
 
+/// Over how many seconds processors are averaged for people, at least: a single snapshot is too short for that.
+const SHOWN: f64 = 0.25;
+
+/// Processors for people.
+#[derive(Default)]
+struct Average {
+    /// Seconds since the last average, and CPU time of foreground and of background work in them.
+    since: [f64; 3],
+    /// Processors of both by then.
+    shown: Option<[f64; 2]>,
+}
+
+impl Average {
+    /// Takes a snapshot in: the same with what was used on average, once there is one.
+    fn see(&mut self, snapshot: &Snapshot) -> Snapshot {
+        let sampled = [snapshot.covers, snapshot.used.foreground, snapshot.used.background];
+        self.since.iter_mut().zip(sampled).for_each(|(sum, one)| *sum += one);
+        let [seconds, foreground, background] = self.since;
+        if seconds >= SHOWN {
+            let processors = |used: f64| (used / seconds).min(snapshot.cores as f64);
+            *self = Average { since: [0.0; 3], shown: Some([foreground, background].map(processors)) };
+        }
+        let [foreground_cpu, background_cpu] =
+            self.shown.unwrap_or([snapshot.foreground_cpu, snapshot.background_cpu]);
+        Snapshot { foreground_cpu, background_cpu, ..*snapshot }
+    }
+}
+
 /// The longest sleep: so much later than asked for the guard ends at most.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -80,6 +108,7 @@ pub fn watch(
 ) -> Result<Sums, Fault> {
     let mut policy = Policy::new(contract, host.offers(), host.cores());
     let mut sums = Sums::default();
+    let mut average = Average::default();
     let mut last: Option<Decision> = None;
     while !over(host.now()) {
         let snapshot = host.sample(last.as_ref().is_some_and(|last| last.probe))?;
@@ -92,7 +121,7 @@ pub fn watch(
         let largest = host.largest();
         report(&Report {
             at: now,
-            snapshot: &snapshot,
+            snapshot: &average.see(&snapshot),
             decision: &decision,
             largest,
             notes: &notes,
@@ -118,6 +147,7 @@ mod tests {
     use super::*;
     use crate::decision::Offers;
     use crate::simulated::Machine;
+    use crate::snapshot::Used;
 
     #[test]
     fn it_guards_until_it_is_over_and_adds_up() {
@@ -137,6 +167,20 @@ mod tests {
         assert!((sums.busy - 10.7).abs() < 1.0 && sums.paused > 7.0, "{sums:?}");
         assert_eq!(sums.highest, Some(Grade::Paused), "it is tried when foreground work begins");
         assert!(machine.running(), "it is back");
+    }
+
+    #[test]
+    fn snapshots_are_averaged_by_how_long_they_are() {
+        let mut average = Average::default();
+        let mut shown = |covers: f64, foreground: f64| {
+            let used = Used { foreground: foreground * covers, ..Used::default() };
+            let quiet = Snapshot::quiet(2, covers);
+            average.see(&Snapshot { foreground_cpu: foreground, used, ..quiet }).foreground_cpu
+        };
+        assert_eq!(shown(0.0625, 2.0), 2.0, "there is no other yet");
+        assert_eq!((shown(0.1875, 0.0), shown(0.125, 2.0)), (0.5, 0.5), "a snapshot is too short for another");
+        assert_eq!((shown(0.0, 7.0), shown(0.125, 2.0)), (0.5, 2.0));
+        assert_eq!(shown(0.25, 9.0), 2.0, "there are no more");
     }
 
     #[test]
