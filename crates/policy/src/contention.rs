@@ -171,7 +171,7 @@ impl Contention {
         self.kinds.iter().any(Pairs::is_doubted)
     }
 
-    /// Whether more of them would tell what matters: there may be so much contention, or soon be again, of which
+    /// Whether more of them would show what matters: there may be so much contention, or soon be again, of which
     /// nothing is shown.
     pub fn is_open(&self, matters: f64) -> bool {
         self.kinds.iter().any(|kind| kind.is_open(matters))
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn probes_that_differ_by_themselves_seldom_show_anything() {
-        // Ten minutes of a pair of turns a second, of 200 guards (xorshift64, Marsaglia 2003).
+        // Ten minutes of two pairs a second, of 200 guards (xorshift64, Marsaglia 2003).
         let (mut seed, mut shown, mut all) = (88_172_645_463_325_252_u64, 0_u32, 0_u32);
         let mut probe = || {
             seed ^= seed << 13;

@@ -6,7 +6,7 @@ use super::*;
 use crate::decision::Grade;
 use crate::host::Host;
 use crate::simulated::Machine;
-use crate::snapshot::{ProbePlace, Served};
+use crate::snapshot::{Probe, ProbePlace, Served};
 
 const ALL: Offers = Offers { idle: true, duty_cycle: true, pause: true, cores: true };
 const CONTRACT: Contract = Contract { slowdown: 0.01, busy: 0.05 };

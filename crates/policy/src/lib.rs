@@ -14,6 +14,7 @@ mod devices;
 mod duty;
 mod host;
 mod memory;
+mod probing;
 #[cfg(test)]
 mod simulated;
 mod snapshot;

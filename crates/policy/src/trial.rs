@@ -30,6 +30,12 @@ pub(super) struct Backoff {
     pub(super) hold: Duration,
 }
 
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff::NONE
+    }
+}
+
 impl Backoff {
     /// It may come at once.
     pub(super) const NONE: Backoff = Backoff { next: Duration::ZERO, hold: HOLD[0] };

@@ -63,7 +63,7 @@ impl Location {
     }
 }
 
-/// Where groups of ours may be that were made by whoever: at the tops of the trees, beside the
+/// Where groups of ours may be, whichever user has made them: at the tops of the trees, beside the
 /// caller, and where systemd delegates to users.
 pub fn anybodys(hierarchy: &Hierarchy) -> Vec<PathBuf> {
     let mut places = Vec::new();
