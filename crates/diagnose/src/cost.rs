@@ -135,11 +135,11 @@ impl Watched {
         self.used = used;
     }
 
-    fn cost(&self, got: &[Got], taken: u64, seconds: f64) -> Cost {
+    fn cost(&self, got: &[Portion], taken: u64, seconds: f64) -> Cost {
         if !self.computes {
             return Cost::Quiet { used: self.used as f64 * TICK.as_secs_f64() };
         }
-        let beside: Vec<&Got> = got.iter().filter(|got| self.processors.contains(&got.processor)).collect();
+        let beside: Vec<&Portion> = got.iter().filter(|got| self.processors.contains(&got.processor)).collect();
         if beside.is_empty() {
             return Cost::Unknown { why: "it runs on processors that this program may not use".into() };
         }
@@ -172,14 +172,14 @@ fn may_run_on(pid: u32) -> Vec<usize> {
 }
 
 /// What a thread of foreground work got of its processor.
-struct Got {
+struct Portion {
     processor: usize,
     share: f64,
 }
 
 /// Has a thread of foreground work compute on each processor. What those got, the ticks that each of the
 /// background works took, and for how many seconds that was.
-fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Got>, Vec<u64>, f64) {
+fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Portion>, Vec<u64>, f64) {
     if processors.is_empty() {
         return (Vec::new(), vec![0; background.len()], SPAN.as_secs_f64());
     }
@@ -200,20 +200,20 @@ fn beside(processors: &BTreeSet<usize>, background: &[Watched]) -> (Vec<Got>, Ve
         thread::sleep(SPAN);
         let (seconds, after) = (from.elapsed().as_secs_f64(), used());
         // One that is not let onto its processor, or does not begin, has nothing to say; none panics.
-        let got = threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
+        let portions = threads.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect();
         let taken = after.iter().zip(before).map(|(after, before)| after.saturating_sub(before)).collect();
-        (got, taken, seconds)
+        (portions, taken, seconds)
     })
 }
 
 /// Computes on a processor until it is over, and returns what it got from when it counts.
-fn compute(processor: usize, began: Instant) -> Option<Got> {
+fn compute(processor: usize, began: Instant) -> Option<Portion> {
     pin(processor).ok()?;
     spin_until(began + SETTLE);
     let (from, cpu) = (Instant::now(), thread_cpu_ns());
     spin_until(began + SETTLE + SPAN);
     let wall = from.elapsed().as_secs_f64().max(1e-9);
-    Some(Got { processor, share: ((thread_cpu_ns() - cpu) as f64 * 1e-9 / wall).min(1.0) })
+    Some(Portion { processor, share: ((thread_cpu_ns() - cpu) as f64 * 1e-9 / wall).min(1.0) })
 }
 
 fn spin_until(end: Instant) {
@@ -234,8 +234,8 @@ mod tests {
         Watched { pids: vec![], used: 30_000, computes, processors: processors.iter().copied().collect() }
     }
 
-    fn got(processor: usize, share: f64) -> Got {
-        Got { processor, share }
+    fn got(processor: usize, share: f64) -> Portion {
+        Portion { processor, share }
     }
 
     #[test]
