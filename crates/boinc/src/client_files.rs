@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::markup::escape;
 use crate::client::PASSWORD;
+use crate::markup::escape;
 use crate::preferences::Preferences;
 use crate::project::{Attachment, NAME, SCHEDULER, TRANSFERS};
 

@@ -139,7 +139,8 @@ impl Watched {
         if !self.computes {
             return Cost::Quiet { used: self.used as f64 * TICK.as_secs_f64() };
         }
-        let beside: Vec<&Portion> = got.iter().filter(|got| self.processors.contains(&got.processor)).collect();
+        let beside: Vec<&Portion> =
+            got.iter().filter(|got| self.processors.contains(&got.processor)).collect();
         if beside.is_empty() {
             return Cost::Unknown { why: "it runs on processors that this program may not use".into() };
         }

@@ -135,7 +135,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn room_on_the_boundary_of_a_processor_changes_the_number_once() {
         let rooms = [2.1, 1.9, 2.1, 1.9, 2.2, 1.8, 2.3, 2.1, 0.2];
         let kept = rooms.iter().scan(3, |left, room| {

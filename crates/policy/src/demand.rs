@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use super::snapshot::Snapshot;
-use super::trial::{Backoff, Background, HOLD, LONGEST, SETTLE, TRIAL};
+use super::trial::{Background, Backoff, HOLD, LONGEST, SETTLE, TRIAL};
 
 /// How long it is paused to see of foreground work that begins whether it uses nearly all.
 const FIRST: Duration = Duration::from_millis(64);

@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use super::snapshot::{Served, Snapshot};
-use super::trial::{BEGINS, Backoff, Background, LONGEST, SETTLE, TRIAL};
+use super::trial::{BEGINS, Background, Backoff, LONGEST, SETTLE, TRIAL};
 
 /// Background work that waits for devices for a smaller share of the time wants nothing of them.
 const BACKGROUND: f64 = 0.02;
@@ -105,7 +105,9 @@ impl Devices {
         }
         self.sampled = now;
         // Where the kernel does not count whether background work waits, its cost is unknown.
-        if let Some((served, background)) = snapshot.served.as_ref().and_then(|all| Some((all, all.background?))) {
+        if let Some((served, background)) =
+            snapshot.served.as_ref().and_then(|all| Some((all, all.background?)))
+        {
             self.take(now, served, background);
         }
         self.conclude(now);

@@ -110,7 +110,10 @@ fn shortage(snapshot: &Snapshot, tolerated: f64) -> Option<Shortage> {
     let grew = snapshot.foreground_growth;
     let causes = [
         (snapshot.free_memory < room && snapshot.refaults > REFAULTS, Shortage::Refaults(snapshot.refaults)),
-        (snapshot.free_memory < room && snapshot.memory_stall > tolerated, Shortage::Stall(snapshot.memory_stall)),
+        (
+            snapshot.free_memory < room && snapshot.memory_stall > tolerated,
+            Shortage::Stall(snapshot.memory_stall),
+        ),
         (grew > GREW && snapshot.free_memory < 2 * grew + MARGIN * room, Shortage::Growth(grew)),
     ];
     causes.into_iter().find_map(|(holds, cause)| holds.then_some(cause))
@@ -144,7 +147,11 @@ mod tests {
         ] {
             let (mut memory, mut at) = (Memory::default(), 0.0);
             see(&mut memory, &mut at, &Snapshot { free_memory: free, ..short(refaults, taken) });
-            assert_eq!(memory.paused().is_some(), pauses, "{refaults} and {taken} pages a second, {free} B free");
+            assert_eq!(
+                memory.paused().is_some(),
+                pauses,
+                "{refaults} and {taken} pages a second, {free} B free"
+            );
         }
     }
 

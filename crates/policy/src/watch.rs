@@ -178,7 +178,11 @@ mod tests {
             average.see(&Snapshot { foreground_cpu: foreground, used, ..quiet }).foreground_cpu
         };
         assert_eq!(shown(0.0625, 2.0), 2.0, "there is no other yet");
-        assert_eq!((shown(0.1875, 0.0), shown(0.125, 2.0)), (0.5, 0.5), "a snapshot is too short for another");
+        assert_eq!(
+            (shown(0.1875, 0.0), shown(0.125, 2.0)),
+            (0.5, 0.5),
+            "a snapshot is too short for another"
+        );
         assert_eq!((shown(0.0, 7.0), shown(0.125, 2.0)), (0.5, 2.0));
         assert_eq!(shown(0.25, 9.0), 2.0, "there are no more");
     }

@@ -98,7 +98,9 @@ impl Client {
 
     fn set_mode(&mut self, mode: &str, time: Duration) -> Result<(), Fault> {
         let seconds = time.as_secs_f64();
-        self.command(&format!("<set_run_mode>\n<{mode}/>\n<duration>{seconds:.3}</duration>\n</set_run_mode>"))
+        self.command(&format!(
+            "<set_run_mode>\n<{mode}/>\n<duration>{seconds:.3}</duration>\n</set_run_mode>"
+        ))
     }
 
     /// Sends an operation, by its text, whose reply is success or refusal.

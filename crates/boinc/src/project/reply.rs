@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::markup::escape;
 use crate::digest::md5_hex;
+use crate::markup::escape;
 use crosstalk_core::Fault;
 
 use super::keys::KeyPair;

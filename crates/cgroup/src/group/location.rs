@@ -134,7 +134,10 @@ mod tests {
     #[test]
     fn root_s_stand_at_the_top() {
         let location = find(V2, "0::/user.slice/x.scope", &["/sys/fs/cgroup"]).expect("root may");
-        assert_eq!(location, Location { parents: parents(&[("", "/sys/fs/cgroup")]), reach: Reach::Everybody });
+        assert_eq!(
+            location,
+            Location { parents: parents(&[("", "/sys/fs/cgroup")]), reach: Reach::Everybody }
+        );
     }
 
     #[test]

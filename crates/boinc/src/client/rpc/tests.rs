@@ -42,7 +42,11 @@ fn a_refusal_is_quoted_without_the_key() {
     let attach = "<project_attach>\n<authenticator>secret</authenticator>\n</project_attach>";
     let refused = |reply| {
         let answers = vec![("<project_attach", reply)].leak();
-        MockClient::start("", answers, usize::MAX).client(None).command(attach).expect_err("refused").to_string()
+        MockClient::start("", answers, usize::MAX)
+            .client(None)
+            .command(attach)
+            .expect_err("refused")
+            .to_string()
     };
     let said = refused("<error>Already attached to project</error>");
     assert!(said.contains("`project_attach`: Already attached") && !said.contains("secret"), "{said}");
