@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::external::{
-    Guarding, Running, Spinner, alone, await_promised, await_that, holds_within, lacks_quiet,
+    Guarding, Running, Spinner, alone, await_promised, await_that, crowd, holds_within, lacks_quiet,
     processors_in_use, search, ticks,
 };
 use common::foreign::{Foreign, is_frozen};
@@ -26,11 +26,6 @@ fn lacks_trees() -> bool {
 
 fn guard(arguments: &[&str]) -> Running {
     Running::of(command(Path::new("/"), &[&["guard"], arguments].concat()).spawn().expect("starts"))
-}
-
-/// Foreground work that leaves nothing.
-fn crowd() -> Vec<Spinner> {
-    (0..8).map(|_| Spinner::on("0-1023")).collect()
 }
 
 #[test]
@@ -114,7 +109,7 @@ fn who_may_set_nothing_keeps_no_guard_away() {
 }
 
 #[test]
-fn who_is_told_to_end_ends_although_own_work_leaves_nothing_and_that_is_told() {
+fn what_is_sent_a_signal_to_end_ends_although_foreground_work_leaves_nothing() {
     if lacks_trees() {
         return;
     }
@@ -174,7 +169,7 @@ fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors
 }
 
 #[test]
-fn the_doctor_tells_each_of_two_in_a_group_with_its_own_nice_value() {
+fn the_doctor_prints_each_of_two_in_a_group_with_its_own_nice_value() {
     if lacks_trees() {
         return;
     }

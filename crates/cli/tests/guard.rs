@@ -5,20 +5,23 @@ mod common;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use common::external::{
-    Guarding, Running, Spinner, alone, await_promised, await_that, dirs, external, inside, notes, search,
-    settings,
+    Guarding, Running, Spinner, alone, await_promised, await_that, crowd, dirs, external, inside, notes,
+    search, settings,
 };
 use common::foreign::is_frozen;
 use common::{command, crosstalk, kill, lacks_groups, stderr, stdout};
 use serde_json::Value;
 
 #[test]
-fn what_cannot_be_is_said() {
+fn what_cannot_be_guarded_is_refused() {
     let _alone = alone();
     let code = |args: &[&str]| crosstalk(Path::new("/"), args).status.code();
     assert_eq!(code(&["guard", "--slowdown", "1"]), Some(2));
@@ -46,17 +49,17 @@ fn what_cannot_be_is_said() {
     let path = rules.display().to_string();
     let text = "[[background]]\ncommand = \"a\"\nuser = \"no-such-user\"\n";
     fs::write(&rules, text).expect("writes");
-    let told = said(&["guard", "--rules", &path]);
-    assert!(told.contains("schema = \"crosstalk.guard/1\"") && told.contains(&path), "{told}");
+    let refused = said(&["guard", "--rules", &path]);
+    assert!(refused.contains("schema = \"crosstalk.guard/1\"") && refused.contains(&path), "{refused}");
     fs::write(&rules, format!("schema = \"crosstalk.guard/1\"\n{text}")).expect("writes");
-    let told = said(&["guard", "--rules", &path]);
-    assert!(told.contains("unknown user `no-such-user`") && told.contains(&path), "{told}");
+    let refused = said(&["guard", "--rules", &path]);
+    assert!(refused.contains("unknown user `no-such-user`") && refused.contains(&path), "{refused}");
     fs::remove_file(&rules).expect("removes");
     assert!(Command::new("mkfifo").arg(&rules).status().expect("coreutils").success());
     assert!(said(&["guard", "--rules", &path]).contains("expected a file"), "and does not wait for it");
     assert!(said(&["guard", "--metrics", "127.0.0.1:99999"]).contains("65535"));
-    let told = said(&["guard", "--background", "a\u{1b}[2J"]);
-    assert!(!told.contains('\u{1b}') && told.contains("a\\u{1b}[2J"), "{told}");
+    let refused = said(&["guard", "--background", "a\u{1b}[2J"]);
+    assert!(!refused.contains('\u{1b}') && refused.contains("a\\u{1b}[2J"), "{refused}");
 }
 
 #[test]
@@ -93,17 +96,15 @@ fn background_work_runs_while_foreground_work_waits_for_its_lock() {
          while :; do :; done",
         lock.display()
     );
-    let own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let own = crowd();
     let guard = Guarding::begin(&["--json"]);
     guard.await_look();
     let child = external("locker", &script);
     await_that("it has the lock", || folder.path().join("lock.taken").exists());
     await_that("it is paused", || is_frozen(&dirs("locker")));
     let mut waiter = Command::new("flock");
-    let waiter = Running::start({
-        waiter.arg(&lock).arg("true").stdout(Stdio::piped()).stderr(Stdio::piped());
-        waiter
-    });
+    waiter.arg(&lock).arg("true").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let waiter = Running::start(waiter);
     assert!(waiter.finish().status.success(), "it gets the lock although processors are taken");
     await_that("the guard says so", || notes(&guard.said(), "waits for a lock of") > 0);
     await_that("it is paused again", || is_frozen(&dirs("locker")));
@@ -111,6 +112,82 @@ fn background_work_runs_while_foreground_work_waits_for_its_lock() {
     let (code, _, complained) = guard.end();
     assert_eq!(code, Some(0), "{complained}");
     child.end();
+}
+
+/// What two programs do with a semaphore in memory that both have mapped (sem_overview(7)), which is waited for by
+/// futex(2). The files `taken`, `go` and `waits` are in their folder.
+const SEMAPHORE: &str = r#"
+import ctypes, os, sys
+role, name = sys.argv[1:]
+libc = ctypes.CDLL(None)
+libc.sem_open.restype = ctypes.c_void_p
+semaphore = ctypes.c_void_p(libc.sem_open(name.encode(), os.O_CREAT, 0o600, 1))
+def until(file):
+    while not os.path.exists(file): pass
+if role == "waits":
+    until("go")
+    open("waits", "w").close()
+    libc.sem_wait(semaphore)
+    libc.sem_unlink(name.encode())
+else:
+    libc.sem_wait(semaphore)
+    open("taken", "w").close()
+    until("waits")
+    libc.sem_post(semaphore)
+    until("never")
+"#;
+
+#[test]
+fn background_work_runs_while_foreground_work_waits_in_memory_that_both_share() {
+    let lacks_python = Command::new("python3").arg("--version").output().is_err();
+    if lacks_groups() || lacks_python || fs::read("/proc/self/syscall").is_err() {
+        eprintln!("skipped: it takes python3, and a kernel that shows what processes wait in");
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("semaphore.py"), SEMAPHORE).expect("writes");
+    let name = format!("/crosstalk-test-{}", std::process::id());
+    let script = format!("cd {} && exec python3 semaphore.py holds {name}", folder.path().display());
+    let child = external("sharer", &script);
+    await_that("it has the semaphore", || folder.path().join("taken").exists());
+    let crowd = Crowd::begin();
+    let guard = Guarding::begin(&["--json"]);
+    await_that("it is paused", || is_frozen(&dirs("sharer")));
+    let mut waiter = Command::new("python3");
+    waiter.args(["semaphore.py", "waits", &name]).current_dir(folder.path());
+    waiter.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let waiter = Running::start(waiter);
+    let watched = format!("\"pid\":{},", waiter.id());
+    await_that("it is among those that use most", || guard.said().contains(&watched));
+    fs::write(folder.path().join("go"), "").expect("writes");
+    assert!(waiter.finish().status.success(), "it gets the semaphore although processors are taken");
+    await_that("the guard says so", || notes(&guard.said(), "waits in memory that it shares") > 0);
+    drop(crowd);
+    let (code, _, complained) = guard.end();
+    assert_eq!(code, Some(0), "{complained}");
+    child.end();
+}
+
+/// Threads of this program that leave nothing. The guard watches those few programs that use most, for which many
+/// processes would be too many.
+struct Crowd(Arc<AtomicBool>);
+
+impl Crowd {
+    fn begin() -> Self {
+        let goes_on = Arc::new(AtomicBool::new(true));
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            let goes_on = Arc::clone(&goes_on);
+            std::thread::spawn(move || while goes_on.load(Ordering::Relaxed) {});
+        }
+        Crowd(goes_on)
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 #[test]
@@ -123,7 +200,7 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
     await_that("they spin", || inside("guarded").len() > 4);
     let before = settings("guarded");
     // Enough foreground work that the guard has something to do.
-    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let _own = crowd();
     // While it begins, and last once everything is paused.
     for millis in [Some(0), Some(30), Some(200), Some(700), None] {
         let mut guard = Running::start(command(Path::new("/"), &["guard", "--background", "guarded"]));
@@ -134,7 +211,7 @@ fn killing_the_guard_at_any_moment_leaves_no_knob_changed_and_nothing_frozen() {
         guard.kill();
         await_promised("all is as before", || settings("guarded") == before);
     }
-    // And when it ends as it is told to. It takes a moment to be sure that nothing is left over.
+    // And when it ends by a signal. It takes a moment to be sure that nothing is left over.
     let guard = Guarding::begin(&["--background", "guarded", "--json"]);
     let last = |said: &str| said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
     let was_paused = |line: &Value| line["sums"]["paused"].as_f64().is_some_and(|seconds| seconds > 0.5);
@@ -164,8 +241,8 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
     let metrics = folder.path().join("metrics");
     let samples = || {
         let text = fs::read_to_string(&metrics).unwrap_or_default();
-        let told = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_samples_total "));
-        told.map_or(0, |samples| samples.parse::<u64>().expect("a number"))
+        let found = text.lines().find_map(|line| line.strip_prefix("crosstalk_guard_samples_total "));
+        found.map_or(0, |samples| samples.parse::<u64>().expect("a number"))
     };
     for stream in ["output", "error"] {
         // A pipe is full with so much.
@@ -196,9 +273,9 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
         assert_eq!(settings("unread"), before, "{stream}");
         let code = ended.and_then(|status| status.code());
         match guard.child().stderr.take() {
-            Some(mut told) if stream == "output" => {
+            Some(mut complaints) if stream == "output" => {
                 let mut text = String::new();
-                told.read_to_string(&mut text).expect("reads");
+                complaints.read_to_string(&mut text).expect("reads");
                 assert!(text.contains("goes on") && text.contains("its reader did not take it"), "{text}");
             }
             _ => {}
@@ -209,13 +286,13 @@ fn a_reader_that_does_not_read_holds_no_guard_up() {
 }
 
 /// The files of this name in the groups that were made with that one, and what they say.
-fn told(name: &str, file: &str) -> Vec<(PathBuf, String)> {
+fn read(name: &str, file: &str) -> Vec<(PathBuf, String)> {
     let found = settings(name).into_iter().filter(|(path, _)| path.ends_with(file));
     found.map(|(path, text)| (path, text.trim().to_string())).collect()
 }
 
 #[test]
-fn external_work_never_gets_more_than_its_owner_gave_it() {
+fn background_work_never_gets_more_than_its_owner_gave_it() {
     if lacks_groups() {
         return;
     }
@@ -227,8 +304,8 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
     );
     let child = Running::of(starts.spawn().expect("starts"));
     await_that("they spin", || inside("held").len() > 2);
-    let freezers = || [told("held", "freezer.state"), told("held", "cgroup.freeze")].concat();
-    if freezers().is_empty() || told("held", "cpuset.cpus").is_empty() {
+    let freezers = || [read("held", "freezer.state"), read("held", "cgroup.freeze")].concat();
+    if freezers().is_empty() || read("held", "cpuset.cpus").is_empty() {
         eprintln!("skipped: here are no groups that can be paused or have processors of their own");
         return;
     }
@@ -240,7 +317,7 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
     let is_frozen = || freezers().iter().all(|(_, text)| text == "FROZEN" || text == "1");
     await_that("it is paused", is_frozen);
     let before = settings("held");
-    let processors = told("held", "cpuset.cpus");
+    let processors = read("held", "cpuset.cpus");
     // Foreground work that leaves room, and foreground work that leaves none, have the guard do something.
     for spinners in [1, 8] {
         let _own: Vec<Spinner> = (0..spinners).map(|_| Spinner::on("0-1023")).collect();
@@ -248,7 +325,7 @@ fn external_work_never_gets_more_than_its_owner_gave_it() {
             Running::start(command(Path::new("/"), &["guard", "--background", "held", "--for", "2 s"]));
         while guard.child().try_wait().expect("is ours").is_none() {
             assert!(is_frozen(), "its owner has paused it");
-            assert_eq!(told("held", "cpuset.cpus"), processors);
+            assert_eq!(read("held", "cpuset.cpus"), processors);
             std::thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(settings("held"), before);
@@ -285,23 +362,23 @@ fn a_process_is_guarded_in_a_group_of_its_own_and_goes_back() {
 }
 
 #[test]
-fn numbers_are_told_and_two_guards_of_one_group_are_refused() {
+fn numbers_are_published_and_two_guards_of_one_group_are_refused() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
-    let child = external("told", "sleep 300");
-    await_that("it begins", || !inside("told").is_empty());
+    let child = external("published", "sleep 300");
+    await_that("it begins", || !inside("published").is_empty());
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("guard.prom");
     let path = file.display().to_string();
-    let first = Guarding::begin(&["--background", "told", "--metrics", &path, "--explain"]);
+    let first = Guarding::begin(&["--background", "published", "--metrics", &path, "--explain"]);
     await_that("numbers come", || {
         fs::read_to_string(&file).is_ok_and(|text| text.contains("crosstalk_guard_samples_total"))
     });
-    let second: Output = crosstalk(dir.path(), &["guard", "--background", "told", "--for", "1 s"]);
+    let second: Output = crosstalk(dir.path(), &["guard", "--background", "published", "--for", "1 s"]);
     assert_eq!(second.status.code(), Some(2), "{}", stderr(&second));
-    let who = format!("another guard (process {}) has the group of told", first.id());
+    let who = format!("another guard (process {}) has the group of published", first.id());
     assert!(stderr(&second).contains(&who), "{}", stderr(&second));
     assert!(fs::read_to_string(&file).is_ok_and(|text| text.ends_with("# EOF\n")));
     let (code, _, complained) = first.end();

@@ -1,10 +1,10 @@
-//! `crosstalk guard` where control groups can only be read, are no longer mounted, or nothing tells pressure: in
+//! `crosstalk guard` where control groups can only be read, are no longer mounted, or there is no pressure: in
 //! mounts of its own. Skipped where these, or control groups, cannot be made.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::common::external::{Spinner, alone, await_that, dirs, external, inside, notes, settings};
+use crate::common::external::{alone, await_that, crowd, dirs, external, inside, notes, settings};
 use crate::common::{crosstalk, finish, lacks_groups, stderr, stdout};
 
 /// What a shell says that has mounts of its own, in which `$CROSSTALK` is the program; none where that
@@ -35,7 +35,7 @@ fn until_paused(name: &str) -> String {
 }
 
 #[test]
-fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
+fn groups_for_reading_only_are_reported_and_nothing_is_half_applied() {
     if lacks_groups() {
         return;
     }
@@ -61,7 +61,7 @@ fn groups_for_reading_only_are_said_and_nothing_is_half_applied() {
 }
 
 #[test]
-fn where_no_pressure_is_told_the_guard_says_so_once_and_goes_on() {
+fn where_there_is_no_pressure_the_guard_says_so_once_and_goes_on() {
     if lacks_groups() {
         return;
     }
@@ -97,7 +97,7 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
     await_that("they spin", || inside("stuck").len() > 2);
     let before = settings("stuck");
     // Enough foreground work that the guard has something to do.
-    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let _own = crowd();
     // After a second it has tried to write, and has not ended.
     let paused = until_paused("stuck");
     let script = format!(
@@ -126,7 +126,7 @@ fn trees_that_are_unmounted_under_it_are_not_taken_for_groups_that_have_gone() {
     let child = external("unmounted", "for n in 1 2; do sh -c 'while :; do :; done' & done; wait");
     await_that("they spin", || inside("unmounted").len() > 2);
     let before = settings("unmounted");
-    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let _own = crowd();
     let unmount = "grep -E ' cgroup2? ' /proc/self/mounts | while read -r _ at _; do umount -l $at; done;";
     let paused = until_paused("unmounted");
     let script = format!(

@@ -10,7 +10,7 @@ use std::process::{Child, Output};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::external::{Spinner, alone, await_that};
+use common::external::{alone, await_that, crowd};
 use common::{command, crosstalk, finish, journal, kill, lacks_groups, stderr};
 use crosstalk_cgroup::group::{Group, Hierarchy, Setting};
 use crosstalk_cgroup::process;
@@ -252,7 +252,7 @@ fn a_guarded_attempt_ends_on_a_machine_that_others_load() {
     let _alone = alone();
     let dir = tempfile::tempdir().expect("a directory");
     // What the guard takes for foreground work: it pauses background work from its first look on.
-    let _others: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    let _others = crowd();
     let output = finish(begin(dir.path(), &["guard"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let lines = journal(&dir.path().join("run"));

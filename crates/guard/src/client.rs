@@ -1,80 +1,28 @@
-//! BOINC's client where its group may not be set: it is asked to pause instead. It is asked rarely,
+//! BOINC's client where its group may not be set: it is asked to pause instead. It is asked every four seconds at most,
 //! and only for a time after which it resumes by itself: should the guard die, nothing stays paused.
 
 use std::time::Duration;
 
-use crosstalk_boinc::client::{NAME, Pauser};
+use crosstalk_boinc::client::Pauser;
 use crosstalk_policy::Offers;
 
 /// How long it is paused when nobody asks again.
 const PAUSE: Duration = Duration::from_secs(8);
-/// It is asked again when less than this is left, and at most so often. A pause lasts for as long at least:
-/// tasks that do not stay in memory begin again from their last checkpoint.
+/// Between two requests at least, so that a pause lasts for as long: tasks that do not stay in memory begin again from
+/// their last checkpoint.
 const AGAIN: Duration = Duration::from_secs(4);
-
-/// What a client is to be asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Request {
-    Pause,
-    Resume,
-}
-
-/// When to ask for what.
-#[derive(Debug, Default)]
-struct Schedule {
-    /// Since when it is paused, and until when.
-    paused: Option<(Duration, Duration)>,
-    /// When it could not be asked.
-    failed: Option<Duration>,
-}
-
-impl Schedule {
-    /// What to ask, if background work is to run or not.
-    fn next(&self, now: Duration, run: bool) -> Option<Request> {
-        if self.failed.is_some_and(|at| now.saturating_sub(at) < AGAIN) {
-            return None;
-        }
-        match (run, self.paused) {
-            (true, Some((since, until))) => (now >= since + AGAIN && until > now).then_some(Request::Resume),
-            (true, None) => None,
-            (false, paused) => {
-                let ends_soon = paused.is_none_or(|(_, until)| until.saturating_sub(now) < AGAIN);
-                ends_soon.then_some(Request::Pause)
-            }
-        }
-    }
-
-    /// What was asked has been done.
-    fn done(&mut self, now: Duration, request: Request) {
-        self.failed = None;
-        self.paused = match request {
-            Request::Pause => {
-                let since = self.paused.filter(|(_, until)| *until > now).map_or(now, |(since, _)| since);
-                Some((since, now + PAUSE))
-            }
-            Request::Resume => None,
-        };
-    }
-
-    /// It was not. Returns whether that is new.
-    fn not_done(&mut self, now: Duration) -> bool {
-        self.paused = None;
-        self.failed.replace(now).is_none()
-    }
-}
 
 /// The client, and what it was asked. Dropping it has the client resume.
 #[derive(Debug)]
 pub(super) struct AskedClient {
     pauser: Pauser,
-    schedule: Schedule,
-    complaint: Option<String>,
+    requests: Requests,
 }
 
 impl AskedClient {
     /// Nothing has been asked yet.
     pub(super) fn new(pauser: Pauser) -> Self {
-        AskedClient { pauser, schedule: Schedule::default(), complaint: None }
+        AskedClient { pauser, requests: Requests::default() }
     }
 
     /// What can be done by asking.
@@ -82,26 +30,11 @@ impl AskedClient {
         Offers { idle: false, duty_cycle: false, pause: true, cores: false }
     }
 
-    /// Asks it to pause or to resume, where that is due.
-    pub(super) fn apply(&mut self, now: Duration, run: bool) {
-        let Some(request) = self.schedule.next(now, run) else { return };
-        let result = match request {
-            Request::Pause => self.pauser.pause(PAUSE),
-            Request::Resume => self.pauser.resume(),
-        };
-        match result {
-            Ok(()) => self.schedule.done(now, request),
-            Err(fault) => {
-                if self.schedule.not_done(now) {
-                    self.complaint = Some(format!("{NAME}: {}", fault.sentence()));
-                }
-            }
-        }
-    }
-
-    /// What went wrong since this was last called, reported once.
-    pub(super) fn complaint(&mut self) -> Option<String> {
-        self.complaint.take()
+    /// Asks it to pause or to resume, where that is due. What went wrong, if that is new.
+    pub(super) fn apply(&mut self, now: Duration, run: bool) -> Option<String> {
+        let pauser = &mut self.pauser;
+        let ask = |pause: bool| if pause { pauser.pause(PAUSE) } else { pauser.resume() };
+        self.requests.send(now, run, ask).err().map(|fault| fault.sentence())
     }
 }
 
@@ -112,57 +45,73 @@ impl Drop for AskedClient {
     }
 }
 
+/// What was asked.
+#[derive(Debug, Default)]
+struct Requests {
+    /// When it may be asked next.
+    next: Duration,
+    paused: bool,
+    /// It did not answer when it was last asked.
+    fails: bool,
+}
+
+impl Requests {
+    /// Sends the request that is due, if any: to pause, or to resume.
+    ///
+    /// # Errors
+    /// The first time in a row that it fails.
+    fn send<E>(
+        &mut self,
+        now: Duration,
+        run: bool,
+        ask: impl FnOnce(bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if now < self.next || run && !self.paused {
+            return Ok(());
+        }
+        self.next = now + AGAIN;
+        let answer = ask(!run);
+        self.paused = !run && answer.is_ok();
+        let failed = std::mem::replace(&mut self.fails, answer.is_err());
+        if failed { Ok(()) } else { answer }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is asked in so many tenths of a second, and when.
-    fn asked(tenths: u64, run: impl Fn(u64) -> bool) -> Vec<(u64, Request)> {
-        let mut schedule = Schedule::default();
-        let mut asked = Vec::new();
+    /// What is asked in so many tenths of a second, and when: whether to pause.
+    fn asked(tenths: u64, run: impl Fn(u64) -> bool) -> Vec<(u64, bool)> {
+        let (mut requests, mut asked) = (Requests::default(), Vec::new());
         for tenth in 0..tenths {
-            let now = Duration::from_millis(100 * tenth);
-            if let Some(request) = schedule.next(now, run(tenth)) {
-                schedule.done(now, request);
-                asked.push((tenth, request));
-            }
+            let ask = |pause| {
+                asked.push((tenth, pause));
+                Ok::<(), ()>(())
+            };
+            requests.send(Duration::from_millis(100 * tenth), run(tenth), ask).expect("is done");
         }
         asked
     }
 
     #[test]
-    fn a_pause_is_renewed_before_it_ends() {
-        assert_eq!(asked(100, |_| false), [0, 41, 82].map(|at| (at, Request::Pause)));
-    }
-
-    #[test]
-    fn it_resumes_after_four_seconds_at_least() {
-        assert_eq!(asked(100, |at| at >= 10), [(0, Request::Pause), (40, Request::Resume)]);
-        assert_eq!(
-            asked(100, |at| at >= 60),
-            [(0, Request::Pause), (41, Request::Pause), (60, Request::Resume)]
-        );
-    }
-
-    #[test]
-    fn foreground_work_that_comes_and_goes_has_it_asked_every_four_seconds() {
-        let asked = asked(200, |at| at % 10 >= 5);
-        assert!(asked.len() <= 12, "{asked:?}");
-        assert!(asked.iter().any(|(_, request)| *request == Request::Resume));
+    fn a_pause_is_renewed_before_it_ends_and_lasts_four_seconds_at_least() {
+        assert_eq!(asked(100, |_| false), [(0, true), (40, true), (80, true)]);
+        assert_eq!(asked(100, |at| at >= 10), [(0, true), (40, false)]);
+        assert_eq!(asked(100, |at| at >= 60), [(0, true), (40, true), (80, false)]);
+        assert!(asked(200, |at| at % 10 >= 5).len() <= 5, "it is asked every four seconds");
     }
 
     #[test]
     fn one_that_does_not_answer_is_reported_once_and_asked_again() {
-        let mut schedule = Schedule::default();
-        let mut reported = 0;
-        let mut tried = 0;
-        for second in 0..20 {
-            let now = Duration::from_secs(second);
-            if schedule.next(now, false).is_some() {
+        let (mut requests, mut tried) = (Requests::default(), 0);
+        let mut send = |second| {
+            requests.send(Duration::from_secs(second), false, |_| {
                 tried += 1;
-                reported += usize::from(schedule.not_done(now));
-            }
-        }
+                Err(())
+            })
+        };
+        let reported = (0..20).filter(|second| send(*second).is_err()).count();
         assert_eq!((reported, tried), (1, 5), "every four seconds");
     }
 }

@@ -11,15 +11,15 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// The knob, and where it is. Dropping it puts back what was there.
 #[derive(Debug)]
-pub(super) struct Control<T> {
+pub(super) struct Control {
     dial: Dial,
-    place: Place<T>,
+    place: Place,
 }
 
-impl<T: Clone + PartialEq> Control<T> {
+impl Control {
     /// One that is as it was found.
     pub(super) fn new(dial: Dial) -> Self {
-        Control { dial, place: Place { at: None, refused: None, reported: false } }
+        Control { dial, place: Place::default() }
     }
 
     /// What it said when it was found.
@@ -31,53 +31,49 @@ impl<T: Clone + PartialEq> Control<T> {
     ///
     /// # Errors
     /// The first time that this knob refuses; what it refuses later is tried again in silence.
-    pub(super) fn set(&mut self, to: Option<T>, setting: impl FnOnce(T) -> Setting) -> Result<(), Fault> {
+    pub(super) fn set(&mut self, to: Option<Setting>) -> Result<(), Fault> {
         let dial = &mut self.dial;
-        let write = |to: Option<T>| match to {
-            Some(to) => dial.set(&setting(to)),
+        self.place.set(to, Instant::now(), |to| match to {
+            Some(setting) => dial.set(setting),
             None => dial.reset(),
-        };
-        self.place.set(to, Instant::now(), write)
+        })
     }
 
     /// Sets it again to where it is: it may have been put back meanwhile. What is refused is refused the next time
     /// that it is set, too.
-    pub(super) fn again(&mut self, setting: impl FnOnce(T) -> Setting) {
-        if let Some(at) = self.place.at.clone() {
-            let _ = self.dial.set(&setting(at));
+    pub(super) fn again(&mut self) {
+        if let Some(at) = &self.place.at {
+            let _ = self.dial.set(at);
         }
     }
 }
 
-#[derive(Debug)]
-struct Place<T> {
-    at: Option<T>,
+#[derive(Debug, Default)]
+struct Place {
+    at: Option<Setting>,
     /// What was refused last, and when.
-    refused: Option<(Option<T>, Instant)>,
+    refused: Option<(Option<Setting>, Instant)>,
     reported: bool,
 }
 
-impl<T: Clone + PartialEq> Place<T> {
+impl Place {
     fn set(
         &mut self,
-        to: Option<T>,
+        to: Option<Setting>,
         now: Instant,
-        write: impl FnOnce(Option<T>) -> Result<(), Fault>,
+        write: impl FnOnce(Option<&Setting>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let waits = |(what, when): &(_, Instant)| *what == to && now.saturating_duration_since(*when) < AGAIN;
         if self.at == to || self.refused.as_ref().is_some_and(waits) {
             return Ok(());
         }
-        match write(to.clone()) {
-            Ok(()) => (self.at, self.refused) = (to, None),
-            Err(fault) => {
-                self.refused = Some((to, now));
-                if !std::mem::replace(&mut self.reported, true) {
-                    return Err(fault);
-                }
-            }
+        let written = write(to.as_ref());
+        if written.is_ok() {
+            (self.at, self.refused) = (to, None);
+            return Ok(());
         }
-        Ok(())
+        self.refused = Some((to, now));
+        if std::mem::replace(&mut self.reported, true) { Ok(()) } else { written }
     }
 }
 
@@ -87,22 +83,23 @@ mod tests {
 
     #[test]
     fn what_was_refused_is_not_taken_for_done_and_reported_once() {
-        let mut place = Place { at: None, refused: None, reported: false };
-        let (now, mut tries) = (Instant::now(), Vec::new());
-        let mut set = |place: &mut Place<u32>, to: Option<u32>, seconds: f64, taken: bool| {
-            place.set(to, now + Duration::from_secs_f64(seconds), |to| {
+        let (mut place, now, mut tries) = (Place::default(), Instant::now(), Vec::new());
+        let weight = |number: u32| (number > 0).then_some(Setting::Weight(number));
+        let mut set = |place: &mut Place, to: u32, seconds: f64, taken: bool| {
+            place.set(weight(to), now + Duration::from_secs_f64(seconds), |_| {
                 tries.push(to);
                 if taken { Ok(()) } else { Err(Fault::environment("refused")) }
             })
         };
-        assert_eq!(set(&mut place, None, 0.0, true), Ok(()), "it is there");
-        assert_eq!(set(&mut place, Some(5), 0.0, true), Ok(()));
-        assert!(set(&mut place, Some(9), 0.1, false).is_err());
-        assert_eq!((place.at, set(&mut place, Some(9), 0.2, false)), (Some(5), Ok(())), "it waits");
-        assert_eq!(set(&mut place, Some(9), 1.2, false), Ok(()), "it is reported once");
-        assert_eq!(set(&mut place, None, 1.3, true), Ok(()), "another is tried at once");
-        assert_eq!(set(&mut place, Some(9), 1.4, true), Ok(()));
-        assert_eq!(place.at, Some(9));
-        assert_eq!(tries, [Some(5), Some(9), Some(9), None, Some(9)]);
+        assert_eq!(set(&mut place, 0, 0.0, true), Ok(()), "it is there");
+        assert_eq!(set(&mut place, 5, 0.0, true), Ok(()));
+        assert!(set(&mut place, 9, 0.1, false).is_err());
+        assert_eq!(place.at, weight(5));
+        assert_eq!(set(&mut place, 9, 0.2, false), Ok(()), "it waits");
+        assert_eq!(set(&mut place, 9, 1.2, false), Ok(()), "it is reported once");
+        assert_eq!(set(&mut place, 0, 1.3, true), Ok(()), "another is tried at once");
+        assert_eq!(set(&mut place, 9, 1.4, true), Ok(()));
+        assert_eq!(place.at, weight(9));
+        assert_eq!(tries, [5, 9, 9, 0, 9]);
     }
 }

@@ -1,4 +1,4 @@
-//! What is set in one group of background work. Each setting stands in the undo ledger; dropping this puts all back.
+//! What is set in one group of background work. Each setting is written into the undo ledger; dropping this puts all back.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -17,12 +17,12 @@ use crosstalk_policy::{Grant, Offers};
 #[derive(Debug)]
 pub(super) struct Controls {
     group: Group,
-    pause: Option<Control<()>>,
-    cores: Option<Control<Vec<usize>>>,
+    pause: Option<Control>,
+    cores: Option<Control>,
     /// The processors that it may have by its owner's will, in order.
     may_have: Vec<usize>,
     // The idle class is put back before the weight, which it would take with it.
-    idle: Option<Control<()>>,
+    idle: Option<Control>,
     _weights: Vec<Dial>,
     idle_reaches: bool,
     /// Whether its idle class was gone when it was last looked for, with the controller's.
@@ -65,7 +65,7 @@ impl Controls {
         let io = take(Setting::IoWeight(1)).ok().flatten();
         weights.extend(io.and_then(|mut io| io.set(&Setting::IoWeight(1)).ok().map(|()| io)));
         if let Some(idle) = &mut idle {
-            idle.set(Some(()), |()| Setting::Idle(true))?;
+            idle.set(Some(Setting::Idle(true)))?;
         }
         Ok(Controls {
             pause: pause.map(Control::new),
@@ -96,7 +96,7 @@ impl Controls {
             );
         }
         if offered && self.lost {
-            idle.again(|()| Setting::Idle(true));
+            idle.again();
         }
         self.lost = !offered;
         self.idle_reaches = offered && reaches(&self.group, hierarchy);
@@ -114,17 +114,18 @@ impl Controls {
     pub(super) fn apply(&mut self, grant: &Grant, run: bool, hurries: bool) -> bool {
         let mut faults = Vec::new();
         if let Some(idle) = &mut self.idle {
-            faults.extend(idle.set((!hurries).then_some(()), |()| Setting::Idle(true)).err());
+            faults.extend(idle.set((!hurries).then_some(Setting::Idle(true))).err());
         }
         // A pause comes first, and its end last: what changes in between is changed at rest.
         if !run {
             faults.extend(self.pause(true));
         }
         if let Some(cores) = &mut self.cores {
-            // The last ones: the first handle most interrupts.
-            let kept = self.may_have.len().saturating_sub(grant.cores.max(1));
-            let less = (kept > 0).then(|| self.may_have[kept..].to_vec());
-            faults.extend(cores.set(less, |left| Setting::Cores(list(&left))).err());
+            // The last ones: the first handle most interrupts. Where the idle class reaches, all: it yields there.
+            let left_out = self.may_have.len().saturating_sub(grant.cores.max(1));
+            let kept = if self.idle_reaches { 0 } else { left_out };
+            let less = (kept > 0).then(|| Setting::Cores(list(&self.may_have[kept..])));
+            faults.extend(cores.set(less).err());
         }
         if run {
             faults.extend(self.pause(false));
@@ -136,13 +137,13 @@ impl Controls {
     }
 
     fn pause(&mut self, paused: bool) -> Option<Fault> {
-        self.pause.as_mut()?.set(paused.then_some(()), |()| Setting::Frozen(true)).err()
+        self.pause.as_mut()?.set(paused.then_some(Setting::Frozen(true))).err()
     }
 
     /// Pauses it again if it is to be: it runs where the lease of the pause has ended.
     pub(super) fn renew_pause(&mut self) {
         if let Some(pause) = &mut self.pause {
-            pause.again(|()| Setting::Frozen(true));
+            pause.again();
         }
     }
 
@@ -180,7 +181,7 @@ fn may_have(was: &str) -> Vec<usize> {
     may
 }
 
-/// A fault where this user may not set what matters: what cannot be set cannot be put back either, and would stand in
+/// A fault where this user may not set what matters: what cannot be set cannot be put back either, and would stay in
 /// the ledger for good.
 fn may_be_set(group: &Group) -> Result<(), Fault> {
     let places = [Setting::Idle(true), Setting::Weight(1), Setting::Frozen(true)];

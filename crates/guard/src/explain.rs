@@ -2,7 +2,7 @@
 
 use crosstalk_core::units::{digits, human};
 
-use crosstalk_policy::{Decision, Grade, Pause, Probe, Program, Report, Snapshot, Sums};
+use crosstalk_policy::{Decision, Grade, Pause, Probe, Program, Report, Shortage, Snapshot, Sums};
 
 /// One sentence, or two: what is done now, and why. `largest` are foreground work's programs that use most.
 pub fn explain(decision: &Decision, snapshot: &Snapshot, largest: &[Program], budget: f64) -> String {
@@ -64,11 +64,20 @@ pub fn explain(decision: &Decision, snapshot: &Snapshot, largest: &[Program], bu
             Some(Pause::Trial) => "Background work is paused for a moment, to see whether foreground work would use more processors.".into(),
             Some(Pause::Devices) => "Background work is paused for a moment, to see whether devices would serve foreground work faster.".into(),
             Some(Pause::Memory) => format!(
-                "Memory is short, and background work takes what foreground work needs (that fetches {} pages a second again): background work is paused.",
-                digits(snapshot.refaults)
+                "Memory is short, and background work takes what foreground work needs{}: background work is paused.",
+                why.shortage.map_or_else(String::new, |shortage| format!(" ({})", lacks(shortage)))
             ),
             _ => format!("Foreground work uses all processors{mostly}: background work would get nothing and only be in its way. It is paused until there is room."),
         },
+    }
+}
+
+/// What foreground work lacked memory for when the pause began.
+fn lacks(shortage: Shortage) -> String {
+    match shortage {
+        Shortage::Refaults(pages) => format!("that fetched {} pages a second again", digits(pages)),
+        Shortage::Stall(share) => format!("that waited for memory {} % of the time", digits(100.0 * share)),
+        Shortage::Growth(bytes) => format!("that grew by {} in a moment", human(bytes as f64, "B")),
     }
 }
 
@@ -186,6 +195,7 @@ mod tests {
             busy: true,
             yields: true,
             pause: None,
+            shortage: None,
             ratios: [1.0, 1.4, 1.1],
             pairs: 9,
             waiting: 0.0,
@@ -210,7 +220,15 @@ mod tests {
         assert!(waits.contains("waits for devices and takes 150 % longer") && waits.contains("not promised"));
         let mut paused = decision(Grade::Paused);
         paused.why.pause = Some(Pause::Memory);
-        assert!(explain(&paused, &snapshot, &[], 0.01).contains("300 pages a second"));
+        for (cause, says) in [
+            (Shortage::Refaults(500.0), "that fetched 500 pages a second again"),
+            (Shortage::Stall(0.125), "that waited for memory 12.5 % of the time"),
+            (Shortage::Growth(64 << 20), "that grew by 64 MiB in a moment"),
+        ] {
+            paused.why.shortage = Some(cause);
+            let said = explain(&paused, &snapshot, &[], 0.01);
+            assert!(said.contains(says), "{said}");
+        }
         let program = |name: &str, pid| Program { pid, name: name.into(), cpu: 0.5 };
         let largest = [program("sysbench", 4711), program("sh", 12)];
         let named = explain(&decision(Grade::Paused), &snapshot, &largest, 0.01);

@@ -6,19 +6,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::rooted::Rooted;
 use super::steady::Steady;
 use crosstalk_cgroup::group::reading::{busy_time, cpu_time};
 use crosstalk_cgroup::group::{Hierarchy, below};
-use crosstalk_cgroup::process::TICK;
+use crosstalk_cgroup::process::{TICK, one};
 
 /// Where the CPU time of foreground and background work together is read.
 #[derive(Debug)]
 pub(super) enum AllCpu {
     /// Of all groups together, exact.
     Total(Steady),
-    /// Of the groups right below v2's root, which itself counts ticks only: each is exact. Besides,
-    /// in ticks, of what stands in the root itself.
+    /// Of the groups right below v2's root, which itself counts ticks only: each is exact. Where no service manager
+    /// has placed all processes in groups, that is not all.
     Groups(Groups),
     /// The host's, in ticks.
     Host(Steady),
@@ -32,7 +31,6 @@ pub(super) struct Groups {
     root: PathBuf,
     /// Where each is read, and what it had used when it was.
     known: BTreeMap<PathBuf, (Steady, Duration)>,
-    rooted: Rooted,
     /// The root's number of links when they were searched for: 2, and one for each (`simple_getattr` of
     /// the kernel's `fs/libfs.c`).
     links: u64,
@@ -47,21 +45,12 @@ impl Groups {
         let mut groups = Groups {
             root: root.to_path_buf(),
             known: BTreeMap::new(),
-            rooted: Rooted::default(),
             links: 0,
             lost: false,
             sum: Duration::ZERO,
         };
         groups.find_new(true);
-        groups.renew();
         groups
-    }
-
-    /// Looks for processes in the root that have come or gone.
-    fn renew(&mut self) {
-        self.sum += self.rooted.renew(&self.root);
-        // Whoever came and went between two readings hid another.
-        self.lost = true;
     }
 
     /// Looks for groups that have come. What those used that were there at `first` is not of this
@@ -105,7 +94,6 @@ impl Groups {
             self.find_new(false);
             self.count();
         }
-        self.sum += self.rooted.used(&self.root);
         self.sum
     }
 }
@@ -120,7 +108,8 @@ impl AllCpu {
         if let Some(total) = total {
             return AllCpu::Total(total);
         }
-        let groups = hierarchy.v2.as_ref().map(|tree| Groups::new(&tree.mount));
+        let groups = hierarchy.v2.as_ref().filter(|tree| !has_others(&tree.mount));
+        let groups = groups.map(|tree| Groups::new(&tree.mount));
         match groups.filter(|groups| !groups.known.is_empty()) {
             Some(groups) => AllCpu::Groups(groups),
             None => Steady::open(Path::new("/proc/stat")).map_or(AllCpu::Unknown, AllCpu::Host),
@@ -130,7 +119,8 @@ impl AllCpu {
     /// Looks for what reading does not find.
     pub(super) fn renew(&mut self) {
         if let AllCpu::Groups(groups) = self {
-            groups.renew();
+            // Whoever came and went between two readings hid another.
+            groups.lost = true;
         }
     }
 
@@ -158,13 +148,18 @@ impl AllCpu {
 
     /// The shortest time over which it counts anything.
     pub(super) fn resolution(&self) -> Duration {
-        let exact = match self {
-            AllCpu::Total(_) => true,
-            AllCpu::Groups(groups) => groups.rooted.is_empty(),
-            AllCpu::Host(_) | AllCpu::Unknown => false,
-        };
+        let exact = matches!(self, AllCpu::Total(_) | AllCpu::Groups(_));
         Duration::from_millis(if exact { 15 } else { 100 })
     }
+}
+
+/// Whether processes are in v2's root group itself, other than the kernel's and those of this program: the guard is
+/// counted elsewhere, and its reapers use nothing.
+fn has_others(root: &Path) -> bool {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let text = fs::read_to_string(root.join("cgroup.procs")).unwrap_or_default();
+    let there = text.lines().filter(|pid| pid.parse().ok().and_then(one).is_some());
+    there.into_iter().any(|pid| program(pid) != program("self"))
 }
 
 #[cfg(test)]
@@ -192,6 +187,24 @@ mod tests {
         fs::write(folder.path().join("cgroup.type"), "domain\n").expect("writes");
         fs::write(folder.path().join("cpu.stat"), "usage_usec 42\n").expect("writes");
         assert_eq!(AllCpu::find(&hierarchy).read(), Some(Duration::from_micros(42)), "a container's own");
+    }
+
+    #[test]
+    fn where_processes_are_in_the_root_all_of_the_host_is_counted() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(folder.path().join("batch")).expect("makes");
+        fs::write(folder.path().join("batch/cpu.stat"), "usage_usec 7\n").expect("writes");
+        fs::write(folder.path().join("batch/cgroup.procs"), "").expect("writes");
+        let hierarchy = Hierarchy::parse(
+            &format!("35 24 0:30 / {} rw - cgroup2 cgroup2 rw", folder.path().display()),
+            "0::/",
+        );
+        let mut other = std::process::Command::new("sleep").arg("60").spawn().expect("starts");
+        for (pid, is_other) in [(std::process::id(), false), (other.id(), true)] {
+            fs::write(folder.path().join("cgroup.procs"), pid.to_string()).expect("writes");
+            assert_eq!(matches!(AllCpu::find(&hierarchy), AllCpu::Host(_)), is_other);
+        }
+        other.kill().and_then(|()| other.wait()).expect("is ours");
     }
 
     #[test]

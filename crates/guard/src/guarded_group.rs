@@ -8,10 +8,12 @@ use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 
 use super::blocked::serves_files;
+use super::client::AskedClient;
 use super::controls::Controls;
 use super::lock::Lock;
 use super::termination::Termination;
 use super::usage::Usage;
+use crosstalk_boinc::client::Pauser;
 use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup};
 use crosstalk_policy::{Grant, Offers};
 
@@ -23,8 +25,7 @@ pub(super) struct GuardedGroup {
     /// What it uses.
     pub(super) usage: Usage,
     group: Group,
-    /// None where it is only watched.
-    controls: Option<Controls>,
+    means: Means,
     termination: Termination,
     /// The process in it that serves a file system, which is never paused.
     server: Option<u32>,
@@ -33,6 +34,15 @@ pub(super) struct GuardedGroup {
     // The group goes last, if it is ours.
     made: Option<OwnGroup>,
     lock: Option<Lock>,
+}
+
+/// How background work is dealt with.
+#[derive(Debug)]
+enum Means {
+    /// By the settings of its group.
+    Set(Controls),
+    /// By requests to its client.
+    Ask(AskedClient),
 }
 
 impl GuardedGroup {
@@ -49,23 +59,23 @@ impl GuardedGroup {
     ) -> Result<Self, Fault> {
         let lock = Lock::take(name, &group)?;
         let controls = Controls::new(group.clone(), hierarchy, ledger)?;
-        Ok(GuardedGroup { controls: Some(controls), made, ..GuardedGroup::of(name, group, lock) })
+        Ok(GuardedGroup { made, ..GuardedGroup::of(name, group, Means::Set(controls), lock) })
     }
 
-    /// Only watches the group: its program is asked for what is to be done.
+    /// Only watches the group: its client is asked for what is to be done.
     ///
     /// # Errors
     /// Where another guard has it.
-    pub(super) fn watched(name: &str, group: Group) -> Result<Self, Fault> {
+    pub(super) fn asked(name: &str, group: Group, pauser: Pauser) -> Result<Self, Fault> {
         let lock = Lock::take(name, &group)?;
-        Ok(GuardedGroup::of(name, group, lock))
+        Ok(GuardedGroup::of(name, group, Means::Ask(AskedClient::new(pauser)), lock))
     }
 
-    fn of(name: &str, group: Group, lock: Option<Lock>) -> Self {
+    fn of(name: &str, group: Group, means: Means, lock: Option<Lock>) -> Self {
         GuardedGroup {
             name: name.into(),
             usage: Usage::of(&group),
-            controls: None,
+            means,
             termination: Termination::default(),
             server: None,
             complaints: Vec::new(),
@@ -80,9 +90,14 @@ impl GuardedGroup {
         &self.group
     }
 
+    /// Whether its client is only asked.
+    pub(super) fn is_asked(&self) -> bool {
+        matches!(self.means, Means::Ask(_))
+    }
+
     /// Checks whether what always holds still does, and whether it may be paused.
     pub(super) fn renew(&mut self, hierarchy: &Hierarchy) {
-        let Some(controls) = &mut self.controls else { return };
+        let Means::Set(controls) = &mut self.means else { return };
         controls.renew(hierarchy);
         let server = serves_files(&self.group.processes());
         if let Some(pid) = server.filter(|_| self.server.is_none()) {
@@ -95,8 +110,10 @@ impl GuardedGroup {
 
     /// What can be done to it.
     pub(super) fn offers(&self) -> Offers {
-        const NONE: Offers = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
-        let offers = self.controls.as_ref().map_or(NONE, Controls::offers);
+        let offers = match &self.means {
+            Means::Set(controls) => controls.offers(),
+            Means::Ask(_) => AskedClient::offers(),
+        };
         let may_pause = self.server.is_none();
         Offers { duty_cycle: offers.duty_cycle && may_pause, pause: offers.pause && may_pause, ..offers }
     }
@@ -104,17 +121,24 @@ impl GuardedGroup {
     /// Does as granted; where it is to be paused, it runs all the same while some of it is to end. `hurries`: foreground
     /// work waits for it. Returns whether it is paused now.
     pub(super) fn apply(&mut self, now: Duration, grant: &Grant, run: bool, hurries: bool) -> bool {
-        let Some(controls) = &mut self.controls else { return false };
         if run {
             self.termination.resumed(now);
         }
-        let runs = run || self.server.is_some() || self.termination.is_due(now, &self.group);
-        controls.apply(grant, runs, hurries)
+        match &mut self.means {
+            Means::Set(controls) => {
+                let runs = run || self.server.is_some() || self.termination.is_due(now, &self.group);
+                controls.apply(grant, runs, hurries)
+            }
+            Means::Ask(client) => {
+                self.complaints.extend(client.apply(now, run));
+                !run
+            }
+        }
     }
 
     /// See [`Controls::renew_pause`].
     pub(super) fn renew_pause(&mut self) {
-        if let Some(controls) = &mut self.controls {
+        if let Means::Set(controls) = &mut self.means {
             controls.renew_pause();
         }
     }
@@ -126,7 +150,9 @@ impl GuardedGroup {
 
     /// What could not be done since this was last called.
     pub(super) fn complaints(&mut self) -> Vec<String> {
-        self.complaints.extend(self.controls.as_mut().map(Controls::complaints).unwrap_or_default());
+        if let Means::Set(controls) = &mut self.means {
+            self.complaints.extend(controls.complaints());
+        }
         std::mem::take(&mut self.complaints)
     }
 

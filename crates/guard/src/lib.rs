@@ -21,7 +21,8 @@
 //! background work runs and, milliseconds later or earlier, while it is paused. The ratio `r` of the two is what
 //! background work does to work of that kind, whatever else runs, since that runs in both. It is taken where
 //! foreground work runs (`place.rs`): elsewhere it would push background work aside. A duty cycle makes these pairs by
-//! itself; where background work always runs, it is paused for 4 ms a second.
+//! itself; where background work always runs, it is paused for 4 ms every second while foreground work is active, and
+//! every 5 s while it is quiet.
 //!
 //! The model: foreground work takes `r` times as long while background work runs, and as long as alone while it is
 //! paused. Running for a share `d` of the time slows foreground work to `1/(1 − d (1 − 1/r)) − 1`, and the largest `d`
@@ -37,17 +38,18 @@
 //! - Contention for a cache that foreground work would fit into, by background work that loads little memory, is seen
 //!   only in part.
 //! - Foreground work that comes in bursts is protected by the idle class alone at the beginning of each, until the
-//!   next snapshot: 20 ms, and a quarter of a second where it stands in v2's root group itself.
+//!   next snapshot: 20 ms, and up to 120 ms where sampling is dear. Where the kernel counts in ticks only (processes in
+//!   v2's root group, no cpuacct), 100 ms at least.
 //! - At devices the budget is not promised: what one request waits behind was given to the device before.
 //!
 //! # Where a group cannot be set
 //! BOINC's client is asked instead, by its own interface (`client.rs`): to pause while foreground work
-//! uses all processors, every few seconds at most.
+//! uses all processors or memory is short, every few seconds at most.
 //!
 //! # Safety
-//! Every setting stands in the undo ledger: however the guard ends, all is as it was within 10 s, and nothing stays
-//! paused. A pause is lifted where foreground work waits for what is paused (`blocked.rs`), and for processes that are
-//! to end (`termination.rs`).
+//! Every setting is written into the undo ledger: however the guard ends, all is as it was within 10 s, and nothing stays
+//! paused. A group runs for a bounded time where foreground work waits for what it holds (`blocked`), and for processes
+//! that are to end (`termination.rs`).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -57,26 +59,28 @@ mod control;
 mod controls;
 mod explain;
 mod foreground;
+mod grouping;
 mod guarded_group;
+mod guarded_groups;
 mod lock;
 mod machine;
 mod memory_pool;
 pub mod metrics;
 mod named;
+mod phase;
 mod place;
 mod probe;
 mod protect;
 mod publish;
-mod rooted;
 mod rules;
 mod sampler;
 mod serving;
 mod steady;
 mod targets;
 mod termination;
+mod threads;
 mod usage;
 mod waiting;
-mod waits;
 
 use crosstalk_core::scene::Condition;
 

@@ -1,122 +1,136 @@
 //! The guard's numbers as OpenMetrics text (the OpenMetrics specification 1.0), in SI units.
 
-use std::fmt::Write;
-
 use crosstalk_policy::{Decision, Probe, Snapshot, Sums};
 
 /// The text's media type.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-struct Text(String);
-
-impl Text {
-    /// A family of one sample, or of several that differ in a label.
-    fn family(&mut self, kind: &str, name: &str, unit: &str, help: &str, samples: &[(String, f64)]) {
-        let full = if unit.is_empty() {
-            format!("crosstalk_guard_{name}")
-        } else {
-            format!("crosstalk_guard_{name}_{unit}")
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "# TYPE {full} {kind}");
-        if !unit.is_empty() {
-            let _ = writeln!(self.0, "# UNIT {full} {unit}");
-        }
-        let _ = writeln!(self.0, "# HELP {full} {help}");
-        let suffix = if kind == "counter" { "_total" } else { "" };
-        for (labels, value) in samples {
-            let _ = writeln!(self.0, "{full}{suffix}{labels} {value}");
-        }
-    }
-
-    fn gauge(&mut self, name: &str, unit: &str, help: &str, value: f64) {
-        self.family("gauge", name, unit, help, &[(String::new(), value)]);
-    }
-
-    fn counter(&mut self, name: &str, unit: &str, help: &str, value: f64) {
-        self.family("counter", name, unit, help, &[(String::new(), value)]);
-    }
-}
+/// A family of one sample, or of several that differ in a label: its type, its name without what all begin with, its
+/// unit, and what it is.
+type Family<'a> = (&'a str, &'a str, &'a str, &'a str, Vec<(String, f64)>);
 
 /// The text.
 pub fn text(decision: &Decision, snapshot: &Snapshot, sums: &Sums, budget: f64) -> String {
-    let mut text = Text(String::new());
     let (grant, why) = (&decision.grant, &decision.why);
-    text.gauge("slowdown_agreed", "ratio", "Slowdown of foreground work that is agreed on.", budget);
-    text.gauge(
-        "slowdown_expected",
-        "ratio",
-        "Slowdown of foreground work that is to be expected now.",
-        why.expected,
-    );
-    text.gauge("foreground_processors", "", "Processors that foreground work uses.", snapshot.foreground_cpu);
-    text.gauge("background_processors", "", "Processors that background work uses.", snapshot.background_cpu);
-    text.gauge("stolen_processors", "", "Processors that other machines take.", snapshot.stolen);
-    text.gauge("granted_time", "ratio", "Share of the time that background work may run.", grant.share);
-    text.gauge("granted_processors", "", "Processors that background work may use.", grant.cores as f64);
-    text.gauge("foreground_busy", "", "Whether foreground work is at work.", f64::from(u8::from(why.busy)));
-    text.gauge(
-        "grade",
-        "",
-        "How far the guard goes: 0 idle class, 1 fewer processors, 2 duty cycle, 3 paused.",
-        f64::from(decision.grade as u8),
-    );
-    let kinds = Probe::KINDS.map(|kind| kind.trim_start_matches("memory "));
-    let ratios: Vec<(String, f64)> =
-        kinds.iter().zip(why.ratios).map(|(kind, ratio)| (format!("{{kind=\"{kind}\"}}"), ratio)).collect();
-    text.family(
-        "gauge",
-        "contention",
-        "ratio",
-        "How many times as long a probe takes while background work runs.",
-        &ratios,
-    );
-    let probe = snapshot.probe.as_ref().map(Probe::times).unwrap_or_default();
-    let times: Vec<(String, f64)> = kinds
-        .iter()
-        .zip(probe)
-        .filter(|(_, time)| *time > 0.0)
-        .map(|(kind, time)| (format!("{{kind=\"{kind}\"}}"), time))
-        .collect();
-    if !times.is_empty() {
-        text.family("gauge", "probe", "seconds", "What a batch of the last probe took.", &times);
+    let one = |value: f64| vec![(String::new(), value)];
+    let kinds = Probe::KINDS.map(|kind| format!("{{kind=\"{}\"}}", kind.trim_start_matches("memory ")));
+    let of_kinds = |values: [f64; 3]| -> Vec<_> { kinds.iter().cloned().zip(values).collect() };
+    let mut probe = of_kinds(snapshot.probe.as_ref().map(Probe::times).unwrap_or_default());
+    probe.retain(|(_, time)| *time > 0.0);
+    let (busy, grade) = (f64::from(u8::from(why.busy)), f64::from(decision.grade as u8));
+    let families: [Family<'_>; 21] = [
+        ("gauge", "slowdown_agreed", "ratio", "Slowdown of foreground work that is agreed on.", one(budget)),
+        (
+            "gauge",
+            "slowdown_expected",
+            "ratio",
+            "Slowdown of foreground work to be expected now.",
+            one(why.expected),
+        ),
+        (
+            "gauge",
+            "foreground_processors",
+            "",
+            "Processors that foreground work uses.",
+            one(snapshot.foreground_cpu),
+        ),
+        (
+            "gauge",
+            "background_processors",
+            "",
+            "Processors that background work uses.",
+            one(snapshot.background_cpu),
+        ),
+        ("gauge", "stolen_processors", "", "Processors that other machines take.", one(snapshot.stolen)),
+        (
+            "gauge",
+            "granted_time",
+            "ratio",
+            "Share of the time that background work may run.",
+            one(grant.share),
+        ),
+        (
+            "gauge",
+            "granted_processors",
+            "",
+            "Processors that background work may use.",
+            one(grant.cores as f64),
+        ),
+        ("gauge", "foreground_busy", "", "Whether foreground work is active.", one(busy)),
+        (
+            "gauge",
+            "grade",
+            "",
+            "How far the guard goes: 0 idle class, 1 fewer processors, 2 duty cycle, 3 paused.",
+            one(grade),
+        ),
+        (
+            "gauge",
+            "contention",
+            "ratio",
+            "How many times as long a probe takes while background work runs.",
+            of_kinds(why.ratios),
+        ),
+        ("gauge", "probe", "seconds", "What a batch of the last probe took.", probe),
+        (
+            "gauge",
+            "foreground_memory_stall",
+            "ratio",
+            "Least share of the time that foreground work waits for memory.",
+            one(snapshot.memory_stall),
+        ),
+        (
+            "gauge",
+            "foreground_io_stall",
+            "ratio",
+            "Least share of the time that foreground work waits for devices.",
+            one(snapshot.io_stall),
+        ),
+        (
+            "gauge",
+            "foreground_refaults",
+            "",
+            "Pages a second that foreground work fetches again.",
+            one(snapshot.refaults),
+        ),
+        (
+            "gauge",
+            "background_memory",
+            "bytes",
+            "Memory that background work has.",
+            one(snapshot.background_memory as f64),
+        ),
+        (
+            "gauge",
+            "wake_up_lateness",
+            "seconds",
+            "How much later than asked the guard woke up.",
+            one(snapshot.lateness),
+        ),
+        ("counter", "foreground_cpu", "seconds", "CPU time of foreground work.", one(sums.foreground)),
+        ("counter", "background_cpu", "seconds", "CPU time of background work.", one(sums.background)),
+        ("counter", "paused", "seconds", "Time for which background work was paused.", one(sums.paused)),
+        ("counter", "cost_cpu", "seconds", "CPU time of the guard itself.", one(sums.cost)),
+        ("counter", "samples", "", "How often the guard sampled.", one(sums.samples as f64)),
+    ];
+    families.into_iter().map(written).collect::<String>() + "# EOF\n"
+}
+
+fn written((kind, name, unit, help, samples): Family<'_>) -> String {
+    if samples.is_empty() {
+        return String::new();
     }
-    text.gauge(
-        "foreground_memory_stall",
-        "ratio",
-        "Least share of the time that foreground work waits for memory.",
-        snapshot.memory_stall,
-    );
-    text.gauge(
-        "foreground_io_stall",
-        "ratio",
-        "Least share of the time that foreground work waits for devices.",
-        snapshot.io_stall,
-    );
-    text.gauge(
-        "foreground_refaults",
-        "",
-        "Pages a second that foreground work fetches again.",
-        snapshot.refaults,
-    );
-    text.gauge(
-        "background_memory",
-        "bytes",
-        "Memory that background work has.",
-        snapshot.background_memory as f64,
-    );
-    text.gauge(
-        "wake_up_lateness",
-        "seconds",
-        "How much later than asked the guard woke up.",
-        snapshot.lateness,
-    );
-    text.counter("foreground_cpu", "seconds", "CPU time of foreground work.", sums.foreground);
-    text.counter("background_cpu", "seconds", "CPU time of background work.", sums.background);
-    text.counter("paused", "seconds", "Time for which background work was paused.", sums.paused);
-    text.counter("cost_cpu", "seconds", "CPU time of the guard itself.", sums.cost);
-    text.counter("samples", "", "How often the guard sampled.", sums.samples as f64);
-    text.0 + "# EOF\n"
+    let full = ["crosstalk_guard", name, unit]
+        .iter()
+        .filter(|part| !part.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join("_");
+    let unit = if unit.is_empty() { String::new() } else { format!("# UNIT {full} {unit}\n") };
+    let suffix = if kind == "counter" { "_total" } else { "" };
+    let samples: String =
+        samples.iter().map(|(labels, value)| format!("{full}{suffix}{labels} {value}\n")).collect();
+    format!("# TYPE {full} {kind}\n{unit}# HELP {full} {help}\n{samples}")
 }
 
 #[cfg(test)]
@@ -128,7 +142,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn each_family_stands_there_once_with_its_type_and_the_end_is_marked() {
+    fn each_family_is_there_once_with_its_type_and_the_end_is_marked() {
         let offers = Offers { idle: true, duty_cycle: true, pause: true, cores: true };
         let mut policy = Policy::new(Contract { slowdown: 0.01, busy: 0.05 }, offers, 2);
         let probe = Probe { compute: 1e-6, latency: 2e-6, bandwidth: 3e-6 };

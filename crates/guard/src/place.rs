@@ -1,7 +1,7 @@
 //! Where foreground work runs, so that a probe is taken there.
 //!
 //! The kernel wakes the guard up where background work alone runs, since that yields at once. A probe there
-//! would stand in background work's place: on two processors it would meet foreground work only, and see nothing of
+//! would take background work's place: on two processors it would meet foreground work only, and see nothing of
 //! what background work does. In foreground work's place it meets what foreground work meets.
 
 use std::path::Path;

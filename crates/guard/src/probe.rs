@@ -80,7 +80,7 @@ impl Prober {
         let compute = timed(|| self.compute());
         let latency = timed(|| self.chase());
         let bandwidth = timed(|| self.stream());
-        self.turn();
+        self.next_window();
         Probe { compute, latency, bandwidth }
     }
 
@@ -108,8 +108,8 @@ impl Prober {
         self.from = (self.from + RUN) % WINDOW;
     }
 
-    /// To the next window: the lines that are copied are the same ones of each, until all have been there.
-    fn turn(&mut self) {
+    /// Goes to the next window: the lines that are copied are the same ones of each, until all have been copied.
+    fn next_window(&mut self) {
         self.window = (self.window + 1) % self.rings.len();
         if self.window > 0 {
             self.from = (self.from + WINDOW - BATCHES * RUN) % WINDOW;

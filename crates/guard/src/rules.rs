@@ -165,40 +165,31 @@ impl Rule {
         };
         let known: Vec<(String, u32)> = users.lines().filter_map(known).collect();
         let number = known.iter().find(|(user, _)| user == name).map(|(_, number)| *number);
-        match number.or_else(|| name.parse().ok()) {
-            Some(number) => self.user = Some(Word::Number(number)),
-            None => {
-                return Err(crosstalk_core::name::unknown(
-                    "user",
-                    name,
-                    known.iter().map(|(user, _)| user.as_str()),
-                ));
-            }
-        }
+        let number = number.or_else(|| name.parse().ok()).ok_or_else(|| {
+            crosstalk_core::name::unknown("user", name, known.iter().map(|(user, _)| user.as_str()))
+        })?;
+        self.user = Some(Word::Number(number));
         Ok(())
     }
 
     /// Checks that a process can fit the rule.
     fn check(&self) -> Result<(), Fault> {
-        let never = |what: &str, why: String| Err(Fault::usage(format!("no {what} is ever so: {why}")));
-        let known = |text: &str| text.chars().filter(|c| *c != '*').map(char::len_utf8).sum::<usize>();
+        let never = |what: String, remedy: &str| {
+            Err(Fault::usage(format!("no process ever fits {what}")).remedy(remedy))
+        };
         if let Some(command) = &self.command {
-            let written = format!("command = {command:?}");
-            if command.is_empty() || command.contains('\0') {
-                return never("program's name", written)
-                    .map_err(|fault| fault.remedy("write it as `ps -o comm` does"));
-            }
-            if known(command) > NAME {
-                let short: String = command.chars().take_while(|c| *c != '*').take(NAME).collect();
-                return never("program's name", format!("{written}, of which the kernel keeps {NAME} bytes"))
-                    .map_err(|fault| fault.remedy(format!("write `ps -o comm`'s name, or {short:?}")));
+            let kept: usize = command.chars().filter(|c| *c != '*').map(char::len_utf8).sum();
+            if command.is_empty() || command.contains('\0') || kept > NAME {
+                let what =
+                    format!("command = {command:?}: the kernel keeps {NAME} bytes of a program's name");
+                return never(what, "write the name that `ps -o comm` shows, or its beginning and `*`");
             }
         }
         match &self.group {
-            Some(group) if !group.starts_with(['/', '*']) || group.contains('\0') => {
-                never("control group", format!("group = {group:?}"))
-                    .map_err(|fault| fault.remedy("write it as /proc/PID/cgroup does, from its first `/` on"))
-            }
+            Some(group) if !group.starts_with(['/', '*']) || group.contains('\0') => never(
+                format!("group = {group:?}"),
+                "write it as /proc/PID/cgroup does, from its first `/` on",
+            ),
             _ => Ok(()),
         }
     }

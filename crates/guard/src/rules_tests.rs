@@ -65,7 +65,7 @@ fn what_is_wrong_is_reported() {
         "group = \"batch\"",
     ] {
         let fault = parse(&format!("[[background]]\n{never}")).expect_err(never);
-        assert!(fault.message.contains("is ever so") && fault.remedy.is_some(), "{fault}");
+        assert!(fault.message.contains("no process ever fits") && fault.remedy.is_some(), "{fault}");
     }
     rules("[[background]]\ncommand = \"fifteen-bytes-a*\"\ngroup = \"*/batch\"");
     for text in ["schema = \"crosstalk.guard/9\"", "[[background]]\ncommand = \"a\""] {

@@ -7,12 +7,13 @@ use crosstalk_host::clock::{process_cpu_ns, thread_cpu_ns};
 
 use super::foreground::AllCpu;
 use super::guarded_group::GuardedGroup;
-use super::memory_pool::MemoryPool;
+use super::memory_pool::{MemoryPool, PoolReading};
+use super::phase::Phase;
 use super::place::Place;
-use super::serving::{Serving, Turned};
+use super::serving::Serving;
 use super::steady::Steady;
+use super::threads::{BusiestThreads, LATELY};
 use super::waiting::{Choice, Waiting};
-use super::waits::{LATELY, OwnWaits};
 use crosstalk_cgroup::group::Hierarchy;
 use crosstalk_cgroup::group::reading::{pages, pressure, stolen_time};
 use crosstalk_cgroup::process::{Process, TICK};
@@ -30,12 +31,12 @@ pub(super) struct Sampler {
     all: AllCpu,
     /// Whether the guard's own CPU time is in `all`.
     counts_this: bool,
-    waits: OwnWaits,
+    threads: BusiestThreads,
     files: Files,
     serving: Serving,
-    turned: Turned,
+    phase: Phase,
     waiting: Waiting,
-    pool: Option<MemoryPool>,
+    pools: Vec<MemoryPool>,
     counted: Counted,
     sampled: Duration,
     snapshot: Snapshot,
@@ -97,16 +98,16 @@ impl Sampler {
         Sampler {
             counts_this: all.has_this(hierarchy),
             all,
-            waits: OwnWaits::default(),
+            threads: BusiestThreads::default(),
             files: Files {
                 stat: open("/proc/stat"),
                 vmstat: open("/proc/vmstat"),
                 memory: open("/proc/pressure/memory"),
             },
             serving: Serving::new(),
-            turned: Turned { at: Duration::ZERO, runs: true },
+            phase: Phase { since: Duration::ZERO, runs: true },
             waiting: Waiting::default(),
-            pool: None,
+            pools: Vec::new(),
             counted: Counted::default(),
             sampled: Duration::ZERO,
             snapshot: Snapshot::quiet(cores, 0.0),
@@ -127,24 +128,27 @@ impl Sampler {
     }
 
     /// Background work runs from now on, or is paused: `briefly`, for as long as a probe takes.
-    pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
-        self.waiting.turn(now, runs, briefly, || self.waits.read());
-        self.turned.turn(now, runs, briefly);
+    pub(super) fn switch(&mut self, now: Duration, runs: bool, briefly: bool) {
+        if self.phase.ends(runs, briefly) {
+            self.waiting.read(now, self.threads.read(), self.phase.runs);
+            self.phase = Phase { since: now, runs };
+        }
     }
 
-    /// Takes a snapshot; `turns` says that background work is about to be paused, or to resume, and not only for a probe.
-    pub(super) fn sample(&mut self, now: Duration, turns: bool, groups: &mut [GuardedGroup]) {
+    /// Takes a snapshot; `ends` says that background work is about to be paused, or to resume, and not only for a probe.
+    pub(super) fn sample(&mut self, now: Duration, ends: bool, groups: &mut [GuardedGroup]) {
+        self.snapshot.foreground_growth = 0;
         self.snapshot.interval = now.saturating_sub(self.sampled).as_secs_f64().max(1e-4);
         self.sampled = now;
         self.read_processors(now, groups);
         if now.saturating_sub(self.slow) >= SLOW[usize::from(self.short_soon)] {
             self.read_memory(now, groups);
-            self.waiting.read(now, self.waits.read());
+            self.waiting.read(now, self.threads.read(), self.phase.runs);
             self.snapshot.foreground_wait = self.waiting.share();
             self.slow = now;
         }
         self.snapshot.served = None;
-        if self.serving.is_due(now, self.turned, turns) {
+        if self.serving.is_due(now, self.phase, ends) {
             self.read_devices(now, groups);
         }
     }
@@ -159,7 +163,8 @@ impl Sampler {
             self.counted.slow_at = Duration::ZERO;
         }
         self.snapshot.background_there = there;
-        self.pool = groups.first().and_then(|group| MemoryPool::of(group.group()));
+        let known = std::mem::take(&mut self.pools);
+        self.pools = MemoryPool::all(groups.iter().map(GuardedGroup::group), known);
     }
 
     /// Whether it is time to choose whom of foreground work to watch for waiting.
@@ -169,24 +174,24 @@ impl Sampler {
 
     /// Chooses of these.
     pub(super) fn choose(&mut self, now: Duration, foreground: &[Process]) {
-        self.waits.choose(now, foreground);
-        self.waiting.read(now, self.waits.read());
+        self.threads.choose(now, foreground);
+        self.waiting.read(now, self.threads.read(), self.phase.runs);
     }
 
     /// The programs of foreground work that used most lately, as far as that is known.
     pub(super) fn largest(&self) -> &[Program] {
         let lately = self.sampled.saturating_sub(self.choice.at());
-        if lately < LATELY { self.waits.largest() } else { &[] }
+        if lately < LATELY { self.threads.largest() } else { &[] }
     }
 
     /// Of the threads of foreground work that use most, those that sleep: each once until it runs again.
     pub(super) fn asleep(&mut self) -> Vec<u32> {
-        self.waits.asleep()
+        self.threads.asleep()
     }
 
     /// Where foreground work runs.
     pub(super) fn place(&mut self) -> &mut Place {
-        self.waits.place()
+        self.threads.place()
     }
 
     /// Begins to count processors' time anew.
@@ -234,7 +239,7 @@ impl Sampler {
 
     /// Devices, and who waits for them.
     fn read_devices(&mut self, now: Duration, groups: &mut [GuardedGroup]) {
-        self.snapshot.served = self.serving.read(now, self.turned, groups);
+        self.snapshot.served = self.serving.read(now, self.phase, groups);
         let foreground =
             |served: Served| (served.waits() - served.background_waits().unwrap_or(0.0)).max(0.0);
         self.snapshot.io_stall = self.snapshot.served.map_or(0.0, foreground);
@@ -242,10 +247,10 @@ impl Sampler {
 
     /// Memory, and who waits for it.
     fn read_memory(&mut self, now: Duration, groups: &mut [GuardedGroup]) {
-        let (mut bytes, mut refaults, mut taken, mut waited) = (0, 0, 0, Duration::ZERO);
+        let (mut bytes, mut refaults, mut taken, mut waited) = (Vec::new(), 0, 0, Duration::ZERO);
         for group in groups.iter_mut() {
             let memory = group.usage.memory();
-            bytes += memory.bytes;
+            bytes.push(memory.bytes);
             refaults += memory.refaults;
             taken += memory.taken;
             waited += group.usage.memory_stall();
@@ -262,18 +267,20 @@ impl Sampler {
             self.snapshot.refaults = refaults.foreground_since(self.counted.refaults) / seconds;
             self.snapshot.background_taken = taken.saturating_sub(self.counted.taken) as f64 / seconds;
         }
-        let before = self.snapshot;
-        self.snapshot.background_memory = bytes;
-        if let Some([used, all]) = self.pool.as_mut().and_then(MemoryPool::read) {
-            self.snapshot.foreground_memory = used.saturating_sub(bytes);
-            self.snapshot.free_memory = all.saturating_sub(used);
-            self.snapshot.all_memory = all;
-        }
-        let now_has = self.snapshot;
-        let grows = now_has.background_memory > before.background_memory
-            || now_has.foreground_memory > before.foreground_memory;
-        let scarce = (now_has.free_memory as f64) < SOON * now_has.all_memory as f64;
-        self.short_soon = scarce && (grows || now_has.refaults > 0.0);
+        let background: u64 = bytes.iter().sum();
+        let grew = background > std::mem::replace(&mut self.snapshot.background_memory, background);
+        let in_pool = |pool: &MemoryPool| -> u64 {
+            let inside = groups.iter().zip(&bytes).filter(|(group, _)| pool.holds(group.group()));
+            inside.map(|(_, bytes)| bytes).sum()
+        };
+        let readings = self.pools.iter_mut().filter_map(|pool| pool.read(in_pool(pool)));
+        let none = PoolReading { growth: 0, free: u64::MAX, all: 0 };
+        let PoolReading { growth, free, all } = readings.reduce(PoolReading::shorter).unwrap_or(none);
+        self.snapshot.foreground_growth = growth;
+        (self.snapshot.free_memory, self.snapshot.all_memory) = (free, all);
+        let scarce = (self.snapshot.free_memory as f64) < SOON * self.snapshot.all_memory as f64;
+        let grows = grew || self.snapshot.foreground_growth > 0;
+        self.short_soon = scarce && (grows || self.snapshot.refaults > 0.0);
         (self.counted.slow_at, self.counted.refaults, self.counted.memory_stall) = (now, refaults, stall);
         self.counted.taken = taken;
     }

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::guarded_group::GuardedGroup;
+use super::phase::Phase;
 use super::steady::Steady;
 use crosstalk_cgroup::group::reading::{pressure, served};
-use crosstalk_policy::{BEGINS, SETTLE};
-use crosstalk_policy::{Requests, Served};
+use crosstalk_policy::{BEGINS, Requests, SETTLE, Served};
 
 /// Time between two readings. More would lose what is sought: each has the kernel add up
 /// processors' waiting anew, and drop that of one on which less than a tick happened (`collect_percpu_times` in
@@ -32,22 +32,6 @@ pub(super) struct Serving {
 
 /// Of each kind how many requests, and how many milliseconds.
 type Counters = [(u64, u64); Requests::KINDS];
-
-/// Since when background work runs, or is paused.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Turned {
-    pub(super) at: Duration,
-    pub(super) runs: bool,
-}
-
-impl Turned {
-    /// It runs from now on, or is paused; a pause for a probe does not count: what it had begun goes on.
-    pub(super) fn turn(&mut self, now: Duration, runs: bool, briefly: bool) {
-        if runs != self.runs && (runs || !briefly) {
-            *self = Turned { at: now, runs };
-        }
-    }
-}
 
 /// What had been counted, and when.
 #[derive(Debug, Clone, Copy)]
@@ -83,22 +67,20 @@ impl Serving {
         self.disks = names.into_iter().enumerate().map(|(at, name)| (name, at)).collect();
     }
 
-    /// Whether it is time to read. `turned` is since when background work runs, or is paused; `turns` says that
-    /// it is about to do the other. What is seen while it does either begins once what went before is over, and
+    /// Whether it is time to read. `ends` says that the phase is about to end. What is seen while it does either begins once what went before is over, and
     /// ends with that; while it runs that says something only where it wants anything of devices.
-    pub(super) fn is_due(&self, now: Duration, turned: Turned, turns: bool) -> bool {
+    pub(super) fn is_due(&self, now: Duration, phase: Phase, ends: bool) -> bool {
         let Some(before) = self.before else { return true };
-        let settled = turned.at + if turned.runs { BEGINS } else { SETTLE };
-        let apart = now >= settled && (self.wanted || !turned.runs);
-        apart && (turns || before.at < settled) || now.saturating_sub(before.at) >= EVERY
+        let settled = phase.since + if phase.runs { BEGINS } else { SETTLE };
+        let apart = now >= settled && (self.wanted || !phase.runs);
+        apart && (ends || before.at < settled) || now.saturating_sub(before.at) >= EVERY
     }
 
-    /// What was served since this was last read; `None` where the kernel does not account for waiting. `turned` as
-    /// above.
+    /// What was served since this was last read; `None` where the kernel does not account for waiting.
     pub(super) fn read(
         &mut self,
         now: Duration,
-        turned: Turned,
+        phase: Phase,
         groups: &mut [GuardedGroup],
     ) -> Option<Served> {
         let waited = self.pressure.as_mut()?.parsed(pressure)?;
@@ -115,14 +97,14 @@ impl Serving {
                 .map(|(now, before)| now.saturating_sub(before).as_secs_f64()),
             requests: requests.zip(before.requests).map(since).unwrap_or_default(),
         };
-        self.learn(before.at, turned, found.background.is_some_and(|waited| waited > 0.0));
+        self.learn(before.at, phase, found.background.is_some_and(|waited| waited > 0.0));
         Some(found).filter(|found| found.seconds > 0.0)
     }
 
     /// Learns whether background work `waited` for devices since then. That it does not, only readings show
     /// between which it ran: while it is paused it waits for nothing.
-    fn learn(&mut self, since: Duration, turned: Turned, waited: bool) {
-        let ran = turned.runs && since >= turned.at;
+    fn learn(&mut self, since: Duration, phase: Phase, waited: bool) {
+        let ran = phase.runs && since >= phase.since;
         self.wanted = waited || self.wanted && !ran;
     }
 }
@@ -136,7 +118,7 @@ fn since((now, before): (Counters, Counters)) -> Requests {
     all
 }
 
-/// Whether requests to this disk tell what foreground work loses: those of hardware (what is made of others would
+/// Whether requests to this disk show what foreground work loses: those of hardware (what is made of others would
 /// count twice) whose queue has no scheduler that lets the others wait by their weight.
 fn is_meant(disk: &Path) -> bool {
     let weighs = || fs::read_to_string(disk.join("queue/scheduler")).is_ok_and(|text| text.contains("[bfq]"));
@@ -151,13 +133,13 @@ mod tests {
     fn it_reads_rarely_and_at_both_ends_of_a_pause() {
         let at = Duration::from_millis;
         let mut serving = Serving::new();
-        let runs = Turned { at: at(0), runs: true };
+        let runs = Phase { since: at(0), runs: true };
         assert!(serving.is_due(at(0), runs, false), "the first");
         let counted = |millis| Counted { at: at(millis), waited: at(0), background: None, requests: None };
         serving.before = Some(counted(100));
         assert!(!serving.is_due(at(340), runs, true) && serving.is_due(at(350), runs, false));
         // It is paused from 200 ms on.
-        let paused = Turned { at: at(200), runs: false };
+        let paused = Phase { since: at(200), runs: false };
         assert!(!serving.is_due(at(220), paused, true), "what it had begun goes on");
         assert!(serving.is_due(at(240), paused, false));
         serving.before = Some(counted(240));
@@ -166,42 +148,27 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_no_reason_to_read() {
-        let at = Duration::from_millis;
-        let counted = Counted { at: at(100), waited: at(0), background: None, requests: None };
-        let serving = Serving { wanted: true, before: Some(counted), ..Serving::new() };
-        let mut turned = Turned { at: at(0), runs: true };
-        for (now, runs) in [(200, false), (204, true)] {
-            assert!(!serving.is_due(at(now), turned, false));
-            turned.turn(at(now), runs, true);
-        }
-        assert!(!serving.is_due(at(220), turned, false) && serving.is_due(at(350), turned, false));
-        turned.turn(at(400), false, false);
-        assert!(serving.is_due(at(450), turned, false), "this is a pause");
-    }
-
-    #[test]
     fn what_is_served_in_a_duty_cycle_is_seen_where_background_work_wants_devices() {
         let at = Duration::from_millis;
         for (runs, paused, waits) in [(130, 70, true), (60, 140, true), (130, 70, false)] {
             let mut serving = Serving { wanted: !waits, ..Serving::new() };
-            let mut turned = Turned { at: at(0), runs: true };
+            let mut phase = Phase { since: at(0), runs: true };
             let (mut now, mut seen, mut reads, mut before, mut ran) = (0, 0, 0, 0, false);
             for turn in 0..40 {
-                let end = now + if turned.runs { runs } else { paused };
+                let end = now + if phase.runs { runs } else { paused };
                 while now < end {
                     now = (now + 20).min(end);
-                    ran |= turned.runs;
-                    if serving.is_due(at(now), turned, now == end) {
-                        let within = turned.runs && at(before) >= turned.at + BEGINS;
+                    ran |= phase.runs;
+                    if serving.is_due(at(now), phase, now == end) {
+                        let within = phase.runs && at(before) >= phase.since + BEGINS;
                         seen += if within { now - before } else { 0 };
-                        serving.learn(at(before), turned, waits && ran);
+                        serving.learn(at(before), phase, waits && ran);
                         (before, reads, ran) = (now, reads + 1, false);
                         serving.before =
                             Some(Counted { at: at(now), waited: at(0), background: None, requests: None });
                     }
                 }
-                turned = Turned { at: at(now), runs: turn % 2 == 1 };
+                phase = Phase { since: at(now), runs: turn % 2 == 1 };
             }
             assert_eq!(seen > 20 * runs / 2, waits, "{seen} of {} ms in {reads} readings", 20 * runs);
             assert!(reads <= 80, "{reads} readings in 40 switches");

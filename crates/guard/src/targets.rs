@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_host::Ledger;
 
+use super::grouping::{group_alone, guard_process};
 use super::guarded_group::GuardedGroup;
+use super::guarded_groups::GuardedGroups;
 use super::named;
 use super::rules::Rules;
-use crosstalk_boinc::client::{ClientSelector, NAME, RunningClient, is_running};
-use crosstalk_cgroup::exec::{BACKGROUND, GUESTS, USAGE};
-use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, anybodys, below};
-use crosstalk_cgroup::process::{Process, all, descendants};
-use crosstalk_diagnose::{Snapshot, level_of};
+use crosstalk_boinc::client::{ClientSelector, NAME, Pauser, RunningClient, is_running};
+use crosstalk_cgroup::exec::{BACKGROUND, USAGE};
+use crosstalk_cgroup::group::{Group, Hierarchy, anybodys, below};
+use crosstalk_cgroup::process::{all, one};
 
 /// One that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,12 +32,13 @@ pub enum Target {
 pub struct Targets {
     named: Vec<Target>,
     rules: Rules,
-    /// Those that could not be guarded when others were last looked for, which was reported.
+    /// Those that could not be guarded when others were last searched for, which was reported, and this time.
+    reported: Vec<String>,
     refused: Vec<String>,
     /// The process of BOINC's client that is guarded.
     client: Option<u32>,
-    /// That client, and why its group cannot be set.
-    barred: Option<(RunningClient, Fault)>,
+    /// Its group cannot be set: it is asked to pause, and nothing else is guarded.
+    asks: bool,
 }
 
 impl Targets {
@@ -47,113 +48,97 @@ impl Targets {
         Targets { named, rules, ..Targets::default() }
     }
 
-    /// Takes those that were named in hand.
+    /// Adds those that were named to the groups that are guarded.
     ///
     /// # Errors
-    /// Where one of them is not there, or cannot be.
-    pub(super) fn named(
-        &mut self,
-        hierarchy: &Hierarchy,
-        ledger: &Ledger,
-    ) -> Result<Vec<GuardedGroup>, Fault> {
-        let mut found: Vec<GuardedGroup> = Vec::new();
+    /// Where one of them is not there, or cannot be guarded.
+    pub(super) fn add_named(&mut self, groups: &mut GuardedGroups) -> Result<(), Fault> {
         for target in self.named.clone() {
-            let known = groups(&[], &found);
             let group = match target {
                 Target::Group(name) => {
-                    let group = named::group(&name, &started(hierarchy), hierarchy)?;
-                    self.whole(&name.display().to_string(), group, hierarchy, &known, ledger).map_err(
-                        |fault| match fault.place {
-                            None => fault.at("--background"),
-                            Some(_) => fault,
-                        },
-                    )?
+                    let group = named::group(&name, &started(&groups.hierarchy), &groups.hierarchy)?;
+                    let name = name.display().to_string();
+                    self.whole(&name, group, groups).map_err(|fault| match fault.place {
+                        None => fault.at("--background"),
+                        Some(_) => fault,
+                    })?
                 }
-                Target::Process(pid) => {
-                    self.process(pid, &format!("process {pid}"), hierarchy, &known, ledger)?
-                }
-                Target::Boinc(way) => {
-                    let client = way.find()?;
+                Target::Process(pid) => self.process(pid, &format!("process {pid}"), groups)?,
+                Target::Boinc(selector) => {
+                    let client = selector.find()?;
                     self.client = Some(client.pid);
-                    match self.process(client.pid, NAME, hierarchy, &known, ledger) {
-                        // It can still be asked.
-                        Err(fault) if fault.kind == FaultKind::Environment => {
-                            self.barred = Some((client, fault));
-                            continue;
+                    match self.process(client.pid, NAME, groups) {
+                        Err(why) if why.kind == FaultKind::Environment => {
+                            self.asks = true;
+                            groups.notes.push(format!(
+                                "BOINC's client is asked to pause, which protects foreground work less: its group cannot be set: {}",
+                                why.sentence()
+                            ));
+                            Some(ask(&client, &selector).map_err(|fault| barred(fault, &why))?)
                         }
                         group => group?,
                     }
                 }
             };
-            found.extend(group);
+            group.into_iter().for_each(|group| groups.add(group));
         }
-        Ok(found)
-    }
-
-    /// How BOINC's client is found and spoken to, where it was named.
-    pub(super) fn way(&self) -> Option<&ClientSelector> {
-        self.named.iter().find_map(|target| match target {
-            Target::Boinc(way) => Some(way),
-            _ => None,
-        })
-    }
-
-    /// BOINC's client where it was named and its group cannot be set, and why.
-    pub(super) fn barred(&mut self) -> Option<(RunningClient, Fault)> {
-        self.barred.take()
-    }
-
-    /// Whether BOINC's client was guarded and has ended.
-    pub(super) fn client_has_ended(&self) -> bool {
-        self.client.is_some_and(|pid| !is_running(pid))
-    }
-
-    /// The group of BOINC's client is guarded no more: it may be started again.
-    pub(super) fn leave_client(&mut self) {
-        self.client = None;
-    }
-
-    /// The group of BOINC's client, where that was started again: one that is only watched.
-    pub(super) fn client_again(&mut self) -> Option<Group> {
-        if self.client.is_some() {
-            return None;
+        if self.asks && groups.list.len() > 1 {
+            return Err(Fault::usage("BOINC's client can only be asked here, and is then guarded alone")
+                .remedy("have another guard for the rest"));
         }
-        let pid = self.way()?.find().ok()?.pid;
-        let group = alone(pid).ok()?;
-        self.client = Some(pid);
-        Some(group)
+        Ok(())
     }
 
-    /// Those that have come since: started by `crosstalk exec --background`, meant by a rule, or
-    /// BOINC's client or a group that was named, started again.
-    pub(super) fn come(
-        &mut self,
-        hierarchy: &Hierarchy,
-        known: &[Group],
-        ledger: &Ledger,
-        notes: &mut Vec<String>,
-    ) -> Vec<GuardedGroup> {
-        let mut found = Vec::new();
+    /// Takes out the groups that have ended. Whether there were any.
+    pub(super) fn remove_ended(&mut self, groups: &mut GuardedGroups) -> bool {
+        // A service that is started again has a new group at the old place.
+        let client_ended = self.client.is_some_and(|pid| !is_running(pid));
+        let before = groups.list.len();
+        let has_ended = |group: &mut GuardedGroup| group.has_ended() || client_ended && group.name == NAME;
+        for group in groups.list.extract_if(.., has_ended) {
+            groups.notes.push(format!("{} has ended", group.name));
+            if group.name == NAME {
+                self.client = None;
+            }
+        }
+        groups.list.len() < before
+    }
+
+    /// Adds those that have come since: started by `crosstalk exec --background`, meant by a rule, or
+    /// BOINC's client or a group that was named, started again. Whether there were any. What cannot be guarded is
+    /// reported once, and left.
+    pub(super) fn add_new(&mut self, groups: &mut GuardedGroups) -> bool {
+        let before = groups.list.len();
         // Those that have ended are forgotten.
-        let reported = std::mem::take(&mut self.refused);
-        let named: Vec<(String, Group)> = self.named_again(hierarchy);
-        for (name, group) in started(hierarchy).into_iter().chain(named) {
-            let group = self.whole(&name, group, hierarchy, &groups(known, &found), ledger);
-            self.keep(&name, group, &mut found, &reported, notes);
+        self.reported = std::mem::take(&mut self.refused);
+        if !self.asks {
+            for (name, group) in
+                started(&groups.hierarchy).into_iter().chain(self.named_again(&groups.hierarchy))
+            {
+                let group = self.whole(&name, group, groups);
+                self.keep(&name, group, groups);
+            }
         }
         if self.client.is_none()
-            && let Some(client) = self.way().and_then(|way| way.find().ok())
+            && let Some((client, selector)) = self.running_client()
         {
-            let before = found.len();
-            let group = self.process(client.pid, NAME, hierarchy, &groups(known, &found), ledger);
-            self.keep(NAME, group, &mut found, &reported, notes);
-            self.client = (found.len() > before).then_some(client.pid);
+            let group = match self.asks {
+                true => ask(&client, &selector).map(Some),
+                false => self.process(client.pid, NAME, groups),
+            };
+            self.client = matches!(group, Ok(Some(_))).then_some(client.pid);
+            self.keep(NAME, group, groups);
         }
-        if !self.rules.name_background() {
-            return found;
+        if !self.asks && self.rules.name_background() {
+            self.add_meant(groups);
         }
+        groups.list.len() > before
+    }
+
+    /// Adds the processes that a rule means.
+    fn add_meant(&mut self, groups: &mut GuardedGroups) {
         let processes = all();
-        let guarded: Vec<u32> = groups(known, &found).iter().flat_map(Group::processes).collect();
+        let guarded: Vec<u32> = groups.list.iter().flat_map(|group| group.group().processes()).collect();
         for process in processes.iter().filter(|process| !guarded.contains(&process.pid)) {
             if process.pid == std::process::id() || !self.rules.background(process) {
                 continue;
@@ -164,116 +149,61 @@ impl Targets {
                 continue;
             }
             let name = format!("{} ({})", process.name, process.pid);
-            let known = groups(known, &found);
-            let group = self.process(process.pid, &name, hierarchy, &known, ledger);
-            self.keep(&name, group, &mut found, &reported, notes);
+            let group = self.process(process.pid, &name, groups);
+            self.keep(&name, group, groups);
         }
-        found
     }
 
-    /// What cannot be guarded is reported once, and left.
-    fn keep(
-        &mut self,
-        name: &str,
-        group: Result<Option<GuardedGroup>, Fault>,
-        found: &mut Vec<GuardedGroup>,
-        reported: &[String],
-        notes: &mut Vec<String>,
-    ) {
+    fn keep(&mut self, name: &str, group: Result<Option<GuardedGroup>, Fault>, groups: &mut GuardedGroups) {
         match group {
-            Ok(group) => found.extend(group),
-            Err(fault) => {
-                if !reported.iter().any(|known| known == name) {
-                    let why = fault.sentence();
-                    notes.push(format!("{name} is not guarded, and counts as foreground work here: {why}"));
-                }
-                self.refused.push(name.into());
-            }
+            Ok(group) => group.into_iter().for_each(|group| groups.add(group)),
+            Err(fault) => groups.notes.extend(self.refuse(name, &fault)),
         }
+    }
+
+    /// It cannot be guarded; what to report, where that is new.
+    fn refuse(&mut self, name: &str, fault: &Fault) -> Option<String> {
+        self.refused.push(name.into());
+        let is_new = !self.reported.iter().any(|known| known == name);
+        is_new.then(|| {
+            format!("{name} is not guarded, and counts as foreground work here: {}", fault.sentence())
+        })
     }
 
     /// The groups that were named, where they are there.
     fn named_again(&self, hierarchy: &Hierarchy) -> Vec<(String, Group)> {
-        let names = self.named.iter().filter_map(|target| match target {
-            Target::Group(name) => Some(name),
+        let named = |target: &Target| match target {
+            Target::Group(name) => Some((name.display().to_string(), Group::named(name, hierarchy).ok()?)),
             _ => None,
-        });
-        names
-            .filter_map(|name| Some((name.display().to_string(), Group::named(name, hierarchy).ok()?)))
-            .collect()
+        };
+        self.named.iter().filter_map(named).collect()
     }
 
-    /// A process and its descendants, but for those that rules say are foreground work: by the groups that
-    /// they have to themselves, and where they have none by one that is made for them. None where one of
-    /// the groups that are `known` holds it.
-    fn process(
-        &self,
-        pid: u32,
-        name: &str,
-        hierarchy: &Hierarchy,
-        known: &[Group],
-        ledger: &Ledger,
-    ) -> Result<Option<GuardedGroup>, Fault> {
-        if known.iter().any(|group| group.processes().contains(&pid)) {
+    /// BOINC's client, where it was named and runs, and how it is spoken to.
+    fn running_client(&self) -> Option<(RunningClient, ClientSelector)> {
+        self.named.iter().find_map(|target| match target {
+            Target::Boinc(selector) => Some((selector.find().ok()?, selector.clone())),
+            _ => None,
+        })
+    }
+
+    /// A process and its descendants; none where one of the groups holds it.
+    fn process(&self, pid: u32, name: &str, groups: &GuardedGroups) -> Result<Option<GuardedGroup>, Fault> {
+        if groups.list.iter().any(|known| known.group().processes().contains(&pid)) {
             return Ok(None);
         }
-        let processes = all();
-        let first = find(pid, &processes)?;
-        let tree = self.background_tree(pid, &processes);
-        if tree.contains(&std::process::id()) {
-            return Err(Fault::usage(format!(
-                "process {pid} has started this guard: it cannot be background"
-            ))
-            .at("--pid")
-            .remedy("guard from another terminal, or as a service of its own"));
-        }
-        if tree.is_empty() {
-            return Err(Fault::usage(format!("process {pid} is foreground work by a rule")));
-        }
-        let (foreground, shared) =
-            Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
-        let (_, shared) = shared.parted(|controller| STAYS.contains(&controller));
-        if shared.is_nowhere() {
-            return GuardedGroup::new(name, foreground, None, hierarchy, ledger).map(Some);
-        }
-        let made = OwnGroup::for_guests(GUESTS, &shared, ledger)?;
-        // Who comes to be while others are moved is found the next time. Those that it has put into
-        // other groups stand there for a reason.
-        for _ in 0..LOOKS {
-            let processes = all();
-            let tree = self.background_tree(pid, &processes);
-            let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
-            for one in left {
-                made.group().take_in(one.pid)?;
-            }
-        }
-        let group = foreground.with(made.group());
-        GuardedGroup::new(name, group, Some(made), hierarchy, ledger).map(Some)
+        guard_process(pid, name, &self.rules, groups).map(Some)
     }
 
-    /// A process and its descendants, without those that rules say are foreground work, and theirs.
-    fn background_tree(&self, pid: u32, all: &[Process]) -> Vec<u32> {
-        let left: Vec<Process> =
-            all.iter().filter(|process| !self.rules.foreground(process)).cloned().collect();
-        if left.iter().any(|process| process.pid == pid) { descendants(pid, &left) } else { Vec::new() }
-    }
-
-    /// A group with all that is in it; none where it is one of those that are `known`, or stands in one.
+    /// A group with all that is in it; none where it is one of those that are guarded, or in one.
     ///
     /// # Errors
-    /// Also where one of them stands in it.
-    fn whole(
-        &self,
-        name: &str,
-        group: Group,
-        hierarchy: &Hierarchy,
-        known: &[Group],
-        ledger: &Ledger,
-    ) -> Result<Option<GuardedGroup>, Fault> {
-        if known.iter().any(|known| known.holds(&group)) {
+    /// Also where one of them is in it.
+    fn whole(&self, name: &str, group: Group, groups: &GuardedGroups) -> Result<Option<GuardedGroup>, Fault> {
+        if groups.list.iter().any(|known| known.group().holds(&group)) {
             return Ok(None);
         }
-        if known.iter().any(|known| group.holds(known)) {
+        if groups.list.iter().any(|known| group.holds(known.group())) {
             return Err(Fault::usage(format!("the group {name} holds another that is guarded"))
                 .remedy("name the outer one first: it is guarded with all that is in it"));
         }
@@ -284,87 +214,45 @@ impl Targets {
         }
         can_be_counted(name, &group)?;
         // Most have no rules, and then no process is read.
-        let foreground = if !self.rules.name_foreground() {
-            None
-        } else {
-            let there = inside.iter().filter_map(|pid| crosstalk_cgroup::process::one(*pid));
-            there.into_iter().find(|process| self.rules.foreground(process))
-        };
-        if let Some(process) = foreground {
+        let read = if self.rules.name_foreground() { &inside[..] } else { &[] };
+        let mut foreground = read.iter().filter_map(|pid| one(*pid));
+        if let Some(process) = foreground.find(|process| self.rules.foreground(process)) {
             return Err(Fault::usage(format!(
                 "the group {name} holds {} (process {}), which is foreground work by a rule",
                 process.name, process.pid
             ))
             .remedy("move it to another group, or name the others by `--pid`"));
         }
-        GuardedGroup::new(name, group, None, hierarchy, ledger).map(Some)
-    }
-
-    /// Why a group's idle class does not protect everybody, and what would.
-    pub(super) fn why_not_idle(&self, group: &GuardedGroup) -> String {
-        let (why, remedy) = match level_of(&Snapshot::take(), &group.group().processes()) {
-            Some((level, line)) => (
-                format!("{level}, in which it stands, would have to be in that class"),
-                line.map_or_else(String::new, |line| format!(" (for good: {line})")),
-            ),
-            None => ("its kernel or a group above it keeps it from that".into(), String::new()),
-        };
-        format!(
-            "{} cannot yield by the idle class: {why}; foreground work is protected by fewer processors and by a duty cycle, \
-             which leaves background work less{remedy}",
-            group.name
-        )
+        groups.guard(name, group, None).map(Some)
     }
 }
 
-/// The groups that are known, with those of these found.
-fn groups(known: &[Group], found: &[GuardedGroup]) -> Vec<Group> {
-    known.iter().chain(found.iter().map(GuardedGroup::group)).cloned().collect()
+/// BOINC's client, which is asked to pause.
+fn ask(client: &RunningClient, selector: &ClientSelector) -> Result<GuardedGroup, Fault> {
+    let group = group_alone(client.pid)?;
+    GuardedGroup::asked(NAME, group, Pauser::new(client, selector)?)
 }
 
-/// Controllers of v1 in whose trees nobody is moved: memory's charges would not follow, and nothing is
-/// done to numbers of processes.
-const STAYS: [&str; 2] = ["memory", "pids"];
-
-fn find(pid: u32, processes: &[Process]) -> Result<&Process, Fault> {
-    processes.iter().find(|process| process.pid == pid).ok_or_else(|| {
-        Fault::usage(format!("there is no process {pid}")).remedy("find its number: pgrep -l NAME")
-    })
+/// BOINC's client can neither be set nor asked.
+fn barred(fault: Fault, why: &Fault) -> Fault {
+    let message = format!(
+        "BOINC's group cannot be set ({}), and it cannot be asked to pause: {}",
+        why.message, fault.message
+    );
+    Fault { message, ..fault }
 }
 
-/// That the group's processors' time is counted: on v1 that may be in another tree than the one in which
-/// they are shared out, and what is not counted would count as foreground work's.
+/// That the group's CPU time is counted: on v1 that may be in another tree than the one in which processors
+/// are shared out, and what is not counted would count as foreground work's.
 fn can_be_counted(name: &str, group: &Group) -> Result<(), Fault> {
     if group.file(&USAGE).is_some() {
         return Ok(());
     }
     Err(Fault::environment(format!(
-        "what the group {name} uses cannot be told apart from foreground work: it has no group in the tree of cpuacct"
+        "the CPU time of the group {name} would count as foreground work's: it has no group in the tree of cpuacct"
     ))
     .remedy("make it there, too, and move its processes; or name these by `--pid`"))
 }
-
-/// The group of a process that it and its descendants have to themselves.
-///
-/// # Errors
-/// Where it shares it with others, or is not there.
-pub(super) fn alone(pid: u32) -> Result<Group, Fault> {
-    let processes = all();
-    let first = find(pid, &processes)?;
-    let tree = descendants(pid, &processes);
-    let (foreground, _) =
-        Group::of_process(pid)?.parted(|controller| is_alone(first, controller, &tree, &processes));
-    if foreground.file(&USAGE).is_some() {
-        return Ok(foreground);
-    }
-    Err(Fault::environment(format!(
-        "process {pid} shares its control group with others: what it uses cannot be told apart from foreground work"
-    ))
-    .remedy("start it as a service of its own, or guard as root"))
-}
-
-/// How often descendants are looked for: each time all that are there are moved.
-const LOOKS: usize = 3;
 
 /// What `crosstalk exec --background` has started, by whomever: names and groups.
 fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
@@ -374,7 +262,7 @@ fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
             found.entry(name.clone()).or_insert(place.join(name));
         }
     }
-    // In which trees it stands elsewhere, one that is in it says so; who has started an empty one is
+    // In which trees it is elsewhere, one that is in it says so; who has started an empty one is
     // about to start what goes into it.
     let groups = found.into_iter().filter_map(|(name, dir)| {
         let inside = Group::new(BTreeMap::from([(String::new(), dir)])).processes();
@@ -384,72 +272,21 @@ fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
     groups.filter(|(_, group)| !group.is_nowhere()).collect()
 }
 
-/// Whether a process and its descendants have their group in a tree to themselves.
-fn is_alone(first: &Process, controller: &str, tree: &[u32], all: &[Process]) -> bool {
-    let Some(group) = first.group(controller).filter(|group| *group != "/") else { return false };
-    let inside = |other: &str| {
-        other.strip_prefix(group).is_some_and(|below| below.is_empty() || below.starts_with('/'))
-    };
-    let there = all.iter().filter(|process| process.group(controller).is_some_and(inside));
-    there.into_iter().all(|process| tree.contains(&process.pid))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn process(pid: u32, parent: u32, groups: &str) -> Process {
-        Process { pid, parent, groups: groups.into(), ..Process::default() }
-    }
-
-    #[test]
-    fn a_service_has_its_group_to_itself_and_a_login_has_not() {
-        let service = "0::/system.slice/boinc-client.service";
-        let all = [
-            process(1, 0, "0::/init.scope"),
-            process(7, 1, service),
-            process(8, 7, service),
-            process(9, 1, "0::/user.slice/session-1.scope"),
-            process(10, 9, "0::/user.slice/session-1.scope"),
-        ];
-        assert!(is_alone(&all[1], "", &[7, 8], &all));
-        assert!(!is_alone(&all[4], "", &[10], &all), "its shell is there, too");
-        assert!(!is_alone(&process(7, 1, "0::/"), "", &[7], &all), "the top is everybody's");
-    }
-
-    #[test]
-    fn each_tree_is_read_by_itself() {
-        let all = [process(7, 1, "2:memory:/\n1:cpu:/batch"), process(9, 1, "2:memory:/\n1:cpu:/batch2")];
-        assert!(is_alone(&all[0], "cpu", &[7], &all));
-        assert!(!is_alone(&all[0], "memory", &[7], &all), "the top is everybody's");
-        let below = [process(7, 1, "1:cpu:/batch"), process(9, 1, "1:cpu:/batch/other")];
-        assert!(!is_alone(&below[0], "cpu", &[7], &below), "another stands below it");
-    }
-
-    #[test]
-    fn who_is_own_by_a_rule_is_no_part_of_background_work() {
-        let rules = Rules::parse("schema = \"crosstalk.guard/1\"\n[[foreground]]\ncommand = \"editor\"", "")
-            .expect("reads");
-        let named = |pid, parent, name: &str| Process { name: name.into(), ..process(pid, parent, "0::/") };
-        let all = [named(7, 1, "batch"), named(8, 7, "editor"), named(9, 8, "sh"), named(10, 7, "sh")];
-        let targets = Targets::new(Vec::new(), rules);
-        assert_eq!(targets.background_tree(7, &all), [7, 10]);
-        assert_eq!(targets.background_tree(8, &all), [0_u32; 0]);
-    }
+    use crosstalk_cgroup::exec::{GUESTS, STUDY};
 
     #[test]
     fn what_is_not_guarded_counts_as_foreground_work_which_is_reported_once() {
-        let (mut targets, mut notes) = (Targets::default(), Vec::new());
-        let refused = || Err(Fault::usage("another guard has the group of batch"));
-        targets.keep("batch", refused(), &mut Vec::new(), &[], &mut notes);
-        assert_eq!(
-            notes,
-            [
-                "batch is not guarded, and counts as foreground work here: another guard has the group of batch"
-            ]
-        );
-        targets.keep("batch", refused(), &mut Vec::new(), &["batch".into()], &mut notes);
-        assert_eq!(notes.len(), 1);
+        let mut targets = Targets::default();
+        // As where another guard has taken a client that was started again.
+        let refused = Fault::usage("another guard has the group of BOINC");
+        let note =
+            "BOINC is not guarded, and counts as foreground work here: another guard has the group of BOINC";
+        assert_eq!(targets.refuse(NAME, &refused).as_deref(), Some(note));
+        targets.reported = std::mem::take(&mut targets.refused);
+        assert_eq!(targets.refuse(NAME, &refused), None);
     }
 
     #[test]
@@ -468,6 +305,6 @@ mod tests {
 
     #[test]
     fn guests_of_another_guard_and_what_a_study_measures_are_theirs() {
-        assert!(!GUESTS.starts_with(BACKGROUND) && !crosstalk_cgroup::exec::STUDY.starts_with(BACKGROUND));
+        assert!(!GUESTS.starts_with(BACKGROUND) && !STUDY.starts_with(BACKGROUND));
     }
 }

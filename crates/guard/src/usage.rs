@@ -7,9 +7,6 @@ use crosstalk_cgroup::exec::USAGE;
 use crosstalk_cgroup::group::Group;
 use crosstalk_cgroup::group::reading::{PAGE, Pages, cpu_time, number, pages, pressure};
 
-/// The files of memory that it has: v2's, and v1's with its controller.
-const MEMORY: [(&str, &str); 2] = [("", "memory.current"), ("memory", "memory.usage_in_bytes")];
-
 /// What a group has of memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MemoryUse {
@@ -21,87 +18,76 @@ pub(super) struct MemoryUse {
     pub(super) taken: u64,
 }
 
-/// The group's files, and the last that they said. That stays where the group is gone, until it is let go: else all of
-/// it would be foreground work's at once.
+/// A file, and what it said last. That stays where the group is gone, until it is let go: else all of it would be
+/// foreground work's at once.
 #[derive(Debug)]
-pub(super) struct Usage {
-    files: Files,
-    cpu: Duration,
-    memory: MemoryUse,
-    pages: Option<Pages>,
-    memory_stall: Duration,
-    device_stall: Option<Duration>,
+struct Last<T> {
+    file: Option<Steady>,
+    value: T,
 }
 
+impl<T: Copy + Default> Last<T> {
+    fn of(group: &Group, places: &[(&str, &str)]) -> Self {
+        Last { file: group.file(places).and_then(|path| Steady::open(&path)), value: T::default() }
+    }
+
+    fn read(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> T {
+        let now = self.file.as_mut().and_then(|file| file.parsed(parse));
+        self.value = now.unwrap_or(self.value);
+        self.value
+    }
+}
+
+/// The group's files.
 #[derive(Debug)]
-struct Files {
-    cpu: Option<Steady>,
-    memory: Option<Steady>,
-    pages: Option<Steady>,
-    memory_pressure: Option<Steady>,
-    device_pressure: Option<Steady>,
+pub(super) struct Usage {
+    cpu: Last<Duration>,
+    bytes: Last<u64>,
+    pages: Last<Option<Pages>>,
+    taken: u64,
+    memory_stall: Last<Duration>,
+    device_stall: Last<Option<Duration>>,
 }
 
 impl Usage {
     /// Opens the files that the group has.
     pub(super) fn of(group: &Group) -> Self {
-        let open = |places: &[(&str, &str)]| group.file(places).and_then(|path: _| Steady::open(&path));
-        let files = Files {
-            cpu: open(&USAGE),
-            memory: open(&MEMORY),
-            pages: open(&[("", "memory.stat"), ("memory", "memory.stat")]),
-            memory_pressure: open(&[("", "memory.pressure")]),
-            device_pressure: open(&[("", "io.pressure")]),
-        };
         Usage {
-            files,
-            cpu: Duration::ZERO,
-            memory: MemoryUse::default(),
-            pages: None,
-            memory_stall: Duration::ZERO,
-            device_stall: None,
+            cpu: Last::of(group, &USAGE),
+            bytes: Last::of(group, &[("", "memory.current"), ("memory", "memory.usage_in_bytes")]),
+            pages: Last::of(group, &[("", "memory.stat"), ("memory", "memory.stat")]),
+            taken: 0,
+            memory_stall: Last::of(group, &[("", "memory.pressure")]),
+            device_stall: Last::of(group, &[("", "io.pressure")]),
         }
     }
 
     /// CPU time that it has used.
     pub(super) fn cpu(&mut self) -> Duration {
-        self.cpu = read(&mut self.files.cpu, cpu_time).unwrap_or(self.cpu);
-        self.cpu
+        self.cpu.read(cpu_time)
     }
 
     /// The memory that it has, and has taken.
     pub(super) fn memory(&mut self) -> MemoryUse {
-        let bytes = read(&mut self.files.memory, number).unwrap_or(self.memory.bytes);
-        let grown = bytes.saturating_sub(self.memory.bytes) / PAGE;
-        self.memory.bytes = bytes;
-        if let Some(now) = read(&mut self.files.pages, |text| Some(pages(text))) {
-            let before = self.pages.replace(now);
-            self.memory.refaults = now.refaults;
-            // Nothing is known of what it took before it was first read.
-            self.memory.taken += before.map_or(0, |before| now.taken_since(&before, grown));
+        let (had, before) = (self.bytes.value, self.pages.value);
+        let bytes = self.bytes.read(number);
+        let now = self.pages.read(|text| Some(Some(pages(text))));
+        // Nothing is known of what it took before it was first read.
+        if let Some((now, before)) = now.zip(before) {
+            self.taken += now.taken_since(&before, bytes.saturating_sub(had) / PAGE);
         }
-        self.memory
+        MemoryUse { bytes, refaults: now.map_or(0, |now| now.refaults), taken: self.taken }
     }
 
     /// How long some of it has waited for memory.
     pub(super) fn memory_stall(&mut self) -> Duration {
-        self.memory_stall = stall(&mut self.files.memory_pressure).unwrap_or(self.memory_stall);
-        self.memory_stall
+        self.memory_stall.read(pressure)
     }
 
     /// The same for devices, where the kernel accounts for it.
     pub(super) fn device_stall(&mut self) -> Option<Duration> {
-        self.device_stall = stall(&mut self.files.device_pressure).or(self.device_stall);
-        self.device_stall
+        self.device_stall.read(|text| Some(Some(pressure(text)?)))
     }
-}
-
-fn read<T>(file: &mut Option<Steady>, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-    file.as_mut()?.parsed(parse)
-}
-
-fn stall(file: &mut Option<Steady>) -> Option<Duration> {
-    read(file, pressure)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::waits::LATELY;
+use super::threads::LATELY;
 use crosstalk_policy::{BUSY, MORE};
 
 /// Between two choices at least.
@@ -16,7 +16,6 @@ const KNOWN: Duration = Duration::from_millis(100);
 /// less, the less it runs; and while it is paused, foreground work waits for itself.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    runs: bool,
     /// For how long background work has run, and foreground work waited meanwhile, since the share was last worked out.
     ran: Duration,
     meanwhile: Duration,
@@ -65,35 +64,20 @@ const RAN: Duration = Duration::from_millis(20);
 impl Default for Waiting {
     fn default() -> Self {
         let none = Duration::ZERO;
-        Waiting { runs: true, ran: none, meanwhile: none, read: none, waited: None, share: None }
+        Waiting { ran: none, meanwhile: none, read: none, waited: None, share: None }
     }
 }
 
 impl Waiting {
-    /// Background work runs from now on, or is paused, and foreground work has `waited` so long by now. A pause for a
-    /// probe does not count; after one that does every resumption counts, since behind a trial no other may come.
-    pub(super) fn turn(
-        &mut self,
-        now: Duration,
-        runs: bool,
-        briefly: bool,
-        waited: impl FnOnce() -> Option<Duration>,
-    ) {
-        if runs != self.runs && (runs || !briefly) {
-            self.read(now, waited());
-            self.runs = runs;
-        }
-    }
-
-    /// Foreground work has waited so long by now, if anybody is watched.
-    pub(super) fn read(&mut self, now: Duration, waited: Option<Duration>) {
+    /// Foreground work has waited so long by now, if anybody is watched; `ran`: background work ran until now.
+    pub(super) fn read(&mut self, now: Duration, waited: Option<Duration>, ran: bool) {
         match waited.zip(self.waited) {
-            Some((waited, before)) if self.runs => {
+            Some((waited, before)) if ran => {
                 self.ran += now.saturating_sub(self.read);
                 self.meanwhile += waited.saturating_sub(before);
             }
             Some(_) => {}
-            None => *self = Waiting { runs: self.runs, ..Waiting::default() },
+            None => *self = Waiting::default(),
         }
         (self.read, self.waited) = (now, waited);
     }
@@ -119,39 +103,21 @@ mod tests {
             let (mut waiting, mut now, mut waited) =
                 (Waiting::default(), Duration::ZERO, Duration::from_secs(7));
             let (run, pause) = (Duration::from_millis(run), Duration::from_millis(pause));
-            waiting.read(now, Some(waited));
+            waiting.read(now, Some(waited), true);
             assert_eq!(waiting.share(), None, "nothing is known yet");
             for _ in 0..5 {
                 (now, waited) = (now + run, waited + run / 5);
-                waiting.read(now, Some(waited));
-                waiting.runs = false;
+                waiting.read(now, Some(waited), true);
                 // While background work is paused, foreground work waits for itself.
                 (now, waited) = (now + pause, waited + pause / 3);
-                waiting.read(now, Some(waited));
-                waiting.runs = true;
+                waiting.read(now, Some(waited), false);
                 let share = waiting.share();
                 assert!(share.is_none_or(|share| (share - 0.2).abs() < 1e-6), "{share:?}");
             }
             assert!(waiting.share().is_some(), "it is known by now");
-            waiting.read(now, None);
+            waiting.read(now, None, true);
             assert_eq!(waiting.share(), None, "nobody is watched");
         }
-    }
-
-    #[test]
-    fn waiting_is_counted_again_after_a_pause() {
-        let at = Duration::from_millis;
-        let mut waiting = Waiting::default();
-        waiting.read(at(0), Some(at(0)));
-        // A trial, after which background work always runs, but for probes.
-        for (now, runs, briefly) in
-            [(100, false, false), (400, true, true), (500, false, true), (504, true, true)]
-        {
-            waiting.turn(at(now), runs, briefly, || Some(at(0)));
-        }
-        assert_eq!(waiting.share(), Some(0.0));
-        waiting.read(at(600), Some(at(100)));
-        assert_eq!(waiting.share(), Some(0.5), "of the 200 ms since the trial");
     }
 
     #[test]

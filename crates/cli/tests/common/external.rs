@@ -1,4 +1,4 @@
-//! Background work of a test's own, foreground work beside it, and what is set of its groups.
+//! Background work of a test's own, foreground work while it runs, and the settings of its groups.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crosstalk_host::load;
 
 use super::{PATIENCE, command, finish, kill};
 
-/// They take turns: a guard guards all that is external on the machine, and some load it.
+/// One test at a time: a guard guards all background work on the machine, and some tests load it.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -52,12 +52,12 @@ impl Running {
         finish(self.0.take().expect("has not been waited for"))
     }
 
-    /// Tells it to end, and does not wait for that.
+    /// Sends it the signal to end, and does not wait for that.
     pub fn ask_to_end(&mut self) {
         kill("-TERM", self.child().id());
     }
 
-    /// Tells it to end.
+    /// Ends it.
     pub fn end(mut self) -> Output {
         self.ask_to_end();
         self.finish()
@@ -133,7 +133,7 @@ impl Guarding {
         (status.and_then(|status| status.code()), self.said(), self.complained())
     }
 
-    /// The same, and tells it to end.
+    /// The same, after the signal to end.
     pub fn end(self) -> (Option<i32>, String, String) {
         kill("-TERM", self.id());
         self.finish()
@@ -193,7 +193,7 @@ pub fn holds_within(patience: Duration, mut holds: impl FnMut() -> bool) -> bool
     }
 }
 
-/// What can be set of the group, as it is.
+/// The group's settings, as they are.
 pub fn settings(name: &str) -> BTreeMap<PathBuf, String> {
     const SET: [&str; 15] = [
         "cpu.idle",
@@ -250,6 +250,11 @@ pub fn ticks(pid: u32) -> u64 {
 
 /// A process of its own that computes, on these processors.
 pub struct Spinner(Child);
+
+/// Foreground work that leaves nothing.
+pub fn crowd() -> Vec<Spinner> {
+    (0..8).map(|_| Spinner::on("0-1023")).collect()
+}
 
 impl Spinner {
     pub fn id(&self) -> u32 {

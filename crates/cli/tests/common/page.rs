@@ -4,9 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Still to be rewritten: neither short, nor with commands that are run.
-const TO_BE_REWRITTEN: [&str; 2] = ["docs/guard.md", "docs/tenants.md"];
-
 /// A page: its path from the root of the repository, and its text.
 pub struct Page {
     pub path: String,
@@ -54,10 +51,6 @@ impl Page {
     pub fn is_for_users(&self) -> bool {
         let first = ["README.md", "docs/README.md", "docs/tutorial.md"].contains(&self.path.as_str());
         first || ["docs/how-to/", "docs/explanation/"].iter().any(|folder| self.path.starts_with(folder))
-    }
-
-    pub fn is_to_be_rewritten(&self) -> bool {
-        TO_BE_REWRITTEN.contains(&self.path.as_str())
     }
 
     pub fn blocks(&self) -> Vec<Block> {

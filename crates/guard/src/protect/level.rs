@@ -28,7 +28,7 @@ pub(super) enum Level {
 
 /// What can be given of all processors.
 const QUOTA: RangeInclusive<f64> = 0.01..=1.0;
-/// What it agrees on where nobody says.
+/// The slowdown by default.
 const ONE_PERCENT: f64 = 0.01;
 
 const WORDS: [&str; 6] = ["none", "nice", "sched-idle", "cpu-idle", "quota", "guard"];

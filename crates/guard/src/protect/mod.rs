@@ -10,13 +10,13 @@
 //! | `guard`, `guard N%` | in a control group as `crosstalk exec --background` makes it, under `crosstalk guard --slowdown N%` (1 %) |
 //!
 //! Background work is work that lasts. Its agents are lowered, or put into a group, before they start
-//! anything, so that all they start is, too; when the attempt has ended they are as they were. What a group
-//! is set to, and the guard, begin once that work is steady, and the guard ends before that work does: where
-//! others load the machine it would not become steady, or not end. An agent's memory stays charged where
-//! it was, what it starts is charged in the group.
+//! anything, so that all they start is, too. When the attempt has ended they are as they were. The settings of a group,
+//! and the guard, begin once that work is steady, and the guard ends before that work does: on a machine that others
+//! load it would not become steady, or not end. An agent's memory stays charged where it was; what it starts is charged
+//! in the group.
 
+mod agent_group;
 mod guarded;
-mod held;
 mod level;
 
 use crosstalk_core::Fault;
@@ -27,10 +27,10 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{Lower, LoweredPriority};
 use crosstalk_host::{Launcher, Ledger};
 
+use agent_group::{AgentGroup, Settle};
 use crosstalk_cgroup::exec::{groups, set_idle_class};
 use crosstalk_cgroup::group::{Hierarchy, Setting, tighten};
 use guarded::Guarded;
-use held::{Held, Settle};
 use level::Level;
 
 /// See the module.
@@ -52,9 +52,9 @@ impl Condition for Protect {
     fn check(&self, value: &Value, lasting: bool) -> Result<(), Fault> {
         if Level::parse(value)? != Level::None && !lasting {
             return Err(Fault::usage(
-                "no work here lasts, so that there is nothing to protect foreground work from",
+                "no work here lasts: there is no background work to protect foreground work from",
             )
-            .remedy("put background work beside it: work.external = { kind = \"burner\" }"));
+            .remedy("add background work: work.background = { kind = \"burner\" }"));
         }
         Ok(())
     }
@@ -71,16 +71,16 @@ impl Condition for Protect {
             Level::SchedIdle => Box::new(lower(&background()?, Lower::Idle)?),
             Level::CpuIdle => {
                 let idle: Settle = Box::new(|group| group.set(&Setting::Idle(true)));
-                Box::new(Held::new(&background()?, idle, &ledger()?)?)
+                Box::new(AgentGroup::new(&background()?, idle, &ledger()?)?)
             }
             Level::Quota(share) => {
                 let quota = Setting::Quota(Some(share * allowed().len() as f64));
                 let limit: Settle = Box::new(move |group| tighten(group, &quota));
-                Box::new(Held::new(&background()?, limit, &ledger()?)?)
+                Box::new(AgentGroup::new(&background()?, limit, &ledger()?)?)
             }
             Level::Guard(slowdown) => {
-                let held = Held::new(&background()?, Box::new(set_idle_class), &ledger()?)?;
-                Box::new(Guarded::new(held, slowdown))
+                let group = AgentGroup::new(&background()?, Box::new(set_idle_class), &ledger()?)?;
+                Box::new(Guarded::new(group, slowdown))
             }
         })
     }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreground_work_is_protected_from_something() {
+    fn protection_takes_background_work() {
         let check = |level: &str, lasting| Protect.check(&level.into(), lasting);
         assert_eq!(check("none", false), Ok(()));
         assert_eq!(check("guard 5%", true), Ok(()));

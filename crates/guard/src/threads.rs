@@ -1,4 +1,5 @@
-//! How long foreground work waits for processors, and which of its programs use most.
+//! The threads of foreground work that use most: how long they wait for processors, whether they sleep, where they run, and
+//! which programs they are of.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ const NAMED: (usize, f64) = (3, 0.05);
 
 /// The threads that are watched for how long they wait for a processor.
 #[derive(Debug, Default)]
-pub(super) struct OwnWaits {
+pub(super) struct BusiestThreads {
     threads: BTreeMap<u32, Watched>,
     ticks: BTreeMap<u32, u64>,
     /// When they were chosen, and which programs used most by then.
@@ -58,7 +59,7 @@ const PROGRAMS: usize = 6;
 const THREADS: usize = 64;
 const WATCHED: usize = 24;
 
-impl OwnWaits {
+impl BusiestThreads {
     /// Chooses whom to watch: of the foreground programs' threads those that use most.
     pub(super) fn choose(&mut self, now: Duration, foreground: &[Process]) {
         let seconds = now.saturating_sub(std::mem::replace(&mut self.chosen, now)).as_secs_f64().max(1e-3);
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn who_computes_is_watched() {
         let foreground = crosstalk_cgroup::process::one(std::process::id()).expect("is there");
-        let mut waits = OwnWaits::default();
+        let mut waits = BusiestThreads::default();
         waits.choose(Duration::from_secs(1), std::slice::from_ref(&foreground));
         assert_eq!(waits.read(), None, "nobody has used anything yet");
         let idle = Process { ticks: 1, name: "idle".into(), pid: u32::MAX, ..foreground.clone() };

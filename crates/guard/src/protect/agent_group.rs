@@ -12,45 +12,46 @@ use crosstalk_cgroup::group::{Group, OwnGroup};
 pub(super) type Settle = Box<dyn Fn(&Group) -> Result<(), Fault> + Send>;
 
 /// The agents go back to where they were with the drop; what else is in the group then ends with it.
-pub(super) struct Held {
+pub(super) struct AgentGroup {
     homes: Vec<(u32, Group)>,
     settle: Settle,
     // Dropped when the agents are out of it.
     made: OwnGroup,
 }
 
-impl Held {
+impl AgentGroup {
     /// Makes a group and moves the `background` processes there; `settle` sets what holds in it from
     /// [`AppliedCondition::begin`] on.
     ///
     /// # Errors
     /// Where no group can be made; all is as before then.
-    pub(super) fn new(background: &[u32], settle: Settle, ledger: &Ledger) -> Result<Held, Fault> {
+    pub(super) fn new(background: &[u32], settle: Settle, ledger: &Ledger) -> Result<AgentGroup, Fault> {
         let made = OwnGroup::new(STUDY, ledger)?;
-        let mut held = Held { homes: Vec::new(), settle, made };
+        let mut group = AgentGroup { homes: Vec::new(), settle, made };
         for pid in background {
-            let home = Group::of_process(*pid)?.parted(|tree| held.group().dir(tree).is_some()).0;
-            held.homes.push((*pid, home));
-            held.made.group().take_in(*pid)?;
+            let home = Group::of_process(*pid)?.parted(|tree| group.group().dir(tree).is_some()).0;
+            group.homes.push((*pid, home));
+            group.made.group().take_in(*pid)?;
         }
-        Ok(held)
+        Ok(group)
     }
 
+    /// The group.
     pub(super) fn group(&self) -> &Group {
         self.made.group()
     }
 }
 
-impl AppliedCondition for Held {
+impl AppliedCondition for AgentGroup {
     fn begin(&mut self) -> Result<(), Fault> {
         (self.settle)(self.group())
     }
 }
 
-impl Drop for Held {
+impl Drop for AgentGroup {
     fn drop(&mut self) {
         for (pid, home) in &self.homes {
-            // An agent that cannot go back ends with the group, and another takes its seat.
+            // An agent that cannot go back ends with the group, and another is started in its place.
             let _ = home.take_in(*pid);
         }
     }
