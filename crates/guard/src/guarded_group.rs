@@ -40,7 +40,7 @@ pub(super) struct GuardedGroup {
 #[derive(Debug)]
 enum Means {
     /// By the settings of its group.
-    Set(Controls),
+    Set(Box<Controls>),
     /// By requests to its client.
     Ask(AskedClient),
 }
@@ -59,7 +59,7 @@ impl GuardedGroup {
     ) -> Result<Self, Fault> {
         let lock = Lock::take(name, &group)?;
         let controls = Controls::new(group.clone(), hierarchy, ledger)?;
-        Ok(GuardedGroup { made, ..GuardedGroup::of(name, group, Means::Set(controls), lock) })
+        Ok(GuardedGroup { made, ..GuardedGroup::of(name, group, Means::Set(Box::new(controls)), lock) })
     }
 
     /// Only watches the group: its client is asked for what is to be done.

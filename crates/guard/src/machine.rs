@@ -178,19 +178,20 @@ impl Host for Machine {
 
     fn apply(&mut self, grant: &Grant, run: bool) {
         let now = self.now();
+        let at = (now, self.sampler.background_cpu());
         if run {
-            self.blocked.runs(now);
+            self.blocked.runs(at);
         } else {
             let (groups, sampler) = (&self.groups, &mut self.sampler);
             let mut notes = Vec::new();
-            self.blocked.check(now, || groups.processes(), || sampler.asleep(), &mut notes);
+            self.blocked.check(at, || groups.processes(), || sampler.asleep(), &mut notes);
             self.groups.notes.extend(notes);
         }
         self.in_duty_cycle = grant.share < 1.0;
         self.released = false;
         let mut paused = false;
         for group in &mut self.groups.list {
-            let waited_for = !run && self.blocked.releases(now, || group.group().processes());
+            let waited_for = !run && self.blocked.releases(at, || group.group().processes());
             let group_paused = group.apply(now, grant, run || waited_for, waited_for);
             paused |= group_paused;
             self.released |= !group_paused && (waited_for || !run && group.is_ending());

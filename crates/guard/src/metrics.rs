@@ -5,131 +5,66 @@ use crosstalk_policy::{Decision, Probe, Snapshot, Sums};
 /// The text's media type.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A family of one sample, or of several that differ in a label: its type, its name without what all begin with, its
-/// unit, and what it is.
-type Family<'a> = (&'a str, &'a str, &'a str, &'a str, Vec<(String, f64)>);
+/// A family of one sample, or of several that differ in a label: its type, its name without what all begin with, and its
+/// unit, if it has one; what it is.
+type Family = (&'static str, &'static str, Vec<(String, f64)>);
 
 /// The text.
 pub fn text(decision: &Decision, snapshot: &Snapshot, sums: &Sums, budget: f64) -> String {
-    let (grant, why) = (&decision.grant, &decision.why);
+    let (grant, why, now) = (&decision.grant, &decision.why, snapshot);
     let one = |value: f64| vec![(String::new(), value)];
     let kinds = Probe::KINDS.map(|kind| format!("{{kind=\"{}\"}}", kind.trim_start_matches("memory ")));
     let of_kinds = |values: [f64; 3]| -> Vec<_> { kinds.iter().cloned().zip(values).collect() };
-    let mut probe = of_kinds(snapshot.probe.as_ref().map(Probe::times).unwrap_or_default());
+    let mut probe = of_kinds(now.probe.as_ref().map(Probe::times).unwrap_or_default());
     probe.retain(|(_, time)| *time > 0.0);
     let (busy, grade) = (f64::from(u8::from(why.busy)), f64::from(decision.grade as u8));
-    let families: [Family<'_>; 21] = [
-        ("gauge", "slowdown_agreed", "ratio", "Slowdown of foreground work that is agreed on.", one(budget)),
+    let (cores, memory) = (grant.cores as f64, now.background_memory as f64);
+    let families: [Family; 21] = [
+        ("gauge slowdown_agreed ratio", "Agreed slowdown of foreground work.", one(budget)),
+        ("gauge slowdown_expected ratio", "Expected slowdown of foreground work.", one(why.expected)),
+        ("gauge foreground_processors", "Processors that foreground work uses.", one(now.foreground_cpu)),
+        ("gauge background_processors", "Processors that background work uses.", one(now.background_cpu)),
+        ("gauge stolen_processors", "Processors that other machines take.", one(now.stolen)),
+        ("gauge granted_time ratio", "Share of the time that background work may run.", one(grant.share)),
+        ("gauge granted_processors", "Processors that background work may use.", one(cores)),
+        ("gauge foreground_busy", "Whether foreground work is active.", one(busy)),
+        ("gauge grade", "0 idle class, 1 fewer processors, 2 duty cycle, 3 paused.", one(grade)),
         (
-            "gauge",
-            "slowdown_expected",
-            "ratio",
-            "Slowdown of foreground work to be expected now.",
-            one(why.expected),
-        ),
-        (
-            "gauge",
-            "foreground_processors",
-            "",
-            "Processors that foreground work uses.",
-            one(snapshot.foreground_cpu),
-        ),
-        (
-            "gauge",
-            "background_processors",
-            "",
-            "Processors that background work uses.",
-            one(snapshot.background_cpu),
-        ),
-        ("gauge", "stolen_processors", "", "Processors that other machines take.", one(snapshot.stolen)),
-        (
-            "gauge",
-            "granted_time",
-            "ratio",
-            "Share of the time that background work may run.",
-            one(grant.share),
-        ),
-        (
-            "gauge",
-            "granted_processors",
-            "",
-            "Processors that background work may use.",
-            one(grant.cores as f64),
-        ),
-        ("gauge", "foreground_busy", "", "Whether foreground work is active.", one(busy)),
-        (
-            "gauge",
-            "grade",
-            "",
-            "How far the guard goes: 0 idle class, 1 fewer processors, 2 duty cycle, 3 paused.",
-            one(grade),
-        ),
-        (
-            "gauge",
-            "contention",
-            "ratio",
-            "How many times as long a probe takes while background work runs.",
+            "gauge contention ratio",
+            "Time of a probe while background work runs / paused.",
             of_kinds(why.ratios),
         ),
-        ("gauge", "probe", "seconds", "What a batch of the last probe took.", probe),
+        ("gauge probe seconds", "What a batch of the last probe took.", probe),
         (
-            "gauge",
-            "foreground_memory_stall",
-            "ratio",
-            "Least share of the time that foreground work waits for memory.",
-            one(snapshot.memory_stall),
+            "gauge foreground_memory_stall ratio",
+            "Least share of time it waits for memory.",
+            one(now.memory_stall),
         ),
-        (
-            "gauge",
-            "foreground_io_stall",
-            "ratio",
-            "Least share of the time that foreground work waits for devices.",
-            one(snapshot.io_stall),
-        ),
-        (
-            "gauge",
-            "foreground_refaults",
-            "",
-            "Pages a second that foreground work fetches again.",
-            one(snapshot.refaults),
-        ),
-        (
-            "gauge",
-            "background_memory",
-            "bytes",
-            "Memory that background work has.",
-            one(snapshot.background_memory as f64),
-        ),
-        (
-            "gauge",
-            "wake_up_lateness",
-            "seconds",
-            "How much later than asked the guard woke up.",
-            one(snapshot.lateness),
-        ),
-        ("counter", "foreground_cpu", "seconds", "CPU time of foreground work.", one(sums.foreground)),
-        ("counter", "background_cpu", "seconds", "CPU time of background work.", one(sums.background)),
-        ("counter", "paused", "seconds", "Time for which background work was paused.", one(sums.paused)),
-        ("counter", "cost_cpu", "seconds", "CPU time of the guard itself.", one(sums.cost)),
-        ("counter", "samples", "", "How often the guard sampled.", one(sums.samples as f64)),
+        ("gauge foreground_io_stall ratio", "Least share of time it waits for devices.", one(now.io_stall)),
+        ("gauge foreground_refaults", "Pages a second that it fetches again.", one(now.refaults)),
+        ("gauge background_memory bytes", "Memory that background work has.", one(memory)),
+        ("gauge wake_up_lateness seconds", "How late the guard woke up.", one(now.lateness)),
+        ("counter foreground_cpu seconds", "CPU time of foreground work.", one(sums.foreground)),
+        ("counter background_cpu seconds", "CPU time of background work.", one(sums.background)),
+        ("counter paused seconds", "Time for which background work was paused.", one(sums.paused)),
+        ("counter cost_cpu seconds", "CPU time of the guard itself.", one(sums.cost)),
+        ("counter samples", "How often the guard sampled.", one(sums.samples as f64)),
     ];
     families.into_iter().map(written).collect::<String>() + "# EOF\n"
 }
 
-fn written((kind, name, unit, help, samples): Family<'_>) -> String {
+fn written((what, help, samples): Family) -> String {
+    let mut words = what.split(' ');
+    let (kind, name, unit) =
+        (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next());
     if samples.is_empty() {
         return String::new();
     }
-    let full = ["crosstalk_guard", name, unit]
-        .iter()
-        .filter(|part| !part.is_empty())
-        .copied()
-        .collect::<Vec<_>>()
-        .join("_");
-    let unit = if unit.is_empty() { String::new() } else { format!("# UNIT {full} {unit}\n") };
+    let full = format!("crosstalk_guard_{name}{}", unit.map_or_else(String::new, |unit| format!("_{unit}")));
+    let unit = unit.map_or_else(String::new, |unit| format!("# UNIT {full} {unit}\n"));
     let suffix = if kind == "counter" { "_total" } else { "" };
-    let samples: String =
-        samples.iter().map(|(labels, value)| format!("{full}{suffix}{labels} {value}\n")).collect();
+    let line = |(labels, value): &(String, f64)| format!("{full}{suffix}{labels} {value}\n");
+    let samples: String = samples.iter().map(line).collect();
     format!("# TYPE {full} {kind}\n{unit}# HELP {full} {help}\n{samples}")
 }
 

@@ -25,7 +25,7 @@ pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierar
     }
     Group::named(name, hierarchy).or_else(|unknown| match find(&program) {
         Some(group) => Ok(group),
-        None if is_own(&text, hierarchy) || is_own(&program, hierarchy) => Err(Fault::usage(format!(
+        None if is_foreground(&text, hierarchy) || is_foreground(&program, hierarchy) => Err(Fault::usage(format!(
             "{text} is foreground work: `crosstalk exec --foreground` has started it"
         ))
         .at("--background")
@@ -42,7 +42,7 @@ fn is_called(whole: &str, kind: &str, name: &str) -> bool {
 }
 
 /// Whether `crosstalk exec --foreground` has started something of this name.
-fn is_own(name: &str, hierarchy: &Hierarchy) -> bool {
+fn is_foreground(name: &str, hierarchy: &Hierarchy) -> bool {
     anybodys(hierarchy).iter().flat_map(|place| below(place)).any(|whole| is_called(&whole, FOREGROUND, name))
 }
 

@@ -194,6 +194,11 @@ impl Sampler {
         self.threads.place()
     }
 
+    /// CPU time that background work had used when it was last counted.
+    pub(super) fn background_cpu(&self) -> Duration {
+        Duration::from_nanos(self.counted.cpu.background)
+    }
+
     /// Begins to count processors' time anew.
     pub(super) fn count(&mut self, now: Duration, groups: &mut [GuardedGroup]) {
         let background = groups.iter_mut().map(|group| group.usage.cpu()).sum();

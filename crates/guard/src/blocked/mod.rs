@@ -25,7 +25,7 @@ use release::{Bounds, Release};
 const WAIT: Duration = Duration::from_millis(45);
 /// Where it is known what is waited for, and where it is not.
 const KNOWN: Bounds = Bounds { free: 3, rest: [1, 64], longest: Duration::from_secs(1) };
-const UNKNOWN: Bounds = Bounds { free: 1, rest: [10, 640], longest: Duration::from_millis(100) };
+const UNKNOWN: Bounds = Bounds { free: 1, rest: [10, 640], longest: Duration::ZERO };
 
 /// What foreground work waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,17 +74,17 @@ impl Blocked {
     }
 
     /// Background work runs anyway.
-    pub(super) fn runs(&mut self, now: Duration) {
+    pub(super) fn runs(&mut self, (now, used): (Duration, Duration)) {
         self.paused = None;
-        self.releases.values_mut().for_each(|release| release.end(now));
+        self.releases.values_mut().for_each(|release| release.end(now, used));
     }
 
-    /// Background work is to be paused: looks whether foreground work waits for it. `background` are its processes, in
-    /// order; `asleep` are those of foreground work's busiest threads that sleep, each once until it runs again. A cause
+    /// Background work, which has `used` so much CPU time, is to be paused: looks whether foreground work waits for it.
+    /// `background` are its processes, in order; `asleep` are those of foreground work's busiest threads that sleep, each once until it runs again. A cause
     /// that is new is noted for people.
     pub(super) fn check(
         &mut self,
-        now: Duration,
+        (now, used): (Duration, Duration),
         background: impl FnOnce() -> Vec<u32>,
         asleep: impl FnOnce() -> Vec<u32>,
         notes: &mut Vec<String>,
@@ -94,19 +94,25 @@ impl Blocked {
             return;
         }
         self.checked = now;
-        for (cause, waiter) in self.find(now, background, asleep) {
+        for (cause, waiter) in self.find((now, used), background, asleep) {
             let release = self.releases.entry(cause).or_insert_with(|| {
                 notes.push(note(waiter, cause));
                 Release::new(if cause == Cause::Kernel { UNKNOWN } else { KNOWN })
             });
-            release.wait(now);
+            release.wait(now, used);
         }
     }
 
     /// Whether a group with these processes runs although it is to be paused.
-    pub(super) fn releases(&mut self, now: Duration, processes: impl Fn() -> Vec<u32>) -> bool {
-        let holds =
-            self.releases.iter_mut().filter_map(|(cause, release)| release.holds(now).then_some(*cause));
+    pub(super) fn releases(
+        &mut self,
+        (now, used): (Duration, Duration),
+        processes: impl Fn() -> Vec<u32>,
+    ) -> bool {
+        let holds = self
+            .releases
+            .iter_mut()
+            .filter_map(|(cause, release)| release.holds(now, used).then_some(*cause));
         // Each ends in its time, so that all are asked.
         let holds: Vec<Cause> = holds.collect();
         holds.into_iter().any(|cause| cause.holder().is_none_or(|holder| processes().contains(&holder)))
@@ -115,7 +121,7 @@ impl Blocked {
     /// What is waited for, each with one that waits.
     fn find(
         &mut self,
-        now: Duration,
+        (now, used): (Duration, Duration),
         background: impl FnOnce() -> Vec<u32>,
         asleep: impl FnOnce() -> Vec<u32>,
     ) -> BTreeMap<Cause, u32> {
@@ -143,7 +149,7 @@ impl Blocked {
             holder.is_some() || is_uninterruptible(*thread)
         });
         // Where it runs already, a sleep that goes on is not its fault.
-        let runs = self.releases.values_mut().any(|release| release.holds(now));
+        let runs = self.releases.values_mut().any(|release| release.holds(now, used));
         if found.is_empty() && !runs {
             found.extend(self.sleepers.first().map(|thread| (Cause::Kernel, *thread)));
         }
@@ -197,8 +203,8 @@ mod tests {
     fn only_the_group_of_who_is_waited_for_runs() {
         let (mut blocked, at) = (Blocked::new(), Duration::from_millis);
         let mut waits = |cause, now| {
-            blocked.releases.entry(cause).or_insert_with(|| Release::new(KNOWN)).wait(now);
-            [vec![3, 4], vec![7, 8]].map(|group| blocked.releases(now, || group.clone()))
+            blocked.releases.entry(cause).or_insert_with(|| Release::new(KNOWN)).wait(now, now);
+            [vec![3, 4], vec![7, 8]].map(|group| blocked.releases((now, now), || group.clone()))
         };
         assert_eq!(waits(Cause::Lock(7), at(0)), [false, true]);
         assert_eq!(waits(Cause::Futex(3), at(200)), [true, false], "the other wait is over");
@@ -216,12 +222,12 @@ mod tests {
         // Others may wait for locks meanwhile, but not for this process's.
         while blocked.releases.is_empty() {
             now += WAIT;
-            blocked.check(now, || vec![me], Vec::new, &mut notes);
+            blocked.check((now, now), || vec![me], Vec::new, &mut notes);
             std::thread::yield_now();
         }
-        blocked.check(now + WAIT, || vec![me], Vec::new, &mut notes);
+        blocked.check((now + WAIT, now), || vec![me], Vec::new, &mut notes);
         assert_eq!(notes.len(), 1, "{notes:?}");
-        blocked.check(now + 2 * WAIT, Vec::new, Vec::new, &mut notes);
+        blocked.check((now + 2 * WAIT, now), Vec::new, Vec::new, &mut notes);
         assert!(blocked.releases.is_empty());
         file.as_file().unlock().expect("was locked");
         assert!(waiter.wait().expect("is ours").success());
