@@ -25,9 +25,9 @@ pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierar
     }
     Group::named(name, hierarchy).or_else(|unknown| match find(&program) {
         Some(group) => Ok(group),
-        None if is_foreground(&text, hierarchy) || is_foreground(&program, hierarchy) => Err(Fault::usage(format!(
-            "{text} is foreground work: `crosstalk exec --foreground` has started it"
-        ))
+        None if is_foreground(&text, hierarchy) || is_foreground(&program, hierarchy) => Err(Fault::usage(
+            format!("{text} is foreground work: `crosstalk exec --foreground` has started it"),
+        )
         .at("--background")
         .remedy("start it by `crosstalk exec --background`, or name its processes by --pid")),
         None => Err(unknown.at("--background")),

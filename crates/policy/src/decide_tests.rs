@@ -133,6 +133,18 @@ fn contention_no_larger_than_what_probes_differ_by_is_held_back_on_average() {
 }
 
 #[test]
+fn contention_that_comes_and_goes_is_held_back_on_average() {
+    let slowdowns = (1..20).map(|seed| {
+        let mut machine = machine(2, 1.0, 1.0);
+        machine.ratio = Box::new(|time| if time % 6.0 < 3.0 { 1.5 } else { 1.0 });
+        (machine.noise, machine.seed) = (0.02, seed);
+        outcome(&mut machine, Contract { slowdown: 0.05, ..CONTRACT }, 60.0).0
+    });
+    let mean = slowdowns.sum::<f64>() / 19.0;
+    assert!(mean < 0.05, "{mean}");
+}
+
+#[test]
 fn a_probe_that_is_not_in_foreground_works_place_says_nothing_against_those_that_were() {
     let mut machine = machine(2, 1.0, 2.0);
     (machine.noise, machine.placed) = (0.02, Box::new(|time| !(20.0..25.0).contains(&time)));
