@@ -39,8 +39,6 @@ const FEW: f64 = 30.0;
 /// How long a ratio is taken for true at first, and how often that is doubled where it is found again.
 const VALID: Duration = Duration::from_secs(10);
 const REPEATS: u32 = 4;
-/// Foreground work that was slowed for a shorter time may have been taken for that only.
-const BRIEF: Duration = Duration::from_secs(3);
 /// What was served beside background work so long ago was beside other work.
 const OLD: Duration = Duration::from_secs(5);
 
@@ -51,9 +49,8 @@ enum Verdict {
     Open,
     /// Background work is paused since then, to see.
     Trial { began: Duration },
-    /// Requests take so many times as long beside background work, known since then and taken for true until
-    /// then.
-    Slowed { longer: f64, since: Duration, until: Duration },
+    /// Requests take so many times as long beside background work, which is taken for true until then.
+    Slowed { longer: f64, until: Duration },
 }
 
 /// The part of a new value in an average.
@@ -150,14 +147,11 @@ impl Devices {
                 }
             }
             Verdict::Slowed { until, .. } if now >= until => self.open(),
-            Verdict::Slowed { since, .. } => {
+            Verdict::Slowed { .. } => {
                 // One of both wants nothing of devices any more.
                 if self.ratio() <= 1.0 + LOSS / 2.0 || self.background < BACKGROUND {
                     self.open();
                     (self.repeats, self.backoff) = (0, Backoff::NONE);
-                    if now < since + BRIEF {
-                        self.backoff.longer(now);
-                    }
                 }
             }
             Verdict::Open => {
@@ -190,7 +184,7 @@ impl Devices {
         match longer {
             Some([longer, least]) if loses(least) => {
                 let until = now + VALID * 2_u32.pow(self.repeats);
-                self.verdict = Verdict::Slowed { longer, since: now, until };
+                self.verdict = Verdict::Slowed { longer, until };
                 (self.repeats, self.backoff) = ((self.repeats + 1).min(REPEATS), Backoff::NONE);
             }
             _ => {

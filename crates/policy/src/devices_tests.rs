@@ -209,6 +209,18 @@ fn foreground_work_that_begins_is_tried_although_nothing_was_found_before() {
 }
 
 #[test]
+fn what_was_served_beside_other_work_is_forgotten() {
+    let mut scene = Scene::new();
+    // Background work alone, whose requests are slow; then nobody for a while.
+    scene.watch(2.0, Truth { each: [0.01, 0.01], ..GONE });
+    scene.watch(6.0, Truth { background: 0.0, ..GONE });
+    for _ in 0..200 {
+        scene.watch(SAMPLE, Truth { each: [0.001, 0.001], ..SLOWED });
+        assert_eq!(scene.devices.ratio(), 1.0);
+    }
+}
+
+#[test]
 fn a_trial_that_sees_nothing_ends() {
     for seen in [
         None,
