@@ -342,6 +342,11 @@ mod tests {
         assert!(ran > 99.0, "{ran} s of 100");
         scene.demand.rewind();
         assert!(scene.watch(0.5, 0.0, [1.9, 2.0]) < 0.2, "one that takes all has all");
+        scene.demand.rewind();
+        assert!(
+            scene.watch(0.5, 0.0, [0.8, 2.0]) < 0.2,
+            "and so has the next, however little it gets at first"
+        );
     }
 
     #[test]

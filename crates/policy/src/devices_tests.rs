@@ -209,6 +209,26 @@ fn foreground_work_that_begins_is_tried_although_nothing_was_found_before() {
 }
 
 #[test]
+fn a_pause_for_a_probe_keeps_nothing_from_being_seen() {
+    let mut scene = Scene::new();
+    let mut served = Served { seconds: 0.25, waited: 0.25, background: Some(0.2), ..Served::default() };
+    served.requests.0[0] = (100.0, 0.25);
+    for sample in 1..=12 {
+        scene.at += 0.1;
+        // Devices are read every 0.3 s, and a probe is taken before each.
+        let (background, read) = match sample % 3 {
+            2 => (Background::Probed, None),
+            0 => (Background::Ran, Some(served)),
+            _ => (Background::Ran, None),
+        };
+        let snapshot = Snapshot { foreground_cpu: 0.1, served: read, ..Snapshot::quiet(2, 0.1) };
+        scene.devices.see(Duration::from_secs_f64(scene.at), &snapshot, background);
+        scene.devices.consider(Duration::from_secs_f64(scene.at));
+    }
+    assert!(scene.devices.tries());
+}
+
+#[test]
 fn what_was_served_beside_other_work_is_forgotten() {
     let mut scene = Scene::new();
     // Background work alone, whose requests are slow; then nobody for a while.

@@ -109,11 +109,9 @@ impl Probing {
     /// Time between pairs where background work always runs, and a slowdown that large `matters`.
     pub fn survey(&self, foreground: &Activity, matters: f64) -> Duration {
         let contention = if self.placed { &self.known } else { &self.guess };
-        let guessed = self.guess.worst() > 1.0 + matters;
-        let open = contention.is_open(matters) || guessed;
         match (contention.pairs() < KNOWN || contention.is_doubted(), foreground.busy()) {
             (true, _) => SURVEY[0],
-            (false, true) if open => SURVEY[1],
+            (false, true) if contention.is_open(matters) => SURVEY[1],
             (false, true) => SURVEY[2],
             (false, false) => SURVEY[3],
         }
