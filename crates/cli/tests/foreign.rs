@@ -10,11 +10,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::external::{
-    Guarding, Running, Spinner, alone, await_promised, await_that, crowd, holds_within, lacks_quiet,
-    processors_in_use, search, ticks,
+    Guarding, Running, Spinner, alone, await_promised, await_that, crowd, external, holds_within, inside,
+    lacks_quiet, processors_in_use, search, settings, ticks,
 };
 use common::foreign::{Foreign, is_frozen};
 use common::{PATIENCE, command, crosstalk, kill, lacks_groups, stderr, stdout};
+use crosstalk_host::cpu::parse_list;
 
 fn lacks_trees() -> bool {
     let lacks = lacks_groups() || !Path::new("/sys/fs/cgroup/cpuset/cgroup.procs").exists();
@@ -44,13 +45,13 @@ fn a_group_has_again_the_weight_that_its_owner_gave_it() {
         fs::write(&weight, shares).expect("may be set");
         let output = crosstalk(Path::new("/"), &["guard", "--background", &foreign.name(), "--for", "0.5 s"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(foreign.told("cpu.shares").as_deref(), Some(shares));
+        assert_eq!(foreign.text_of("cpu.shares").as_deref(), Some(shares));
         let mut killed = guard(&["--background", &foreign.name()]);
-        await_that("it is in hand", || foreign.told("cpu.idle").as_deref() == Some("1"));
+        await_that("it is in hand", || foreign.text_of("cpu.idle").as_deref() == Some("1"));
         killed.kill();
         await_promised("it has its class and weight", || {
-            let told = ["cpu.idle", "cpu.shares"].map(|file| foreign.told(file).expect("is there"));
-            told == ["0", shares]
+            let found = ["cpu.idle", "cpu.shares"].map(|file| foreign.text_of(file).expect("is there"));
+            found == ["0", shares]
         });
     }
 }
@@ -64,7 +65,7 @@ fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
     let mut foreign = Foreign::at_the_top();
     let spinner = Spinner::on("0-1023");
     foreign.takes(spinner.id());
-    let before = ["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file));
+    let before = ["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.text_of(file));
     let own = crowd();
     let guard = Guarding::begin(&["--background", &foreign.name(), "--json"]);
     await_that("it is paused", || foreign.is_frozen());
@@ -74,7 +75,7 @@ fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
     let (code, _, complained) = guard.end();
     drop(own);
     assert_eq!(code, Some(0), "{complained}");
-    assert_eq!(["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.told(file)), before);
+    assert_eq!(["cpu.shares", "cpu.idle", "cpuset.cpus"].map(|file| foreign.text_of(file)), before);
     assert!(!foreign.is_frozen());
 }
 
@@ -128,14 +129,14 @@ fn what_is_sent_a_signal_to_end_ends_although_foreground_work_leaves_nothing() {
     if !ended {
         spinner.kill().expect("is ours");
     }
-    let told = ended && holds_within(PATIENCE, || guard.said().contains(&format!("{name} has ended")));
+    let reported = ended && holds_within(PATIENCE, || guard.said().contains(&format!("{name} has ended")));
     let (_, said, _) = guard.end();
     spinner.wait().expect("is ours");
-    assert!(ended && told, "{said}");
+    assert!(ended && reported, "{said}");
 }
 
 #[test]
-fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors() {
+fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors_and_other_does_not() {
     if lacks_trees() {
         return;
     }
@@ -152,10 +153,16 @@ fn where_the_idle_class_does_not_reach_background_work_keeps_to_fewer_processors
     }
     let crowd = crowd();
     crowd.iter().for_each(|one| service.takes(one.id()));
+    let yields = external("yields", "sleep 300");
+    await_that("it begins", || !inside("yields").is_empty());
     let mut guard = guard(&["--background", &service.name()]);
     let own = Spinner::on(&all.iter().map(usize::to_string).collect::<Vec<_>>().join(","));
     let keeps = holds_within(Duration::from_secs(60), || service.processors().len() < all.len());
+    let others = settings("yields").into_iter().find(|(path, _)| path.ends_with("cpuset.cpus"));
     guard.kill();
+    yields.end();
+    let (path, others) = others.expect("it has processors, too");
+    assert_eq!(parse_list(&others), all, "{}: the idle class reaches there", path.display());
     await_promised("its processors are back", || service.processors() == all);
     drop((crowd, own));
     if !keeps {
@@ -186,13 +193,13 @@ fn the_doctor_prints_each_of_two_in_a_group_with_its_own_nice_value() {
     let processors = foreign.processors();
     let (first, last) = (processors[0].to_string(), processors[processors.len() - 1].to_string());
     let both = [("12", nice("12", &first)), ("19", nice("19", &last))];
-    // What has used less than 10 s of CPU time is not told of.
+    // What has used less than 10 s of CPU time is not printed.
     await_that("they compute", || both.iter().all(|(_, one)| ticks(one.id()) >= 1000));
     let said = stdout(&crosstalk(Path::new("/"), &["doctor", "--no-load"]));
     for (value, one) in &both {
         let lines: Vec<&str> =
             said.lines().filter(|line| line.contains(&format!("(process {})", one.id()))).collect();
-        let [line] = lines[..] else { panic!("told once: {said}") };
+        let [line] = lines[..] else { panic!("printed once: {said}") };
         assert!(line.contains(&format!("nice ({value})")), "{line}");
     }
 }

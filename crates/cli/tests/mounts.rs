@@ -108,7 +108,7 @@ fn groups_that_become_read_only_while_it_guards_do_not_end_it_and_clean_puts_bac
         assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
         assert!(stdout(&output).contains("\"result\":\"guard\""), "{}", stdout(&output));
         assert!(stderr(&output).contains("not everything could be put back"), "{}", stderr(&output));
-        // What could not be written then stands in the ledger.
+        // What could not be written then is in the ledger.
         let output = crosstalk(Path::new("/"), &["clean"]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert_eq!(settings("stuck"), before);

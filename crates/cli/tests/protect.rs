@@ -1,4 +1,4 @@
-//! The condition `protect`: where background work stands while foreground work runs, and that it is as
+//! The condition `protect`: where background work is while foreground work runs, and that it is as
 //! before when that has ended. Skipped without root and where no control groups can be made.
 
 mod common;
@@ -50,12 +50,12 @@ fn begin_on(testbed: &str, dir: &Path, levels: &[&str]) -> Child {
     command(dir, &["run", "./protect.toml", "--out", "run", "--testbed", testbed]).spawn().expect("starts")
 }
 
-/// What must hold of where background work stood.
-type Check = fn(&Stood) -> bool;
+/// What must hold of where background work was.
+type Check = fn(&State) -> bool;
 
-/// How an agent stood at one moment.
+/// How an agent was scheduled at one moment, and in which group.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Stood {
+struct State {
     pid: u32,
     nice: i32,
     /// Under SCHED_IDLE.
@@ -66,11 +66,11 @@ struct Stood {
     idle: bool,
     /// or a quota,
     limited: bool,
-    /// while a guard was there, told to keep foreground work's slowdown to so many percent.
+    /// while a guard was there that was to keep foreground work's slowdown to so many percent.
     guarded: Option<f64>,
 }
 
-impl Stood {
+impl State {
     /// As whoever has started it.
     fn as_before(&self) -> bool {
         let own = process::one(std::process::id()).expect("is there");
@@ -83,14 +83,14 @@ fn words(pid: u32) -> Vec<String> {
     line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
-/// What a guard was told, in percent.
+/// The slowdown that a guard was given, in percent.
 fn slowdown(words: &[String]) -> Option<f64> {
     let at = words.iter().position(|word| word == "--slowdown")?;
     words.get(at + 1)?.strip_suffix('%')?.parse().ok()
 }
 
-/// How the agents of a run stand now.
-fn agents(run: u32) -> Vec<Stood> {
+/// How the agents of a run are scheduled now.
+fn agents(run: u32) -> Vec<State> {
     let all = process::all();
     let does = |pid: u32, verb: &str| words(pid).get(1).is_some_and(|word| word == verb);
     let agents: Vec<_> =
@@ -107,7 +107,7 @@ fn agents(run: u32) -> Vec<Stood> {
                 group.as_ref().and_then(|group| fs::read_to_string(group.place(setting)?).ok())
             };
             let quota = set(&Setting::Quota(None)).unwrap_or_default();
-            Stood {
+            State {
                 pid: agent.pid,
                 nice: agent.nice,
                 idle_class: agent.idle_class,
@@ -120,8 +120,8 @@ fn agents(run: u32) -> Vec<Stood> {
         .collect()
 }
 
-/// Runs to its end; how its agents stood meanwhile, in order.
-fn observe(mut run: Child) -> (Output, Vec<Stood>) {
+/// Runs to its end; how its agents were scheduled meanwhile, in order.
+fn observe(mut run: Child) -> (Output, Vec<State>) {
     let mut seen = Vec::new();
     while run.try_wait().expect("waits").is_none() {
         seen.extend(agents(run.id()));
@@ -141,18 +141,18 @@ fn groups() -> Vec<PathBuf> {
 }
 
 #[test]
-fn external_work_stands_where_its_level_says_and_goes_back() {
+fn background_work_is_where_its_level_says_and_goes_back() {
     if lacks() {
         return;
     }
     let _alone = alone();
     let cases: [(&str, Check); 6] = [
-        ("nice", |stood| stood.nice == 19 && !stood.idle_class && !stood.inside),
-        ("sched-idle", |stood| stood.idle_class && !stood.inside),
-        ("cpu-idle", |stood| stood.inside && stood.idle && stood.guarded.is_none()),
-        ("quota 50%", |stood| stood.inside && stood.limited && !stood.idle),
-        ("guard", |stood| stood.inside && stood.guarded == Some(1.0)),
-        ("guard 5%", |stood| stood.inside && stood.guarded == Some(5.0)),
+        ("nice", |state| state.nice == 19 && !state.idle_class && !state.inside),
+        ("sched-idle", |state| state.idle_class && !state.inside),
+        ("cpu-idle", |state| state.inside && state.idle && state.guarded.is_none()),
+        ("quota 50%", |state| state.inside && state.limited && !state.idle),
+        ("guard", |state| state.inside && state.guarded == Some(1.0)),
+        ("guard 5%", |state| state.inside && state.guarded == Some(5.0)),
     ];
     let dir = tempfile::tempdir().expect("a directory");
     let levels: Vec<&str> = ["none"].into_iter().chain(cases.iter().map(|(level, _)| *level)).collect();
@@ -163,13 +163,13 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
         .filter(|line| line["line"] == "attempt" && line["status"] != "started")
         .map(|line| (line["levels"]["protect"].to_string(), line["reason"].as_str().map(String::from)))
         .collect();
-    // There is time to see that whatever stood somewhere has gone back.
+    // There is time to see that all have gone back.
     assert_eq!(
         ended.last().map(|(level, _)| level.as_str()),
         Some("\"none\""),
         "give another seed: {ended:?}"
     );
-    for (level, stands) in cases {
+    for (level, holds) in cases {
         let failed =
             ended.iter().find_map(|(of, why)| (*of == format!("{level:?}")).then_some(why)?.as_ref());
         if failed.is_some_and(|why| why.contains("does not offer the idle class")) {
@@ -177,19 +177,19 @@ fn external_work_stands_where_its_level_says_and_goes_back() {
             continue;
         }
         assert_eq!(failed, None, "{level}");
-        let first = seen.iter().position(stands);
+        let first = seen.iter().position(holds);
         let first = first.unwrap_or_else(|| panic!("{level} was never seen: {seen:?}"));
         let agent = seen[first].pid;
-        let mut after = seen[first..].iter().filter(|stood| stood.pid == agent);
-        assert!(after.any(Stood::as_before), "{level}: it does not go back: {seen:?}");
+        let mut after = seen[first..].iter().filter(|state| state.pid == agent);
+        assert!(after.any(State::as_before), "{level}: it does not go back: {seen:?}");
         // Foreground work stays what it is.
-        let own = seen.iter().find(|stood| stood.pid != agent).expect("an agent of its own").pid;
-        assert!(seen.iter().filter(|stood| stood.pid == own).all(Stood::as_before), "{level}");
+        let own = seen.iter().find(|state| state.pid != agent).expect("an agent of its own").pid;
+        assert!(seen.iter().filter(|state| state.pid == own).all(State::as_before), "{level}");
     }
     assert!(groups().is_empty(), "{:?}", groups());
 }
 
-/// The name of the group that a guard was told of which descends from `run`.
+/// The name of the group that was given to a guard which descends from `run`.
 fn guarded_group(run: u32) -> Option<String> {
     let all = process::all();
     let parent = |pid: u32| all.iter().find(|process| process.pid == pid).map(|process| process.parent);
@@ -251,7 +251,7 @@ fn a_guarded_attempt_ends_on_a_machine_that_others_load() {
     }
     let _alone = alone();
     let dir = tempfile::tempdir().expect("a directory");
-    // What the guard takes for foreground work: it pauses background work from its first look on.
+    // What the guard takes for foreground work: it pauses background work from its first snapshot on.
     let _others = crowd();
     let output = finish(begin(dir.path(), &["guard"]));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

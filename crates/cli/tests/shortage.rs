@@ -20,7 +20,7 @@ fn what_was_started_elsewhere_in_the_trees_is_guarded_whole() {
     }
     let _alone = alone();
     let above = Above::make(memory);
-    let child = external_in(&above.0, "elsewhere", "head -c 40m /dev/zero | tail -c 20m | sleep 100");
+    let child = background_in(&above.0, "elsewhere", "head -c 40m /dev/zero | tail -c 20m | sleep 100");
     let group = || dirs("elsewhere").into_iter().find(|dir| dir.starts_with(&above.0));
     let usage = || group().and_then(|dir| fs::read_to_string(dir.join("memory.usage_in_bytes")).ok());
     let used = || usage().and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
@@ -72,7 +72,7 @@ fn within(group: &Path, words: &[&str]) -> Command {
 }
 
 /// A script as background work, which begins in this group.
-fn external_in(group: &Path, name: &str, script: &str) -> Running {
+fn background_in(group: &Path, name: &str, script: &str) -> Running {
     let program = command(Path::new("/"), &[]).get_program().to_os_string();
     let program = program.to_str().expect("a path in UTF-8");
     let words = [program, "exec", "--background", "--name", name, "--", "sh", "-c", script];
@@ -93,18 +93,18 @@ fn writes(path: &Path, time: Duration) -> f64 {
 }
 
 #[test]
-fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
+fn foreground_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
     // Files in memory wait for no device.
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let own = folder.path().join("own");
+    let file = folder.path().join("own");
     // What the kernel still had to write would be in the way of both.
     assert!(Command::new("sync").arg("-f").arg(folder.path()).status().expect("sync starts").success());
     let second = Duration::from_secs(1);
-    let alone = writes(&own, second);
+    let alone = writes(&file, second);
     let script = format!(
         "cd {}; for n in 1 2 3 4; do (while :; do dd if=/dev/zero of=$n bs=1M count=16 oflag=dsync conv=notrunc \
          2>/dev/null; done) & done; wait",
@@ -112,10 +112,10 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     );
     let child = external("writers", &script);
     await_that("they write", || folder.path().join("4").exists());
-    let beside = writes(&own, second);
+    let beside = writes(&file, second);
     if !dirs("writers").iter().any(|dir| dir.join("io.pressure").exists()) {
         child.end();
-        eprintln!("skipped: no group tells here how long it waits for devices");
+        eprintln!("skipped: no group here says how long it waits for devices");
         return;
     }
     let serves_all = |alone: f64| {
@@ -133,8 +133,8 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     let words = ["guard", "--background", "writers", "--slowdown", "5%", "--for", "9 s", "--explain"];
     let guard = Running::start(command(Path::new("/"), &words));
     // A trial that shows nothing is followed by another after 2 s.
-    writes(&own, 5 * second);
-    let guarded = writes(&own, 3 * second);
+    writes(&file, 5 * second);
+    let guarded = writes(&file, 3 * second);
     let output = guard.finish();
     child.end();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -144,7 +144,7 @@ fn own_work_that_waits_for_devices_is_protected_although_it_hardly_computes() {
     assert!(why.iter().any(|why| said.contains(why)), "{said}");
     // A disk that many share, or that has a limit, gives less after seconds of writing, to whoever writes alone,
     // too.
-    let after = writes(&own, second);
+    let after = writes(&file, second);
     eprintln!(
         "{alone} writes a second alone, {beside} beside others, {guarded} guarded, {after} alone afterwards"
     );

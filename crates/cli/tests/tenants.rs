@@ -38,12 +38,12 @@ fn run(dir: &Path, study: &str) -> std::process::Output {
 }
 
 #[test]
-fn external_work_costs_the_owner_and_is_told_beside() {
+fn background_work_costs_the_owner_and_is_reported() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = run(dir.path(), STUDY);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = samples(&dir.path().join("run"));
-    let metrics: BTreeSet<&str> = told.iter().filter_map(|line| line["metric"].as_str()).collect();
+    let samples = samples(&dir.path().join("run"));
+    let metrics: BTreeSet<&str> = samples.iter().filter_map(|line| line["metric"].as_str()).collect();
     for metric in ["run_time", "run_delay", "time_queue", "donated", "donated_rounds", "page_faults_major"] {
         assert!(metrics.contains(metric), "{metric} is not among {metrics:?}");
     }
@@ -53,7 +53,7 @@ fn external_work_costs_the_owner_and_is_told_beside() {
     let claim = &findings["claims"][0];
     assert_eq!(claim["verdict"], "reproduced", "{claim:#}");
     // Six blocks of two cells, in each of which background work was steady and gave something.
-    let donated: Vec<f64> = told
+    let donated: Vec<f64> = samples
         .iter()
         .filter(|line| line["metric"] == "donated")
         .filter_map(|line| line["value"].as_f64())
@@ -62,7 +62,7 @@ fn external_work_costs_the_owner_and_is_told_beside() {
 }
 
 #[test]
-fn external_work_alone_is_refused_before_anything_runs() {
+fn background_work_alone_is_refused_before_anything_runs() {
     let dir = tempfile::tempdir().expect("a directory");
     let alone = STUDY
         .replace("work.own = {", "work.unused = {")
@@ -73,7 +73,7 @@ fn external_work_alone_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn transactions_are_asked_of_a_server_of_their_own() {
+fn transactions_run_on_a_server_of_their_own() {
     let dir = tempfile::tempdir().expect("a directory");
     let missing = |program: &str| {
         let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
@@ -96,18 +96,19 @@ factors = { external = [1] }
 "#;
     let output = run(dir.path(), study);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = samples(&dir.path().join("run"));
+    let samples = samples(&dir.path().join("run"));
     let of = |metric: &str| -> Vec<f64> {
-        told.iter()
+        samples
+            .iter()
             .filter(|line| line["metric"] == metric)
             .filter_map(|line| line["value"].as_f64())
             .collect()
     };
     assert!(
         of("transaction_rate").len() == 2 && of("transaction_rate").iter().all(|rate| *rate > 1.0),
-        "{told:?}"
+        "{samples:?}"
     );
-    assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{told:?}");
+    assert!(of("transaction_p99").iter().all(|seconds| *seconds > 0.0), "{samples:?}");
 }
 
 /// One at a time: background work of one would keep that of the other from ever being steady.
@@ -201,8 +202,8 @@ factors = { settings = ["processors 50%"] }
     let dir = tempfile::tempdir().expect("a directory");
     let output = run(dir.path(), study);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let told = samples(&dir.path().join("run"));
-    let running = told.iter().find(|line| line["metric"] == "tasks_running").expect("is told");
+    let samples = samples(&dir.path().join("run"));
+    let running = samples.iter().find(|line| line["metric"] == "tasks_running").expect("is reported");
     let half = (cores / 2) as f64;
     assert!(
         running["value"].as_f64().is_some_and(|tasks| tasks > 0.0 && tasks <= half),
@@ -221,7 +222,7 @@ fn the_bundled_study_of_volunteers_measures_beside_boinc() {
         let ended = beside(dir.path(), external).expect("was tried");
         assert_eq!(ended["status"], "finished", "{ended}");
     }
-    let told = samples(&dir.path().join("out"));
-    assert!(told.iter().any(|line| line["metric"] == "tasks_running"), "{told:?}");
+    let samples = samples(&dir.path().join("out"));
+    assert!(samples.iter().any(|line| line["metric"] == "tasks_running"), "{samples:?}");
     assert!(names(&findings, "figures").contains("time"), "{:?}", names(&findings, "figures"));
 }

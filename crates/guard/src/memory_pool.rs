@@ -72,14 +72,14 @@ impl MemoryPool {
     }
 
     /// Whether the group's memory is of this pool.
-    pub(super) fn holds(&self, group: &Group) -> bool {
+    fn holds(&self, group: &Group) -> bool {
         let Some(pool) = &self.dir else { return true };
         FILES.iter().any(|(controller, _)| group.dir(controller).is_some_and(|dir| dir.starts_with(pool)))
     }
 
     /// What is known now, where the guarded groups in it have so many bytes; `None` where it has no limit any more, or
     /// foreground work has next to nothing there.
-    pub(super) fn read(&mut self, background: u64) -> Option<PoolReading> {
+    fn read(&mut self, background: u64) -> Option<PoolReading> {
         let [used, all] = match &mut self.files {
             Files::Group(usage, limit) => [usage.parsed(number)?, limit.parsed(number)?],
             Files::Host(meminfo) => meminfo.parsed(|text| {
@@ -96,10 +96,21 @@ impl MemoryPool {
 }
 
 impl PoolReading {
-    /// The one of which the smaller part is free.
-    pub(super) fn shorter(self, other: Self) -> Self {
-        let share = |pool: Self| pool.free as f64 / pool.all.max(1) as f64;
-        if share(other) < share(self) { other } else { self }
+    /// Of these pools the one of which the smallest part is free; `groups` are those that are guarded, with their bytes.
+    pub(super) fn shortest<'a>(
+        pools: &mut [MemoryPool],
+        groups: impl Iterator<Item = (&'a Group, u64)> + Clone,
+    ) -> Self {
+        let read = |pool: &mut MemoryPool| {
+            let inside = groups.clone().filter(|(group, _)| pool.holds(group));
+            let background = inside.map(|(_, bytes)| bytes).sum();
+            pool.read(background)
+        };
+        let share = |pool: &Self| pool.free as f64 / pool.all.max(1) as f64;
+        let readings = pools.iter_mut().filter_map(read);
+        let shortest = readings.min_by(|one, other| share(one).total_cmp(&share(other)));
+        // Where there is none, nothing is short.
+        shortest.unwrap_or(PoolReading { growth: 0, free: u64::MAX, all: 0 })
     }
 }
 
@@ -131,12 +142,15 @@ mod tests {
         assert_eq!(limited.read(500), Some(PoolReading { growth: 0, free: 300, all: 1000 }));
         let of_host = host.read(0).expect("is there");
         assert!(of_host.free < of_host.all);
-        assert_eq!(of_host.shorter(PoolReading { free: 0, ..of_host }).free, 0, "whichever is shorter");
         assert_eq!(limited.read(700), None, "background work has all of it");
         assert_eq!(limited.read(500).map(|pool| pool.growth), Some(200), "of nothing");
         write("outer", "900\n", "1000\n");
         let mut again = MemoryPool::all(groups(), pools);
         assert_eq!(again[0].read(600), Some(PoolReading { growth: 100, free: 100, all: 1000 }), "200 to 300");
+        // 2 of 1000 are free there, which is less than of any host that can run this.
+        write("outer", "998\n", "1000\n");
+        let shortest = PoolReading::shortest(&mut again, groups().zip([300, 300, 9]));
+        assert_eq!(shortest, PoolReading { growth: 98, free: 2, all: 1000 }, "300 to 398");
         write("outer", "900\n", "max\n");
         assert_eq!(again[0].read(600), None);
         assert_eq!(MemoryPool::all(groups(), again).len(), 1, "the host");

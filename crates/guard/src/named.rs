@@ -1,5 +1,6 @@
-//! Which group is meant by a name.
+//! Which group is meant by a name, and what `crosstalk exec` has started.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crosstalk_core::Fault;
@@ -7,12 +8,12 @@ use crosstalk_core::Fault;
 use crosstalk_cgroup::exec::{BACKGROUND, FOREGROUND, called};
 use crosstalk_cgroup::group::{Group, Hierarchy, anybodys, below};
 
-/// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program; `started` is
-/// what `crosstalk exec --background` has started.
+/// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program.
 ///
 /// # Errors
 /// Where there is none, or `crosstalk exec --foreground` has started what is called so.
-pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierarchy) -> Result<Group, Fault> {
+pub(super) fn group(name: &Path, hierarchy: &Hierarchy) -> Result<Group, Fault> {
+    let started = started(hierarchy);
     let text = name.display().to_string();
     let program = called(&text);
     let find = |name: &str| {
@@ -32,6 +33,24 @@ pub(super) fn group(name: &Path, started: &[(String, Group)], hierarchy: &Hierar
         .remedy("start it by `crosstalk exec --background`, or name its processes by --pid")),
         None => Err(unknown.at("--background")),
     })
+}
+
+/// What `crosstalk exec --background` has started, by whomever: names and groups.
+pub(super) fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
+    let mut found = BTreeMap::new();
+    for place in anybodys(hierarchy) {
+        for name in below(&place).into_iter().filter(|name| name.starts_with(BACKGROUND)) {
+            found.entry(name.clone()).or_insert(place.join(name));
+        }
+    }
+    // In which trees it is elsewhere, one that is in it says so; who has started an empty one is
+    // about to start what goes into it.
+    let groups = found.into_iter().filter_map(|(name, dir)| {
+        let inside = Group::new(BTreeMap::from([(String::new(), dir)])).processes();
+        let group = Group::around(*inside.first()?, &name);
+        Some((name, group))
+    });
+    groups.filter(|(_, group)| !group.is_nowhere()).collect()
 }
 
 /// Whether the group `whole` was made for work of that kind that was called so.

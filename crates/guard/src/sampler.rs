@@ -274,13 +274,8 @@ impl Sampler {
         }
         let background: u64 = bytes.iter().sum();
         let grew = background > std::mem::replace(&mut self.snapshot.background_memory, background);
-        let in_pool = |pool: &MemoryPool| -> u64 {
-            let inside = groups.iter().zip(&bytes).filter(|(group, _)| pool.holds(group.group()));
-            inside.map(|(_, bytes)| bytes).sum()
-        };
-        let readings = self.pools.iter_mut().filter_map(|pool| pool.read(in_pool(pool)));
-        let none = PoolReading { growth: 0, free: u64::MAX, all: 0 };
-        let PoolReading { growth, free, all } = readings.reduce(PoolReading::shorter).unwrap_or(none);
+        let groups = groups.iter().map(GuardedGroup::group).zip(bytes);
+        let PoolReading { growth, free, all } = PoolReading::shortest(&mut self.pools, groups);
         self.snapshot.foreground_growth = growth;
         (self.snapshot.free_memory, self.snapshot.all_memory) = (free, all);
         let scarce = (self.snapshot.free_memory as f64) < SOON * self.snapshot.all_memory as f64;

@@ -1,7 +1,6 @@
 //! Which work is background: groups and processes that were named, those that a rule means, and all
 //! that `crosstalk exec --background` has started.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crosstalk_core::{Fault, FaultKind};
@@ -12,8 +11,8 @@ use super::guarded_groups::GuardedGroups;
 use super::named;
 use super::rules::Rules;
 use crosstalk_boinc::client::{ClientSelector, NAME, Pauser, RunningClient, is_running};
-use crosstalk_cgroup::exec::{BACKGROUND, USAGE};
-use crosstalk_cgroup::group::{Group, Hierarchy, anybodys, below};
+use crosstalk_cgroup::exec::USAGE;
+use crosstalk_cgroup::group::{Group, Hierarchy};
 use crosstalk_cgroup::process::{all, one};
 
 /// One that was named.
@@ -56,7 +55,7 @@ impl Targets {
         for target in self.named.clone() {
             let group = match target {
                 Target::Group(name) => {
-                    let group = named::group(&name, &started(&groups.hierarchy), &groups.hierarchy)?;
+                    let group = named::group(&name, &groups.hierarchy)?;
                     let name = name.display().to_string();
                     self.whole(&name, group, groups).map_err(|fault| match fault.place {
                         None => fault.at("--background"),
@@ -113,7 +112,7 @@ impl Targets {
         self.reported = std::mem::take(&mut self.refused);
         if !self.asks {
             for (name, group) in
-                started(&groups.hierarchy).into_iter().chain(self.named_again(&groups.hierarchy))
+                named::started(&groups.hierarchy).into_iter().chain(self.named_again(&groups.hierarchy))
             {
                 let group = self.whole(&name, group, groups);
                 self.keep(&name, group, groups);
@@ -254,28 +253,11 @@ fn can_be_counted(name: &str, group: &Group) -> Result<(), Fault> {
     .remedy("make it there, too, and move its processes; or name these by `--pid`"))
 }
 
-/// What `crosstalk exec --background` has started, by whomever: names and groups.
-fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
-    let mut found = BTreeMap::new();
-    for place in anybodys(hierarchy) {
-        for name in below(&place).into_iter().filter(|name| name.starts_with(BACKGROUND)) {
-            found.entry(name.clone()).or_insert(place.join(name));
-        }
-    }
-    // In which trees it is elsewhere, one that is in it says so; who has started an empty one is
-    // about to start what goes into it.
-    let groups = found.into_iter().filter_map(|(name, dir)| {
-        let inside = Group::new(BTreeMap::from([(String::new(), dir)])).processes();
-        let group = Group::around(*inside.first()?, &name);
-        Some((name, group))
-    });
-    groups.filter(|(_, group)| !group.is_nowhere()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_cgroup::exec::{GUESTS, STUDY};
+    use crosstalk_cgroup::exec::{BACKGROUND, GUESTS, STUDY};
+    use std::collections::BTreeMap;
 
     #[test]
     fn what_is_not_guarded_counts_as_foreground_work_which_is_reported_once() {

@@ -18,7 +18,7 @@ impl Foreign {
         Foreign::new(format!("crosstalk-test-{}", std::process::id()))
     }
 
-    /// One below another at the top, as services stand.
+    /// One below another at the top, as services are.
     pub fn service() -> Self {
         Foreign::new(format!("crosstalk-test-{}.slice/service", std::process::id()))
     }
@@ -55,7 +55,7 @@ impl Foreign {
     }
 
     /// What that says.
-    pub fn told(&self, name: &str) -> Option<String> {
+    pub fn text_of(&self, name: &str) -> Option<String> {
         Some(fs::read_to_string(self.file(name)?).expect("reads").trim().to_string())
     }
 
@@ -64,7 +64,7 @@ impl Foreign {
         is_frozen(&self.dirs())
     }
 
-    /// Has the process stand there.
+    /// Moves the process there.
     pub fn takes(&self, pid: u32) {
         self.dirs()
             .iter()
@@ -73,7 +73,7 @@ impl Foreign {
 
     /// The processors that it may have.
     pub fn processors(&self) -> Vec<usize> {
-        parse_list(&self.told("cpuset.cpus").expect("has processors"))
+        parse_list(&self.text_of("cpuset.cpus").expect("has processors"))
     }
 
     /// Gives it another name, where a tree lets it have one: v2's does not.
