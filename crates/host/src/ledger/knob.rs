@@ -163,8 +163,8 @@ mod tests {
         let path = knob.path().to_path_buf();
         fs::write(&path, "9000").expect("writes");
         knob.reset().expect("there is nothing to do");
-        knob.set("50").expect("is there");
-        assert_eq!((knob.original(), read(&path)), ("9000", Ok("50".into())));
+        knob.set("5000").expect("is there");
+        assert_eq!((knob.original(), read(&path)), ("9000", Ok("5000".into())));
         drop(knob);
         assert_eq!(read(&path), Ok("9000".into()));
     }
@@ -174,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (dir, beside) = (folder.path().join("group"), folder.path().join("beside"));
         let mut old = knob(&dir, "9000");
-        old.set("50").expect("is there");
+        old.set("5000").expect("is there");
         fs::rename(&dir, &beside).expect("renames");
         let _new = knob(&dir, "7000");
         let fault = old.set("60").expect_err("is another group");
