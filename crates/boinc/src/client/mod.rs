@@ -20,7 +20,6 @@ mod replies;
 mod rpc;
 mod running;
 
-pub use connection::{DEADLINE, LONGEST};
 pub use password::PASSWORD;
 pub use pause::{NAME, Pauser};
 pub use replies::{Status, Task};

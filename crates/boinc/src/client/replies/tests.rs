@@ -1,7 +1,7 @@
 //! Tests of `replies`.
 
 use super::*;
-use crate::client::LONGEST;
+use crate::client::connection::LONGEST;
 use proptest::prelude::*;
 
 const RESULTS: &str = "<result>
