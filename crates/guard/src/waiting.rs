@@ -14,7 +14,7 @@ const KNOWN: Duration = Duration::from_millis(100);
 
 /// Waiting for processors while background work runs: in a duty cycle, what it costs foreground work would else be the
 /// less, the less it runs; and while it is paused, foreground work waits for itself.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Waiting {
     /// For how long background work has run, and foreground work waited meanwhile, since the share was last worked out.
     ran: Duration,
@@ -60,13 +60,6 @@ impl Choice {
 
 /// What was waited for in less time says little: a wait counts when it ends.
 const RAN: Duration = Duration::from_millis(20);
-
-impl Default for Waiting {
-    fn default() -> Self {
-        let none = Duration::ZERO;
-        Waiting { ran: none, meanwhile: none, read: none, waited: None, share: None }
-    }
-}
 
 impl Waiting {
     /// Foreground work has waited so long by now, if anybody is watched; `ran`: background work ran until now.

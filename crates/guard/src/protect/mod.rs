@@ -66,7 +66,7 @@ impl Condition for Protect {
     ) -> Result<Box<dyn AppliedCondition>, Fault> {
         let ledger = || Ledger::open(&Launcher::current());
         Ok(match Level::parse(value)? {
-            Level::None => Box::new(AsItIs),
+            Level::None => Box::new(Lowered { _processes: Vec::new() }),
             Level::Nice => Box::new(lower(&background()?, Lower::Nice)?),
             Level::SchedIdle => Box::new(lower(&background()?, Lower::Idle)?),
             Level::CpuIdle => {
@@ -86,21 +86,16 @@ impl Condition for Protect {
     }
 }
 
-/// Nothing that would have to be undone.
-struct AsItIs;
-
-impl AppliedCondition for AsItIs {}
-
-/// Processes that yield by how they are scheduled.
-struct All {
-    _lowered: Vec<LoweredPriority>,
+/// Processes that yield by how they are scheduled, until this is dropped.
+struct Lowered {
+    _processes: Vec<LoweredPriority>,
 }
 
-impl AppliedCondition for All {}
+impl AppliedCondition for Lowered {}
 
-fn lower(background: &[u32], how: Lower) -> Result<All, Fault> {
+fn lower(background: &[u32], how: Lower) -> Result<Lowered, Fault> {
     let lowered = background.iter().map(|pid| LoweredPriority::begin(*pid, how)).collect::<Result<_, _>>();
-    lowered.map(|lowered| All { _lowered: lowered }).map_err(|e| {
+    lowered.map(|processes| Lowered { _processes: processes }).map_err(|e| {
         Fault::environment(format!("background work cannot be lowered and put back: {e}"))
             .remedy("run it as root, or allow nice values down to 0: ulimit -e 20")
     })
