@@ -11,8 +11,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::client::markup::escape;
-use crate::client::{PASSWORD, Preferences, preferences};
+use crate::client::PASSWORD;
+use crate::markup::escape;
+use crate::preferences::Preferences;
 use crate::project::{Attachment, NAME, SCHEDULER, TRANSFERS};
 
 /// The account file: its name and its text.
@@ -74,7 +75,7 @@ pub fn write_settings(folder: &Path, cores: u32, share: &Preferences, password: 
         folder.join("cc_config.xml"),
         format!("<cc_config>\n<options>\n{options}</options>\n</cc_config>\n"),
     )?;
-    fs::write(folder.join("global_prefs_override.xml"), preferences(share))?;
+    fs::write(folder.join("global_prefs_override.xml"), share.file())?;
     write_private(&folder.join(PASSWORD), password)
 }
 
@@ -94,7 +95,7 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::markup::first;
+    use crate::markup::first;
     use std::os::unix::fs::PermissionsExt;
 
     fn project() -> Attachment {

@@ -7,7 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::client::{Client, NAMES, Preferences};
+use crate::client::{Client, NAMES};
+use crate::preferences::Preferences;
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_host::process::{Account, fresh_mark};
@@ -193,7 +194,7 @@ impl ClientProcess {
                 return Err(died(&self.program, fault));
             }
             self.check()?;
-            running = self.client.tasks()?.iter().filter(|task| task.runs() && task.cpu() > 0.0).count();
+            running = self.client.tasks()?.iter().filter(|task| task.runs && task.cpu > 0.0).count();
             if running >= tasks {
                 return Ok(());
             }
@@ -256,11 +257,11 @@ mod tests {
         let mut host = ClientProcess::start(&setup, &until).expect("starts");
         assert_eq!(host.client().version().map(|version| version[0]), Ok(7));
         assert!(host.client().tasks().expect("answers").is_empty());
-        host.client().set_mode(crate::client::Mode::Never, Some(Duration::from_secs(60))).expect("is set");
+        host.client().pause(Duration::from_secs(60)).expect("is done");
         let status = host.client().status().expect("answers");
-        assert!(status.mode == 3 && status.mode_ends_in > 0.0, "{status:?}");
+        assert!(status.is_paused() && status.mode_ends_in > 0.0, "{status:?}");
         let mut intruder = Client::new(host.client().address(), Some("guess".into()));
-        assert!(intruder.quit().expect_err("refused").message.contains("password"));
+        assert!(intruder.command("<quit/>").expect_err("refused").message.contains("password"));
         host.check().expect("runs");
     }
 }

@@ -5,9 +5,10 @@
 //! | `collatz` | the work: real, and checkable |
 //! | `app` | what a client runs to do it |
 //! | `client` | the connection to a client, through its own interface |
+//! | `markup`, `digest` | the markup and the digest of all of BOINC's protocols |
 //! | `project` | the server that sends it to clients and takes the results |
 //! | `client_process` | a real client in a directory of its own |
-//! | `client_files` | a client's files that attach it to a project before it starts |
+//! | `client_files`, `preferences` | a client's settings, and the files that attach it to a project before it starts |
 //! | `spec`, `workload`, `node` | the workload: its parameters, its declaration, its node |
 //!
 //! The workload starts a project and a client that is attached to it alone. It is steady once as many tasks
@@ -33,7 +34,10 @@ pub mod client;
 mod client_files;
 mod client_process;
 pub mod collatz;
+mod digest;
+mod markup;
 mod node;
+mod preferences;
 pub mod project;
 mod spec;
 mod workload;
@@ -41,6 +45,7 @@ mod workload;
 use crosstalk_core::scene::Workload;
 
 pub use client_process::{ClientProcess, ClientSetup, find};
+pub use preferences::Preferences;
 pub use spec::Spec;
 pub use workload::BOINC;
 

@@ -113,7 +113,7 @@ fn measure(
         project.check()?;
         // A guard may have paused client and project while the answer was due: try once more.
         let tasks = host.client().tasks().or_else(|_| host.client().tasks())?;
-        running += tasks.iter().filter(|task| task.runs()).count();
+        running += tasks.iter().filter(|task| task.runs).count();
         samples += 1;
     }
     let donated = (host.background_cpu_time()? - at_first) / begun.elapsed().as_secs_f64();

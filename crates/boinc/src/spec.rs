@@ -6,7 +6,7 @@ use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, parameter};
 use crosstalk_work::threads;
 
-use crate::client::Preferences;
+use crate::preferences::Preferences;
 use crate::project::Settings;
 
 /// The most tasks at a time.

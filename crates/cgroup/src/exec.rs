@@ -223,10 +223,7 @@ pub fn groups(hierarchy: &Hierarchy) -> Need {
                 Reach::Everybody => "yield to everybody",
                 Reach::User => "yield to this user's own services only",
             };
-            Need::found(
-                "control groups",
-                format!("{:?}; those made here {reach}", hierarchy.kind()).to_lowercase(),
-            )
+            Need::found("control groups", format!("{}; those made here {reach}", hierarchy.kind()))
         }
         Err(Fault { message, remedy, .. }) => {
             let consequence = format!("background work cannot be kept apart: {message}");

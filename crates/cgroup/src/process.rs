@@ -1,4 +1,4 @@
-//! The processes of this host, as far as it takes to tell foreground from background work.
+//! The processes of this host, as far as it takes to know foreground from background work.
 //!
 //! Source: proc_pid_stat(5), proc_pid_cgroup(5), sched(7).
 

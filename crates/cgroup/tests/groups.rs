@@ -1,7 +1,6 @@
 //! Control groups of this host, for real. Skipped where this user can make none.
 
 use std::fs;
-use std::path::Path;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -125,52 +124,6 @@ fn settings_are_taken_by_the_kernel_and_knobs_put_back() {
 }
 
 #[test]
-fn what_was_never_set_is_its_owners_to_change() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let group = Group::new([(String::new(), folder.path().to_path_buf())].into());
-    let path = folder.path().join("memory.high");
-    let read = || fs::read_to_string(&path).expect("reads");
-    fs::write(&path, "max\n").expect("writes");
-    let ledger = ledger();
-    let knob = || group.knob(&Setting::MemoryHigh(None), &ledger).expect("is taken");
-    let untouched = knob();
-    fs::write(&path, "700\n").expect("writes");
-    drop(untouched);
-    assert_eq!(read(), "700\n", "it was never set");
-    let mut dial = knob();
-    fs::write(&path, "9000\n").expect("writes");
-    dial.reset().expect("nothing is to be done");
-    dial.set(&Setting::MemoryHigh(Some(Bytes(50)))).expect("is there");
-    assert_eq!(dial.was(), "9000");
-    drop(dial);
-    assert!(read().starts_with("9000"), "as it was when it was set");
-}
-
-#[test]
-fn what_is_made_anew_in_its_place_is_another_group() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (dir, beside) = (folder.path().join("group"), folder.path().join("beside"));
-    let make = |says: &str| {
-        fs::create_dir(&dir).expect("makes");
-        fs::write(dir.join("cgroup.procs"), "").expect("writes");
-        fs::write(dir.join("memory.high"), says).expect("writes");
-    };
-    let read = |dir: &Path| fs::read_to_string(dir.join("memory.high")).expect("reads");
-    let group = Group::new([(String::new(), dir.clone())].into());
-    let ledger = ledger();
-    make("9000");
-    let mut dial = group.knob(&Setting::MemoryHigh(None), &ledger).expect("is taken");
-    dial.set(&Setting::MemoryHigh(Some(Bytes(50)))).expect("is there");
-    fs::rename(&dir, &beside).expect("renames");
-    make("7000");
-    let fault = dial.set(&Setting::MemoryHigh(Some(Bytes(60)))).expect_err("is not it");
-    assert!(fault.message.contains("gone"), "{fault}");
-    drop(dial);
-    assert_eq!(read(&dir), "7000", "it was never ours");
-    assert!(read(&beside).starts_with("9000"), "it has its own again: {}", read(&beside));
-}
-
-#[test]
 fn a_group_keeps_its_settings_when_who_made_the_first_has_ended() {
     let (one, other) = (ledger(), ledger());
     let (Some(first), Some(second)) = (made(&one), made(&other)) else { return };
@@ -193,7 +146,7 @@ fn guests_go_back_to_where_they_were() {
     let home = Group::of_process(child.id()).expect("is there");
     match OwnGroup::for_guests("crosstalk-foreground-guests", &home, &ledger) {
         Ok(made) => {
-            made.take_in(child.id()).expect("may be moved");
+            made.group().take_in(child.id()).expect("may be moved");
             assert!(place(child.id()).contains("crosstalk-foreground-guests-"));
             assert_eq!(made.group().processes(), [child.id()]);
             made.remove().expect("goes");

@@ -6,9 +6,9 @@ mod unprivileged;
 
 use common::external::{Guarding, await_that};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
-use crosstalk_boinc::client::{Client, ClientSelector, PASSWORD, Preferences};
+use crosstalk_boinc::client::{Client, ClientSelector, PASSWORD};
 use crosstalk_boinc::project::Attachment;
-use crosstalk_boinc::{ClientProcess, ClientSetup, find};
+use crosstalk_boinc::{ClientProcess, ClientSetup, Preferences, find};
 use crosstalk_core::units::Seconds;
 use crosstalk_work::peer::Until;
 use serde_json::Value;
@@ -174,8 +174,10 @@ fn finished(url: &str, clients: &mut [&mut ClientProcess]) -> Value {
     while counts(url)["done"] != true {
         assert!(began.elapsed() < Duration::from_secs(120), "{}", counts(url));
         for client in &mut *clients {
-            client.client().retry_transfers().expect("retries");
-            client.client().update(url).expect("asks");
+            let update = format!("<project_update>\n<project_url>{url}</project_url>\n</project_update>");
+            for operation in ["<network_available/>", &update] {
+                client.client().command(operation).expect("is done");
+            }
         }
         thread::sleep(Duration::from_secs(1));
     }
@@ -192,7 +194,12 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     let reported = attach(dir.path());
     // As people do it.
     for host in [&mut first, &mut second] {
-        host.client().attach(&reported.url, &reported.key, "Crosstalk").expect("attaches");
+        let attach = format!(
+            "<project_attach>\n<project_url>{}</project_url>\n<authenticator>{}</authenticator>\n\
+             <project_name>Crosstalk</project_name>\n</project_attach>",
+            reported.url, reported.key
+        );
+        host.client().command(&attach).expect("attaches");
     }
     await_that("it gets work", || counts(&reported.url)["counts"]["sent"].as_u64() > Some(0));
     killed.kill();
@@ -287,12 +294,12 @@ fn spinner() -> Running {
 
 /// Whether the client is not limited.
 fn is_free(client: &mut Client) -> bool {
-    client.status().is_ok_and(|status| status.mode == status.lasting_mode && status.mode_ends_in == 0.0)
+    client.status().is_ok_and(|status| !status.is_paused() && status.mode_ends_in == 0.0)
 }
 
 /// Whether it is paused for a time.
 fn is_paused(client: &mut Client) -> bool {
-    client.status().is_ok_and(|status| status.mode != status.lasting_mode && status.mode_ends_in > 0.0)
+    client.status().is_ok_and(|status| status.is_paused() && status.mode_ends_in > 0.0)
 }
 
 #[test]
@@ -355,7 +362,7 @@ fn without_groups_the_guard_pauses_the_client_by_requests_and_resumes_it() {
     assert_eq!(said.matches("is asked to pause").count(), 1, "{said}");
     assert!(is_free(client), "{:?}", client.status());
     // `exec` removes its group once it has ended.
-    client.quit().expect("is asked to");
+    client.command("<quit/>").expect("is asked to");
     await_that("it ends", || host.check().is_err());
 }
 

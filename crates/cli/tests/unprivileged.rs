@@ -3,9 +3,9 @@
 use crate::common::external::await_that;
 use crate::common::{command, finish, stderr};
 use crate::{attach, counts, project, project_by};
-use crosstalk_boinc::client::{ClientSelector, Preferences};
+use crosstalk_boinc::client::ClientSelector;
 use crosstalk_boinc::project::Attachment;
-use crosstalk_boinc::{ClientProcess, ClientSetup, find};
+use crosstalk_boinc::{ClientProcess, ClientSetup, Preferences, find};
 use crosstalk_core::units::Seconds;
 use crosstalk_host::process::{Account, end_with_starter};
 use crosstalk_work::peer::Until;

@@ -57,7 +57,7 @@ pub enum Standing {
 }
 
 impl Diagnosis {
-    /// As `doctor` prints it, with what it costs where that was request.
+    /// As `doctor` prints it, with what it costs where that was measured.
     pub fn need(&self, cost: Option<&Cost>) -> Need {
         match &self.standing {
             Standing::Yields(how) => Need::found(&self.what, how),
@@ -88,38 +88,7 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Diagnosis> {
             groups.entry(group).or_default().push(process);
         }
     }
-    let judge = |(group, members): (&str, Vec<&Process>)| {
-        let parts = parts(&members, &snapshot.processes);
-        parts.iter().map(|part| judge(snapshot, &meant, group, &members, part)).collect::<Vec<_>>()
-    };
-    groups.into_iter().flat_map(judge).collect()
-}
-
-/// What yields in a manner of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Manner {
-    /// BOINC's client and its tasks.
-    Boinc,
-    /// SCHED_IDLE.
-    Idle,
-    /// This nice value.
-    Nice(i32),
-}
-
-/// Those in one group that are one entry: a client with its tasks, and what is as nice as each other.
-fn parts<'a>(members: &[&'a Process], all: &[Process]) -> Vec<Vec<&'a Process>> {
-    let clients = members.iter().filter(|process| is_client(process));
-    let donated: BTreeSet<u32> = clients.flat_map(|client| descendants(client.pid, all)).collect();
-    let mut parts: BTreeMap<Manner, Vec<&Process>> = BTreeMap::new();
-    for process in members {
-        let manner = match process.idle_class {
-            _ if donated.contains(&process.pid) => Manner::Boinc,
-            true => Manner::Idle,
-            false => Manner::Nice(process.nice),
-        };
-        parts.entry(manner).or_default().push(process);
-    }
-    parts.into_values().collect()
+    groups.into_iter().map(|(group, members)| judge(snapshot, &meant, group, &members)).collect()
 }
 
 /// Of these processes, which share a group, the highest level of the tree, if the idle class is missing there; and
@@ -144,38 +113,30 @@ fn meant(processes: &[Process]) -> BTreeSet<u32> {
     nice.map(|process| process.pid).chain(donated).collect()
 }
 
-/// How `part` of those that are meant in a group is there.
-fn judge(
-    snapshot: &Snapshot,
-    meant: &BTreeSet<u32>,
-    group: &str,
-    members: &[&Process],
-    part: &[&Process],
-) -> Diagnosis {
-    let name = match part.iter().max_by_key(|process| process.ticks) {
-        Some(first) if !part.iter().any(|process| is_client(process)) => {
-            let others = match part.len() - 1 {
-                0 => String::new(),
-                1 => " and another".into(),
-                more => format!(" and {more} others"),
-            };
-            format!("{} (process {}){others}", first.name, first.pid)
-        }
-        _ => "BOINC".to_string(),
+/// How those that are meant in a group are there.
+fn judge(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[&Process]) -> Diagnosis {
+    let others = |others: usize| match others {
+        0 => String::new(),
+        1 => " and another".into(),
+        more => format!(" and {more} others"),
     };
-    let standing = standing(snapshot, meant, group, members, part);
+    let clients = members.iter().filter(|process| is_client(process));
+    let donated: BTreeSet<u32> =
+        clients.flat_map(|client| descendants(client.pid, &snapshot.processes)).collect();
+    let donated = members.iter().filter(|process| donated.contains(&process.pid)).count();
+    let name = match members.iter().max_by_key(|process| process.ticks) {
+        Some(first) if donated == 0 => {
+            format!("{} (process {}){}", first.name, first.pid, others(members.len() - 1))
+        }
+        _ => format!("BOINC{}", others(members.len() - donated)),
+    };
+    let standing = standing(snapshot, meant, group, members);
     Diagnosis { what: format!("background work {name}"), group: group.into(), standing }
 }
 
 /// From the top down: at the first level where foreground work stands beside it, its group yields there
 /// or competes. What stands beside it further down, in a group that yields, does so, too.
-fn standing(
-    snapshot: &Snapshot,
-    meant: &BTreeSet<u32>,
-    group: &str,
-    members: &[&Process],
-    part: &[&Process],
-) -> Standing {
+fn standing(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[&Process]) -> Standing {
     let mut above = "/";
     for level in snapshot::line(group) {
         let Some(share) = snapshot.shares.get(level) else { continue };
@@ -187,10 +148,10 @@ fn standing(
                 "{}. It is in {group}, and {level} has as \
                  much of the CPU as everything in any group next to it: one of its threads can take half of a core from \
                  one of yours",
-                nice(part)
+                nice(members)
             );
-            let pids = part.iter().map(|process| process.pid).collect();
-            let remedy = remedy::remedy(snapshot, group, level, members, part);
+            let pids = members.iter().map(|process| process.pid).collect();
+            let remedy = remedy::remedy(snapshot, group, level, members);
             return Standing::Competes { why, remedy, pids };
         }
         above = level;
@@ -204,10 +165,10 @@ fn standing(
 }
 
 /// What it does itself to yield, which is the nicest of its processes'.
-fn nice(part: &[&Process]) -> String {
-    let nicest = part.iter().map(|process| process.nice).max().unwrap_or(0);
+fn nice(members: &[&Process]) -> String {
+    let nicest = members.iter().map(|process| process.nice).max().unwrap_or(0);
     let within = "counts within its group only";
-    match part.iter().any(|process| process.idle_class) {
+    match members.iter().any(|process| process.idle_class) {
         true => format!("it is in the idle class, but that {within}"),
         false if nicest > 0 => format!("it is nice ({nicest}), but that {within}"),
         false => "it does nothing to yield".into(),

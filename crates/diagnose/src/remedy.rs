@@ -12,16 +12,9 @@ use crosstalk_cgroup::process::Process;
 /// The first version of systemd that takes `CPUWeight=idle`, on v2's tree.
 const IDLE_WEIGHT: u32 = 252;
 
-/// The line for what `part` of these processes does in `group`, which competes at `level`: at that group or one
-/// above it.
-pub(super) fn remedy(
-    snapshot: &Snapshot,
-    group: &str,
-    level: &str,
-    members: &[&Process],
-    part: &[&Process],
-) -> String {
-    lasting(snapshot, group, level, members).unwrap_or_else(|| by_guard(part))
+/// The line for these processes in `group`, which compete at `level`: at that group or one above it.
+pub(super) fn remedy(snapshot: &Snapshot, group: &str, level: &str, members: &[&Process]) -> String {
+    lasting(snapshot, group, level, members).unwrap_or_else(|| by_guard(members))
 }
 
 /// The same without the guard, where there is such a line.
@@ -70,14 +63,16 @@ fn by_file(snapshot: &Snapshot, level: &str) -> Option<String> {
     Some(format!("echo {value} | sudo tee {}", shell_word(&share.at.join(file).display().to_string())))
 }
 
-fn by_guard(part: &[&Process]) -> String {
-    if part.iter().any(|process| is_client(process)) {
-        return "sudo crosstalk guard boinc".into();
-    }
+fn by_guard(members: &[&Process]) -> String {
     // Who was started by one of them comes with that.
-    let comes = |process: &&&Process| part.iter().any(|one| one.pid == process.parent);
-    let roots = part.iter().filter(|process| !comes(process));
-    let named: Vec<String> = roots.map(|process| format!("--pid {}", process.pid)).collect();
+    let comes = |process: &Process| members.iter().any(|one| one.pid == process.parent);
+    let roots = members.iter().filter(|process| !comes(process));
+    let named = roots.map(|process| match is_client(process) {
+        true => "boinc".to_string(),
+        false => format!("--pid {}", process.pid),
+    });
+    let mut named: Vec<String> = named.collect();
+    named.dedup();
     format!("sudo crosstalk guard {}", named.join(" "))
 }
 

@@ -79,7 +79,7 @@ fn what_it_costs_is_said_with_it_where_that_was_measured() {
         NeedState::Missing { consequence, remedy } => (consequence, remedy.is_some()),
         NeedState::Found { detail } => panic!("{detail}"),
     };
-    let cost = Cost::Measured { share: 0.51, waited: None, background: 1.96, processors: 4, seconds: 1.0 };
+    let cost = Cost::Measured { share: 0.51, background: 1.96, processors: 4, seconds: 1.0 };
     let (measured, mended) = said(Some(&cost));
     assert!(
         measured.contains("of yours; foreground work gets 51 % of a processor while it runs") && mended,
@@ -154,24 +154,13 @@ fn what_it_does_to_yield_is_said_of_the_nicest_of_its_processes() {
     };
     let mut snapshot = packaged(DEBIAN);
     assert!(why(&snapshot).starts_with("it is nice (19), but that counts within its group only."));
-    snapshot.processes[2].idle_class = true;
+    // A client's tasks are background work however short they are.
+    (snapshot.processes[2].idle_class, snapshot.processes[2].ticks) = (true, 3);
     assert!(why(&snapshot).starts_with("it is in the idle class, but"));
+    assert_eq!(only(&snapshot).competing(), Some(&[7, 8][..]));
     snapshot.processes[2].idle_class = false;
     (snapshot.processes[1].nice, snapshot.processes[2].nice) = (0, 0);
     assert!(why(&snapshot).starts_with("it does nothing to yield. It is in"), "{}", why(&snapshot));
-}
-
-#[test]
-fn tasks_of_a_client_are_background_however_short_they_are() {
-    let mut snapshot = packaged(DEBIAN);
-    snapshot.processes[1].nice = 0;
-    let task = Process { parent: 7, ticks: 3, idle_class: true, ..snapshot.processes[2].clone() };
-    snapshot.processes[2] = task;
-    let found = only(&snapshot);
-    assert_eq!(found.competing(), Some(&[7, 8][..]));
-    assert!(
-        matches!(found.standing, Standing::Competes { why, .. } if why.starts_with("it is in the idle class, but"))
-    );
 }
 
 #[test]
@@ -248,52 +237,20 @@ fn where_the_idle_class_is_missing_above_a_group_is_said_with_what_gives_it_that
 }
 
 #[test]
-fn any_nice_work_in_a_group_with_others_can_be_guarded() {
-    let mut snapshot = packaged(DEBIAN);
-    snapshot.processes.drain(1..3);
-    snapshot.processes.push(process(20, "make", 19, "/user.slice/user-1000.slice/session-2.scope"));
-    assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard --pid 20");
-    assert_eq!(only(&snapshot).what, "background work make (process 20)");
-}
-
-#[test]
-fn each_in_a_group_is_an_entry_with_its_own_nice_value() {
+fn what_is_in_one_group_is_one_entry() {
     let spin = |pid, name: &str, nice| process(pid, name, nice, "/batch");
-    let others = [spin(22, "render", 19), process(10, "bash", 0, "/foreground")];
-    let members = [vec![spin(20, "pack", 12), spin(21, "render", 19)], others.to_vec()].concat();
-    let said = |snapshot: &Snapshot| -> Vec<(String, String, Vec<u32>, String)> {
-        let one = |found: Diagnosis| match found.standing {
-            Standing::Competes { why, remedy, pids } => {
-                (found.what, why.split(',').next().unwrap_or_default().to_string(), pids, remedy)
-            }
-            Standing::Yields(how) => panic!("{how}"),
-        };
-        diagnose(snapshot).into_iter().map(one).collect()
-    };
-    let idle = "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle".to_string();
-    let pack = ("background work pack (process 20)".to_string(), "it is nice (12)".to_string(), vec![20]);
-    let render = (
-        "background work render (process 22) and another".to_string(),
-        "it is nice (19)".to_string(),
-        vec![21, 22],
-    );
-    let with =
-        |(what, why, pids): (String, String, Vec<u32>), remedy: &str| (what, why, pids, remedy.to_string());
+    let members = vec![spin(20, "pack", 12), spin(21, "render", 19), process(10, "bash", 0, "/foreground")];
     let mut snapshot = host(Manager::Other, members);
-    let both = [with(pack.clone(), &idle), with(render.clone(), &idle)];
-    assert_eq!(said(&snapshot), both, "one line mends both");
+    snapshot.processes[1].ticks += 1;
+    assert_eq!(only(&snapshot).what, "background work render (process 21) and another");
+    assert_eq!(remedy_of(&snapshot), "echo 1 | sudo tee /sys/fs/cgroup/batch/cpu.idle");
     // With foreground work in the group, each is named.
     snapshot.processes.push(spin(23, "editor", 0));
-    assert_eq!(
-        said(&snapshot),
-        [with(pack, "sudo crosstalk guard --pid 20"), with(render, "sudo crosstalk guard --pid 21 --pid 22")]
-    );
-    // A client's tasks are its own, and nobody else's in its group are.
-    let mut snapshot = packaged(DEBIAN);
+    assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard --pid 20 --pid 21");
+    let mut snapshot = packaged(Manager::Systemd(249));
     snapshot.processes.push(process(24, "backup", 12, "/system.slice/boinc-client.service"));
-    let found: Vec<(String, String)> = said(&snapshot).into_iter().map(|one| (one.0, one.1)).collect();
-    let named = [("BOINC", "it is nice (19)"), ("backup (process 24)", "it is nice (12)")];
-    assert_eq!(found, named.map(|(what, why)| (format!("background work {what}"), why.to_string())));
+    assert_eq!(only(&snapshot).what, "background work BOINC and another");
+    assert_eq!(remedy_of(&snapshot), "sudo crosstalk guard boinc --pid 24");
 }
 
 #[test]

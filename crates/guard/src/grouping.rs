@@ -51,7 +51,7 @@ pub(super) fn guard_process(
         let tree = background_tree(pid, &processes, rules);
         let left = processes.iter().filter(|one| tree.contains(&one.pid) && one.groups == first.groups);
         for one in left {
-            made.take_in(one.pid)?;
+            made.group().take_in(one.pid)?;
         }
     }
     let group = alone.with(made.group());

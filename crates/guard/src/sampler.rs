@@ -261,7 +261,7 @@ impl Sampler {
             waited += group.usage.memory_stall();
         }
         let host = self.files.vmstat.as_mut().and_then(|file| file.parsed(|text| Some(pages(text).refaults)));
-        let all = self.files.memory.as_mut().and_then(|file| file.parsed(pressure)).unwrap_or_default().some;
+        let all = self.files.memory.as_mut().and_then(|file| file.parsed(pressure)).unwrap_or_default();
         // Somebody waited for at least as long as both did, less background work's part.
         let stall = Both::times(all, waited);
         let refaults = Both { all: host.unwrap_or(refaults), background: refaults };

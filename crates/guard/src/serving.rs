@@ -83,7 +83,7 @@ impl Serving {
         phase: Phase,
         groups: &mut [GuardedGroup],
     ) -> Option<Served> {
-        let waited = self.pressure.as_mut()?.parsed(pressure)?.some;
+        let waited = self.pressure.as_mut()?.parsed(pressure)?;
         let background: Option<Duration> = groups.iter_mut().map(|group| group.usage.device_stall()).sum();
         let stats = self.stats.as_mut();
         let requests = stats.and_then(|file| file.parsed(|text| Some(served(text, &self.disks))));

@@ -81,12 +81,12 @@ impl Usage {
 
     /// How long some of it has waited for memory.
     pub(super) fn memory_stall(&mut self) -> Duration {
-        self.memory_stall.read(|text| Some(pressure(text)?.some))
+        self.memory_stall.read(pressure)
     }
 
     /// The same for devices, where the kernel accounts for it.
     pub(super) fn device_stall(&mut self) -> Option<Duration> {
-        self.device_stall.read(|text| Some(Some(pressure(text)?.some)))
+        self.device_stall.read(|text| Some(Some(pressure(text)?)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether foreground work is at work, and whether it leaves any room: from CPU time, which the kernel
+//! Whether foreground work is at work, and how much room it leaves: from CPU time, which the kernel
 //! counts in ticks of some milliseconds, so that short samples are coarse.
 
 use std::time::Duration;
@@ -12,13 +12,6 @@ const OVER: (f64, Duration) = (0.6, Duration::from_millis(700));
 /// Over how long what it uses is averaged, in seconds: the kernel counts it at its ticks, so that a
 /// single snapshot is coarse.
 const SMOOTH: f64 = 0.25;
-/// Share of the host that is too little to be worth running background work in, and that is enough
-/// again; and what is enough in a single snapshot.
-const TOO_LITTLE: f64 = 0.03;
-const ENOUGH: f64 = 0.06;
-const PLENTY: f64 = 0.15;
-/// How long there must be too little.
-const FULL_FOR: Duration = Duration::from_millis(100);
 /// How much of the next processor must be left, too, until it counts as left: on the boundary the number would change
 /// with every snapshot.
 const SPARE: f64 = 0.25;
@@ -41,13 +34,10 @@ pub struct Activity {
     began: Duration,
     /// Since when it has not done more than next to nothing, and processor seconds that it has used since.
     last: (Duration, f64),
-    /// Averages: what foreground work leaves, in processors.
+    /// What foreground work leaves, in processors, averaged.
     room: f64,
     /// How many whole processors that are.
     left: usize,
-    full: bool,
-    /// Since when there has been too little room.
-    tight: Option<Duration>,
 }
 
 impl Activity {
@@ -61,8 +51,6 @@ impl Activity {
             last: (Duration::ZERO, 0.0),
             room: cores as f64,
             left: cores,
-            full: false,
-            tight: None,
         }
     }
 
@@ -81,16 +69,8 @@ impl Activity {
         } else if now.saturating_sub(self.last.0) >= OVER.1 {
             self.busy = false;
         }
-        let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
-        self.room += weight * (snapshot.room() - self.room);
+        self.room += (1.0 - (-snapshot.interval / SMOOTH).exp()) * (snapshot.room() - self.room);
         self.left = whole(self.left, self.room);
-        let cores = snapshot.cores as f64;
-        if !self.busy || self.room > ENOUGH * cores || snapshot.room() > PLENTY * cores {
-            (self.full, self.tight) = (false, None);
-        } else if self.room < TOO_LITTLE * cores {
-            let since = *self.tight.get_or_insert(now);
-            self.full |= now.saturating_sub(since) >= FULL_FOR;
-        }
     }
 
     /// Whether foreground work is at work.
@@ -106,11 +86,6 @@ impl Activity {
     /// Whole processors that foreground work leaves, on average.
     pub fn left(&self) -> usize {
         self.left
-    }
-
-    /// Whether foreground work uses all there is, so that background work would only be in its way.
-    pub fn full(&self) -> bool {
-        self.full
     }
 }
 
@@ -160,17 +135,6 @@ mod tests {
     }
 
     #[test]
-    fn a_full_host_has_no_room_until_foreground_work_pauses() {
-        let mut activity = Activity::new(BUSY, 2);
-        let at = watch(&mut activity, 0.0, 4.0, 1.99);
-        assert!(activity.full());
-        let at = watch(&mut activity, at, SAMPLE, 1.5);
-        assert!(!activity.full(), "one snapshot with room is enough");
-        watch(&mut activity, at, 4.0, 1.0);
-        assert!(!activity.full());
-    }
-
-    #[test]
     fn room_on_the_boundary_of_a_processor_changes_the_number_once() {
         let rooms = [2.1, 1.9, 2.1, 1.9, 2.2, 1.8, 2.3, 2.1, 0.2];
         let kept = rooms.iter().scan(3, |left, room| {
@@ -182,14 +146,12 @@ mod tests {
 
     #[test]
     fn what_other_machines_take_is_no_room() {
-        let (mut without, mut with) = (Activity::new(BUSY, 2), Activity::new(BUSY, 2));
+        let mut activity = Activity::new(BUSY, 2);
         for sample in 1..=100 {
-            let now = Duration::from_secs_f64(f64::from(sample) * SAMPLE);
-            let snapshot = Snapshot { foreground_cpu: 1.6, ..Snapshot::quiet(2, SAMPLE) };
-            without.see(now, &snapshot);
-            with.see(now, &Snapshot { stolen: 0.4, ..snapshot });
+            let snapshot = Snapshot { foreground_cpu: 0.75, stolen: 0.5, ..Snapshot::quiet(2, SAMPLE) };
+            activity.see(Duration::from_secs_f64(f64::from(sample) * SAMPLE), &snapshot);
         }
-        assert!(!without.full() && with.full());
+        assert_eq!(activity.left(), 0);
     }
 
     proptest! {
@@ -201,7 +163,7 @@ mod tests {
                 at = watch(&mut activity, at, SAMPLE, foreground_cpu);
             }
             watch(&mut activity, at, 1.0, 0.0);
-            prop_assert!(!activity.busy() && !activity.full());
+            prop_assert!(!activity.busy());
         }
     }
 }

@@ -1,107 +1,17 @@
-//! What background work is granted, from what is seen: pure, driven by the times that it is given.
+//! What background work is granted, from what is seen: driven by the times that it is given.
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::activity::Activity;
-use super::contention::Contention;
 use super::contract::Contract;
+use super::decision::{Decision, Grant, Offers, Pause, Why};
 use super::demand::Demand;
 use super::devices::Devices;
 use super::duty::{DutyCycle, share};
-use super::memory::{Memory, Shortage};
-use super::snapshot::{Probe, Snapshot};
-
-/// What can be done to background work here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Offers {
-    /// It is in the idle class where it meets foreground work: it never takes a processor from that.
-    pub idle: bool,
-    /// It can be paused and resumed within milliseconds.
-    pub duty_cycle: bool,
-    /// It can be paused.
-    pub pause: bool,
-    /// Its processors can be chosen.
-    pub cores: bool,
-}
-
-/// What background work is granted.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Grant {
-    /// For which share of the time it may run.
-    pub share: f64,
-    /// On how many processors.
-    pub cores: usize,
-}
-
-/// How far the guard goes, from the least to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// Idle class, or the least weight: always.
-    Base,
-    /// Fewer processors.
-    Cores,
-    /// Running for a part of the time.
-    DutyCycle,
-    /// Paused.
-    Paused,
-}
-
-/// What is to be done now.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    /// What is granted.
-    pub grant: Grant,
-    /// Whether background work runs at this moment.
-    pub run: bool,
-    /// How far that goes.
-    pub grade: Grade,
-    /// Time until the next snapshot.
-    pub wake: Duration,
-    /// Whether to take a probe then, before anything is changed.
-    pub probe: bool,
-    /// What it follows from.
-    pub why: Why,
-}
-
-/// Why background work is paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pause {
-    /// It would take memory that foreground work needs.
-    Memory,
-    /// Foreground work leaves no room.
-    Full,
-    /// To see whether foreground work would use more processors.
-    Trial,
-    /// To see whether devices would serve foreground work faster.
-    Devices,
-}
-
-/// What a decision follows from.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Why {
-    /// Foreground work is active.
-    pub busy: bool,
-    /// Background work is in the idle class where it meets foreground work: it gives processors back by itself.
-    pub yields: bool,
-    /// Why background work is paused, if it has to be.
-    pub pause: Option<Pause>,
-    /// What foreground work lacked memory for, where it is paused for that.
-    pub shortage: Option<Shortage>,
-    /// How many times as long a probe of each kind takes while background work runs.
-    pub ratios: [f64; 3],
-    /// How many pairs of probes say so.
-    pub pairs: usize,
-    /// By how much foreground work is slower by waiting for processors while background work has them.
-    pub waiting: f64,
-    /// By how much it is slower by waiting for devices while background work runs.
-    pub devices: f64,
-    /// Foreground work's slowdown that is to be expected of all this.
-    pub expected: f64,
-}
+use super::memory::Memory;
+use super::probing::Probing;
+use super::snapshot::Snapshot;
+use super::trial::Background;
 
 /// Of the slowdown agreed on, what is planned with: the rest is for what is not seen. What probes take from foreground
 /// work is, and goes off it, up to half.
@@ -112,15 +22,6 @@ const SAMPLE: [Duration; 3] =
     [Duration::from_millis(20), Duration::from_millis(50), Duration::from_millis(250)];
 /// Where foreground work has only begun: the snapshot that saw it may have seen no more than its first moment.
 const BEGINS: Duration = Duration::from_millis(16);
-/// Time between pairs where background work always runs: while little is known or the last pair says much more than
-/// that; while foreground work is active and more pairs may show what matters; otherwise while it is active; and while
-/// it is quiet. The first pairs are quick: what they cost foreground work is not held back yet.
-const SURVEY: [Duration; 4] =
-    [Duration::from_millis(40), Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(5)];
-/// So many pairs make that known.
-const KNOWN: usize = 8;
-/// Two probes this far apart say nothing about each other.
-const APART: Duration = Duration::from_millis(500);
 /// Waiting for memory that is nobody's fault, as a share of the time.
 const NOISE: f64 = 0.02;
 /// Over how long waiting is averaged, in seconds.
@@ -132,26 +33,13 @@ const SMOOTH_COST: f64 = 3.0;
 /// How much more rarely at most.
 const SLOWEST: f64 = 6.0;
 
-/// A probe: whether background work ran, where it was taken (in foreground work's place, and on which processor), and
-/// when.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Taken {
-    running: bool,
-    place: (bool, Option<usize>),
-    probe: Probe,
-    at: Duration,
-}
-
 /// The policy, and what it remembers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     contract: Contract,
     offers: Offers,
     foreground: Activity,
-    /// Contention while foreground work is quiet, or where it is not known on which processors it runs: a first guess.
-    guess: Contention,
-    /// Contention in foreground work's place.
-    known: Contention,
+    probing: Probing,
     cycle: DutyCycle,
     /// A probe was asked for, since the cycle switches at the next snapshot: it does, although what that follows from may
     /// have changed a little by then.
@@ -162,12 +50,6 @@ pub struct Policy {
     devices: Devices,
     memory: Memory,
     waiting: f64,
-    /// The probe before.
-    last: Option<Taken>,
-    /// Probes are taken in foreground work's place.
-    placed: bool,
-    /// For which share of the time the guard itself runs in foreground work's place.
-    displaced: f64,
     there: bool,
     cost: f64,
     pace: f64,
@@ -180,8 +62,7 @@ impl Policy {
             contract,
             offers,
             foreground: Activity::new(contract.busy, cores),
-            guess: Contention::default(),
-            known: Contention::default(),
+            probing: Probing::default(),
             cycle: DutyCycle::new(Duration::ZERO),
             switches: false,
             briefly: false,
@@ -189,9 +70,6 @@ impl Policy {
             devices: Devices::default(),
             memory: Memory::default(),
             waiting: 0.0,
-            last: None,
-            placed: false,
-            displaced: 0.0,
             there: false,
             cost: 0.0,
             pace: 1.0,
@@ -202,38 +80,47 @@ impl Policy {
     pub fn step(&mut self, now: Duration, snapshot: &Snapshot) -> Decision {
         if snapshot.background_there && !self.there {
             // Whatever was known is of other work.
-            (self.guess, self.known) = (Contention::default(), Contention::default());
-            self.devices = Devices::default();
-            self.last = None;
+            (self.probing, self.devices) = (Probing::default(), Devices::default());
+            self.demand.rewind();
         }
         self.there = snapshot.background_there;
         let was_busy = self.foreground.busy();
         self.foreground.see(now, snapshot);
         if self.foreground.busy() != was_busy {
-            self.last = None;
+            self.probing.rewind();
             self.demand.rewind();
+            self.devices.rewind();
         }
-        self.placed = self.foreground.busy() && snapshot.probe_place.foreground;
-        let runs = self.cycle.running() || snapshot.released;
-        self.wait(snapshot, runs);
-        self.pair(now, snapshot);
-        let weight = 1.0 - (-snapshot.interval / SMOOTH_COST).exp();
-        self.displaced +=
-            weight * (snapshot.probe_place.seconds / snapshot.interval.max(1e-4) - self.displaced);
-        let planned = self.contract.slowdown * PLANNED;
-        // A client that is only asked takes too long for a trial.
-        let tries = self.offers.pause && (self.offers.idle || self.offers.duty_cycle);
-        if self.foreground.busy() && !self.foreground.full() && tries {
-            let runs = runs && !self.devices.may_explain();
-            self.demand.see(now, snapshot, runs, planned, !self.offers.idle);
-        }
+        let background = match self.cycle.running() || snapshot.released {
+            true => Background::Ran,
+            false if self.briefly => Background::Probed,
+            false => Background::Paused,
+        };
+        self.wait(snapshot, background);
+        self.probing.see(now, snapshot, &self.cycle, &self.foreground, self.pace);
         if self.there {
-            let tries = self.offers.duty_cycle && !self.foreground.full() && !self.demand.tries();
-            self.devices.see(now, snapshot, runs || self.briefly, tries);
+            self.try_out(now, snapshot, background);
         }
-        self.memory.see(now, snapshot, self.foreground.busy(), planned.max(NOISE));
+        self.memory.see(now, snapshot, self.foreground.busy(), self.planned().max(NOISE));
         self.keep_pace(snapshot);
         self.decide(now, snapshot)
+    }
+
+    /// Sees what trials show, and begins one where there is reason to.
+    fn try_out(&mut self, now: Duration, snapshot: &Snapshot, background: Background) {
+        let Offers { idle, duty_cycle, pause, .. } = self.offers;
+        if self.foreground.busy() {
+            self.demand.see(now, snapshot, background);
+            // A client that is only asked takes too long for a trial.
+            let may = background == Background::Ran && pause && (idle || duty_cycle);
+            if may && !self.devices.may_explain() {
+                self.demand.consider(now, snapshot, self.planned());
+            }
+        }
+        self.devices.see(now, snapshot, background);
+        if duty_cycle && !self.demand.tries() && !self.demand.tight() {
+            self.devices.consider(now);
+        }
     }
 
     /// Another way for background work to be dealt with, found meanwhile.
@@ -242,40 +129,24 @@ impl Policy {
     }
 
     /// What waiting for processors costs foreground work.
-    fn wait(&mut self, snapshot: &Snapshot, runs: bool) {
+    fn wait(&mut self, snapshot: &Snapshot, background: Background) {
         let weight = 1.0 - (-snapshot.interval / SMOOTH).exp();
         // In the idle class it takes no processor from foreground work; what foreground work waits for is itself.
         let waited = if self.offers.idle { 0.0 } else { snapshot.foreground_wait.unwrap_or(0.0) };
-        if runs {
+        if background == Background::Ran {
             let taken = waited.min(snapshot.background_cpu) / snapshot.foreground_cpu.max(self.contract.busy);
             self.waiting += weight * (taken - self.waiting);
         }
     }
 
-    /// Pairs the probe with the one before, if that was taken in the other state.
-    fn pair(&mut self, now: Duration, snapshot: &Snapshot) {
-        let Some(probe) = snapshot.probe else { return };
-        let running = self.cycle.running();
-        if snapshot.released {
-            // It was taken while some of background work ran that was to be paused.
-            self.last = None;
-            return;
-        }
-        let taken = Taken { running, place: (self.placed, snapshot.probe_place.on), probe, at: now };
-        let Some(before) = self.last.replace(taken) else { return };
-        let apart = now.saturating_sub(before.at) > APART.mul_f64(self.pace);
-        if before.running == running || before.place != taken.place || apart {
-            return;
-        }
-        let (running, paused) = if running { (probe, before.probe) } else { (before.probe, probe) };
-        let contention = if self.placed { &mut self.known } else { &mut self.guess };
-        contention.add(&running, &paused);
+    /// The slowdown that is planned with.
+    fn planned(&self) -> f64 {
+        self.contract.slowdown * PLANNED
     }
 
     /// By how much background work may slow foreground work.
     fn budget(&self) -> f64 {
-        let planned = self.contract.slowdown * PLANNED;
-        (planned - self.displaced).max(planned / 2.0)
+        (self.planned() - self.probing.displaced()).max(self.planned() / 2.0)
     }
 
     fn extra(&self) -> f64 {
@@ -287,25 +158,14 @@ impl Policy {
     /// is work that waits for devices.
     fn ratio(&self) -> f64 {
         if self.foreground.busy() {
-            self.ratios().into_iter().fold(1.0, f64::max) * self.extra()
+            self.probing.ratios().into_iter().fold(1.0, f64::max) * self.extra()
         } else {
             self.devices.ratio()
         }
     }
 
-    /// The ratio of each kind: in foreground work's place once that is known, before that the worse one.
-    fn ratios(&self) -> [f64; 3] {
-        let (mut ratios, guess) = (self.known.ratios(), self.guess.ratios());
-        let known = self.known.pairs() >= KNOWN;
-        for (ratio, guess) in ratios.iter_mut().zip(guess) {
-            *ratio = if known { *ratio } else { ratio.max(guess) };
-        }
-        ratios
-    }
-
     fn keep_pace(&mut self, snapshot: &Snapshot) {
-        if snapshot.probe.is_some() && self.pairs() < KNOWN {
-            // The first probes follow each other more quickly than any later, once.
+        if snapshot.probe.is_some() && self.probing.begins() {
             return;
         }
         let weight = 1.0 - (-snapshot.interval / SMOOTH_COST).exp();
@@ -323,7 +183,7 @@ impl Policy {
         let pause = self.pause().filter(|_| self.offers.pause && self.there);
         let ratio = self.ratio();
         let allowed = if self.offers.duty_cycle { share(self.budget(), ratio) } else { 1.0 };
-        let end = self.switch(now, allowed, pause.is_some());
+        let end = self.switch(now, allowed, pause);
         let pace = if self.memory.hurried() { 1.0 } else { self.pace };
         let sample = match (self.there, busy) {
             (true, true) if self.foreground.begins(now) => BEGINS,
@@ -337,21 +197,21 @@ impl Policy {
         let switching = self.there && self.offers.duty_cycle && pause.is_none() && left <= sample;
         self.switches = switching;
         self.briefly = pause.is_none() && allowed >= 1.0 && !self.cycle.running();
-        let grant = self.grant(snapshot, busy, if pause.is_some() { 0.0 } else { allowed });
+        let grant = self.grant(snapshot, if pause.is_some() { 0.0 } else { allowed });
         let why = Why {
             busy,
             yields: self.offers.idle,
             pause,
             shortage: self.memory.paused(),
-            ratios: self.ratios(),
-            pairs: self.pairs(),
+            ratios: self.probing.ratios(),
+            pairs: self.probing.pairs(),
             waiting: self.waiting.max(self.demand.ratio() - 1.0),
             devices: self.devices.ratio() - 1.0,
             expected: super::duty::slowdown(grant.share, ratio),
         };
         Decision {
             run: self.cycle.running(),
-            grade: grade(&grant, snapshot.cores),
+            grade: grant.grade(snapshot.cores),
             wake: if switching { left } else { sample },
             probe: switching,
             grant,
@@ -362,24 +222,20 @@ impl Policy {
     fn pause(&self) -> Option<Pause> {
         let causes = [
             (self.memory.paused().is_some(), Pause::Memory),
-            (self.foreground.full() || self.demand.tight(), Pause::Full),
+            (self.demand.tight(), Pause::Full),
             (self.demand.tries(), Pause::Trial),
             (self.devices.tries(), Pause::Devices),
         ];
         causes.into_iter().find_map(|(holds, pause)| holds.then_some(pause))
     }
 
-    fn pairs(&self) -> usize {
-        self.known.pairs().max(self.guess.pairs())
-    }
-
     /// Switches if it is time to; when it is time next.
-    fn switch(&mut self, now: Duration, allowed: f64, paused: bool) -> Duration {
-        let survey = self.survey();
+    fn switch(&mut self, now: Duration, allowed: f64, pause: Option<Pause>) -> Duration {
+        let survey = self.probing.survey(&self.foreground, self.planned());
         let announced = std::mem::take(&mut self.switches);
-        if paused || !self.there || !self.offers.duty_cycle {
+        if pause.is_some() || !self.there || !self.offers.duty_cycle {
             // Nothing to be measured, or nothing to be measured by.
-            if self.cycle.running() == paused {
+            if self.cycle.running() == pause.is_some() {
                 self.cycle.switch(now);
             }
             return now + survey;
@@ -390,36 +246,14 @@ impl Policy {
         self.cycle.next_switch(allowed, survey, self.pace)
     }
 
-    fn survey(&self) -> Duration {
-        let contention = if self.placed { &self.known } else { &self.guess };
-        let matters = self.contract.slowdown * PLANNED;
-        let guessed = self.guess.worst() > 1.0 + matters;
-        let open = self.foreground.busy() && (contention.is_open(matters) || guessed);
-        match (contention.pairs() < KNOWN || contention.is_doubted(), self.foreground.busy()) {
-            (true, _) => SURVEY[0],
-            (false, true) if open => SURVEY[1],
-            (false, true) => SURVEY[2],
-            (false, false) => SURVEY[3],
-        }
-    }
-
-    fn grant(&self, snapshot: &Snapshot, busy: bool, share: f64) -> Grant {
+    fn grant(&self, snapshot: &Snapshot, share: f64) -> Grant {
         let mut cores = snapshot.cores;
-        if busy && self.offers.cores && !self.offers.idle {
+        if self.foreground.busy() && self.offers.cores && !self.offers.idle {
             // It would take foreground work's processors from it: those that are left must do.
             cores = cores.min(self.foreground.left()).max(1);
         }
         Grant { share, cores }
     }
-}
-
-fn grade(grant: &Grant, cores: usize) -> Grade {
-    let grades = [
-        (grant.share <= 0.0, Grade::Paused),
-        (grant.share < 1.0, Grade::DutyCycle),
-        (grant.cores < cores, Grade::Cores),
-    ];
-    grades.into_iter().find(|(holds, _)| *holds).map_or(Grade::Base, |(_, grade)| grade)
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@
 
 use std::time::Duration;
 
-use super::snapshot::{Requests, Served, Snapshot};
-use super::trial::{BEGINS, Backoff, SETTLE, TRIAL};
+use super::snapshot::{Served, Snapshot};
+use super::trial::{BEGINS, Background, Backoff, LONGEST, SETTLE, TRIAL};
 
 /// Background work that waits for devices for a smaller share of the time wants nothing of them.
 const BACKGROUND: f64 = 0.02;
@@ -28,45 +28,29 @@ const AWAKE: f64 = 0.002;
 /// Over how long is averaged, in seconds: what is seen while background work runs; the same of the little that
 /// it runs where foreground work is slowed; what foreground work uses; for how much of the time it waits.
 const SMOOTH: f64 = 1.0;
-const SMOOTH_TURNS: f64 = 0.05;
+const SMOOTH_SHORT: f64 = 0.05;
 const SMOOTH_USED: f64 = 0.25;
 const SMOOTH_WAITS: f64 = 0.25;
 /// Foreground work that takes so much longer at least is slowed, and no more once it is by less than half of that.
 const LOSS: f64 = 0.02;
-/// What is seen for fewer seconds, or of fewer requests, is too little; a trial is prolonged for that, up to
-/// a limit.
+/// What is seen for fewer seconds, or of fewer requests, is too little: a trial is prolonged for that.
 const LEAST: f64 = 0.15;
 const FEW: f64 = 30.0;
-const LONGEST: Duration = Duration::from_secs(1);
-/// How long a ratio is taken for true: at first, and where it has been found again and again.
-const VALID: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(160)];
-/// Foreground work that was slowed for a shorter time may have been taken for that only.
-const BRIEF: Duration = Duration::from_secs(3);
-/// Foreground work that uses so many times as much as at the last trial, and so many processors more, is another
-/// one; it may be tried so long after that.
-const OTHER: (f64, f64) = (2.0, 0.005);
-const SOON: Duration = Duration::from_secs(2);
-/// How long nobody must have waited for devices until background work has its weight again.
-const CALM: Duration = Duration::from_millis(1500);
+/// How long a ratio is taken for true at first, and how often that is doubled where it is found again.
+const VALID: Duration = Duration::from_secs(10);
+const REPEATS: u32 = 4;
 /// What was served beside background work so long ago was beside other work.
 const OLD: Duration = Duration::from_secs(5);
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum Verdict {
     /// Nothing is known, or it loses nothing.
+    #[default]
     Open,
     /// Background work is paused since then, to see.
     Trial { began: Duration },
-    /// Requests take so many times as long beside background work, known since then and taken for true until
-    /// then.
-    Slowed { longer: f64, since: Duration, until: Duration },
-}
-
-/// A trial: when it was, and how many processors foreground work used then.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Last {
-    at: Duration,
-    used: f64,
+    /// Requests take so many times as long beside background work, which is taken for true until then.
+    Slowed { longer: f64, until: Duration },
 }
 
 /// The part of a new value in an average.
@@ -75,114 +59,84 @@ fn weight(seconds: f64, over: f64) -> f64 {
 }
 
 /// Foreground work at devices, with background work and without.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Devices {
     /// When the snapshot before was.
     sampled: Duration,
-    /// Whether background work runs, and since when it does or does not; seconds that it has run since what
-    /// devices served was last counted.
-    runs: bool,
-    turned: Duration,
+    /// Whether background work is paused, and since when it is or is not; seconds that it has run since what devices
+    /// served was last counted.
+    paused: bool,
+    changed: Duration,
     ran: f64,
-    /// What is served while it runs and waits for devices, the latest most; in so many seconds, and when last.
-    beside: Requests,
-    beside_for: f64,
+    /// What is served while it runs and waits for devices, the latest most, and when that was last; and what was
+    /// served in the trial.
+    beside: Served,
     beside_at: Duration,
+    alone: Served,
     /// Share of the time for which it waits for devices while it runs, and foreground work while it does not.
     background: f64,
     waits: f64,
     /// Processors that foreground work uses.
     used: f64,
-    last: Option<Last>,
     verdict: Verdict,
-    /// What was served in the trial.
-    alone: Served,
+    /// How often in a row it was found to be slowed.
+    repeats: u32,
     backoff: Backoff,
-    valid: Duration,
-    /// Until when foreground work counts as one that may wait for devices.
-    shared: Option<Duration>,
-}
-
-impl Default for Devices {
-    fn default() -> Self {
-        Devices {
-            sampled: Duration::ZERO,
-            runs: true,
-            turned: Duration::ZERO,
-            ran: 0.0,
-            beside: Requests::default(),
-            beside_for: 0.0,
-            beside_at: Duration::ZERO,
-            background: 0.0,
-            waits: 0.0,
-            used: 0.0,
-            last: None,
-            verdict: Verdict::Open,
-            alone: Served::default(),
-            backoff: Backoff::NONE,
-            valid: VALID[0],
-            shared: None,
-        }
-    }
 }
 
 impl Devices {
-    /// Takes a snapshot in. `runs` says whether background work ran meanwhile, `tries` whether it may be made
-    /// to be paused to see.
-    pub fn see(&mut self, now: Duration, snapshot: &Snapshot, runs: bool, tries: bool) {
+    /// Foreground work begins: it may be tried, whatever others were found to lose.
+    pub fn rewind(&mut self) {
+        self.backoff.next = Duration::ZERO;
+    }
+
+    /// Takes a snapshot in.
+    pub fn see(&mut self, now: Duration, snapshot: &Snapshot, background: Background) {
+        let paused = background == Background::Paused;
         self.used += weight(snapshot.interval, SMOOTH_USED) * (snapshot.foreground_cpu - self.used);
-        if runs != self.runs {
-            (self.runs, self.turned) = (runs, self.sampled);
+        if paused != self.paused {
+            (self.paused, self.changed) = (paused, self.sampled);
         }
-        if runs {
+        if !paused {
             self.ran += now.saturating_sub(self.sampled).as_secs_f64();
         }
         self.sampled = now;
-        if let Some(served) = &snapshot.served {
-            if self.used >= AWAKE && served.waits() >= FOREGROUND {
-                self.shared = Some(now + CALM);
-            }
-            // Where the kernel does not count whether background work waits, its cost is unknown.
-            if let Some(background) = served.background {
-                self.take(now, served, background);
-            }
+        // Where the kernel does not count whether background work waits, its cost is unknown.
+        if let Some((served, background)) =
+            snapshot.served.as_ref().and_then(|all| Some((all, all.background?)))
+        {
+            self.take(now, served, background);
         }
-        self.shared = self.shared.filter(|until| now < *until);
-        self.conclude(now, tries);
+        self.conclude(now);
     }
 
     /// Adds to what is known with background work, or without; `background` are the seconds for which that
     /// waited.
     fn take(&mut self, now: Duration, served: &Served, background: f64) {
         let began = now.saturating_sub(Duration::from_secs_f64(served.seconds));
-        let settled = began >= self.turned + if self.runs { BEGINS } else { SETTLE };
+        let settled = began >= self.changed + if self.paused { SETTLE } else { BEGINS };
         let waits = background >= BACKGROUND * served.seconds;
         let ran = std::mem::take(&mut self.ran);
         if ran > 0.0 {
             let slowed = matches!(self.verdict, Verdict::Slowed { .. });
-            let over = if slowed { SMOOTH_TURNS } else { SMOOTH };
+            let over = if slowed { SMOOTH_SHORT } else { SMOOTH };
             self.background += weight(ran, over) * ((background / ran).min(1.0) - self.background);
         }
         // Something else may pause it.
-        if self.runs && settled && waits {
-            let kept = 1.0 - weight(served.seconds, SMOOTH);
-            self.beside.fade(kept);
-            self.beside.add(&served.requests);
-            (self.beside_for, self.beside_at) = (kept * self.beside_for + served.seconds, now);
+        if !self.paused && settled && waits {
+            self.beside.fade(1.0 - weight(served.seconds, SMOOTH));
+            self.beside.add(served);
+            self.beside_at = now;
         }
         // What it had begun may not be over.
-        if !self.runs && settled && !waits {
+        if self.paused && settled && !waits {
             self.waits += weight(served.seconds, SMOOTH_WAITS) * (served.waits() - self.waits);
-            if self.tries() {
-                self.alone.seconds += served.seconds;
-                self.alone.waited += served.waited;
-                self.alone.requests.add(&served.requests);
-            }
+            self.alone.add(served);
         }
     }
 
     /// Concludes from what has been seen.
-    fn conclude(&mut self, now: Duration, tries: bool) {
+    fn conclude(&mut self, now: Duration) {
         match self.verdict {
             Verdict::Trial { began } => {
                 let alone = &self.alone;
@@ -193,52 +147,48 @@ impl Devices {
                 }
             }
             Verdict::Slowed { until, .. } if now >= until => self.open(),
-            Verdict::Slowed { since, .. } => {
+            Verdict::Slowed { .. } => {
                 // One of both wants nothing of devices any more.
                 if self.ratio() <= 1.0 + LOSS / 2.0 || self.background < BACKGROUND {
                     self.open();
-                    (self.valid, self.backoff) = (VALID[0], Backoff::NONE);
-                    if now < since + BRIEF {
-                        self.backoff.longer(now);
-                    }
+                    (self.repeats, self.backoff) = (0, Backoff::NONE);
                 }
             }
             Verdict::Open => {
-                let suspect = self.runs && self.used >= AWAKE && self.background >= BACKGROUND;
-                let other = self
-                    .last
-                    .is_some_and(|last| self.used > OTHER.0 * last.used + OTHER.1 && now >= last.at + SOON);
                 if now > self.beside_at + OLD {
-                    (self.beside, self.beside_for) = (Requests::default(), 0.0);
-                }
-                let seen = self.beside_for >= LEAST && self.beside.count() >= 1.0;
-                if tries && suspect && seen && (now >= self.backoff.next || other) {
-                    (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
-                    self.last = Some(Last { at: now, used: self.used });
+                    self.beside = Served::default();
                 }
             }
+        }
+    }
+
+    /// Begins a trial where there is reason to.
+    pub fn consider(&mut self, now: Duration) {
+        let seen = self.beside.seconds >= LEAST && self.beside.requests.count() >= 1.0;
+        let due = !self.paused && now >= self.backoff.next;
+        if self.verdict == Verdict::Open && self.is_suspect() && seen && due {
+            (self.verdict, self.alone) = (Verdict::Trial { began: now }, Served::default());
         }
     }
 
     /// What was known holds no more.
     fn open(&mut self) {
         self.verdict = Verdict::Open;
-        (self.beside, self.beside_for) = (Requests::default(), 0.0);
+        self.beside = Served::default();
     }
 
     fn judge(&mut self, now: Duration) {
         self.waits = self.alone.waits();
-        let longer = self.alone.requests.slowed_among(&self.beside);
+        let longer = self.alone.requests.slowed_among(&self.beside.requests);
         let loses = |least: f64| self.waits >= FOREGROUND && self.waits * (least - 1.0) > LOSS;
         match longer {
             Some([longer, least]) if loses(least) => {
-                self.verdict = Verdict::Slowed { longer, since: now, until: now + self.valid };
-                self.valid = (self.valid * 2).min(VALID[1]);
-                self.backoff = Backoff::NONE;
+                let until = now + VALID * 2_u32.pow(self.repeats);
+                self.verdict = Verdict::Slowed { longer, until };
+                (self.repeats, self.backoff) = ((self.repeats + 1).min(REPEATS), Backoff::NONE);
             }
             _ => {
-                self.verdict = Verdict::Open;
-                self.valid = VALID[0];
+                (self.verdict, self.repeats) = (Verdict::Open, 0);
                 self.backoff.longer(now);
             }
         }
@@ -257,16 +207,16 @@ impl Devices {
         }
     }
 
-    /// Whether both may be waiting for devices, and no trial has shown that foreground work loses nothing by that: it
-    /// does more without background work then, and uses more processors' time for it.
+    /// Whether background work wants devices, and no trial has shown yet that foreground work loses nothing by that: it
+    /// would do more without background work, and use more processors' time for it.
     pub fn may_explain(&self) -> bool {
         let nothing = self.verdict == Verdict::Open && self.backoff != Backoff::NONE;
-        self.shared() && self.background >= BACKGROUND && !nothing
+        self.is_suspect() && !nothing
     }
 
-    /// Whether foreground work may be waiting for devices, or may have been lately.
-    fn shared(&self) -> bool {
-        self.shared.is_some()
+    /// Whether both are there, and background work wants devices.
+    fn is_suspect(&self) -> bool {
+        self.used >= AWAKE && self.background >= BACKGROUND
     }
 }
 

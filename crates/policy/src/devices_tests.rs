@@ -62,7 +62,7 @@ impl Scene {
         let (mut ran, samples) = (0, (seconds / SAMPLE).round() as usize);
         for sample in 0..samples {
             self.at += SAMPLE;
-            // Where foreground work is slowed, background work runs by turns.
+            // Where foreground work is slowed, background work runs in a duty cycle.
             let runs = !self.devices.tries() && (self.devices.ratio() == 1.0 || sample % 20 == 0);
             ran += usize::from(runs);
             let mut served = Served { seconds: SAMPLE, ..Served::default() };
@@ -82,8 +82,10 @@ impl Scene {
     }
 
     fn see(&mut self, foreground_cpu: f64, served: Option<Served>, runs: bool) {
+        let now = Duration::from_secs_f64(self.at);
         let snapshot = Snapshot { foreground_cpu, served, ..Snapshot::quiet(2, SAMPLE) };
-        self.devices.see(Duration::from_secs_f64(self.at), &snapshot, runs, true);
+        self.devices.see(now, &snapshot, if runs { Background::Ran } else { Background::Paused });
+        self.devices.consider(now);
     }
 }
 
@@ -93,7 +95,7 @@ fn how_much_longer_foreground_work_takes_is_known_within_a_second() {
     scene.watch(0.8, SLOWED);
     // 1 + 0.9 × (3 − 1).
     assert!((scene.devices.ratio() - 2.8).abs() < 0.01, "{}", scene.devices.ratio());
-    assert!(scene.devices.shared());
+    assert!(scene.devices.may_explain());
 }
 
 #[test]
@@ -173,24 +175,16 @@ fn when_foreground_work_wants_nothing_any_more_background_work_is_back_soon() {
 }
 
 #[test]
-fn background_work_has_its_weight_again_once_nobody_has_waited_for_a_while() {
-    let (mut scene, calm) = (Scene::new(), Truth { background: 0.0, waits: 0.0, ..SLOWED });
-    scene.watch(0.2, SLOWED);
-    scene.watch(CALM.as_secs_f64() - 2.0 * SAMPLE, calm);
-    assert!(scene.devices.shared());
-    scene.watch(3.0 * SAMPLE, calm);
-    assert!(!scene.devices.shared());
-}
-
-#[test]
-fn where_requests_are_not_counted_nothing_is_tried() {
-    let mut scene = Scene::new();
-    for _ in 0..500 {
-        scene.at += SAMPLE;
-        let served =
-            Served { seconds: SAMPLE, waited: SAMPLE, background: Some(SAMPLE), ..Served::default() };
-        scene.see(0.1, Some(served), true);
-        assert!(!scene.devices.tries());
+fn where_requests_or_waiting_are_not_counted_nothing_is_tried() {
+    for (requests, background) in [((0.0, 0.0), Some(SAMPLE)), ((50.0, SAMPLE), None)] {
+        let mut scene = Scene::new();
+        let mut served = Served { seconds: SAMPLE, waited: SAMPLE, background, ..Served::default() };
+        served.requests.0[0] = requests;
+        for _ in 0..500 {
+            scene.at += SAMPLE;
+            scene.see(0.1, Some(served), true);
+            assert!(!scene.devices.tries() && scene.devices.ratio() == 1.0);
+        }
     }
 }
 
@@ -209,8 +203,41 @@ fn foreground_work_that_begins_is_tried_although_nothing_was_found_before() {
     let mut scene = Scene::new();
     scene.watch(100.0, Truth { waits: 0.0, foreground_cpu: 0.015, ..SLOWED });
     assert_eq!(scene.devices.ratio(), 1.0);
+    scene.devices.rewind();
     scene.watch(1.0, SLOWED);
     assert!(scene.devices.ratio() > 2.0);
+}
+
+#[test]
+fn a_pause_for_a_probe_keeps_nothing_from_being_seen() {
+    let mut scene = Scene::new();
+    let mut served = Served { seconds: 0.25, waited: 0.25, background: Some(0.2), ..Served::default() };
+    served.requests.0[0] = (100.0, 0.25);
+    for sample in 1..=12 {
+        scene.at += 0.1;
+        // Devices are read every 0.3 s, and a probe is taken before each.
+        let (background, read) = match sample % 3 {
+            2 => (Background::Probed, None),
+            0 => (Background::Ran, Some(served)),
+            _ => (Background::Ran, None),
+        };
+        let snapshot = Snapshot { foreground_cpu: 0.1, served: read, ..Snapshot::quiet(2, 0.1) };
+        scene.devices.see(Duration::from_secs_f64(scene.at), &snapshot, background);
+        scene.devices.consider(Duration::from_secs_f64(scene.at));
+    }
+    assert!(scene.devices.tries());
+}
+
+#[test]
+fn what_was_served_beside_other_work_is_forgotten() {
+    let mut scene = Scene::new();
+    // Background work alone, whose requests are slow; then nobody for a while.
+    scene.watch(2.0, Truth { each: [0.01, 0.01], ..GONE });
+    scene.watch(6.0, Truth { background: 0.0, ..GONE });
+    for _ in 0..200 {
+        scene.watch(SAMPLE, Truth { each: [0.001, 0.001], ..SLOWED });
+        assert_eq!(scene.devices.ratio(), 1.0);
+    }
 }
 
 #[test]
@@ -229,21 +256,5 @@ fn a_trial_that_sees_nothing_ends() {
             scene.see(0.1, seen, false);
         }
         assert!(!scene.devices.tries() && scene.devices.ratio() == 1.0);
-    }
-}
-
-#[test]
-fn where_nothing_can_stand_still_or_background_work_does_not_tell_nothing_is_tried() {
-    for (background, tries) in [(Some(SAMPLE), false), (None, true)] {
-        let mut devices = Devices::default();
-        let mut served = Served { seconds: SAMPLE, waited: SAMPLE, background, ..Served::default() };
-        served.requests.0[0] = (50.0, SAMPLE);
-        for sample in 1..100 {
-            let snapshot =
-                Snapshot { foreground_cpu: 0.1, served: Some(served), ..Snapshot::quiet(2, SAMPLE) };
-            devices.see(Duration::from_secs_f64(SAMPLE * f64::from(sample)), &snapshot, true, tries);
-            assert!(!devices.tries() && devices.ratio() == 1.0);
-        }
-        assert!(devices.shared(), "weights do not need it");
     }
 }

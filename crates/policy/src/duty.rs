@@ -37,7 +37,7 @@ const LEAST: f64 = 0.008;
 /// percent, four fifths are planned with, and what is slowed without end may run for that share.
 const LONGEST: f64 = 10.0;
 
-/// Running and paused in turn.
+/// Running and paused, one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DutyCycle {
     running: bool,

@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 
 use serde::Serialize;
 
-use super::decide::{Grant, Offers};
+use super::decision::{Grant, Offers};
 use super::snapshot::Snapshot;
 
 /// A program of foreground work.

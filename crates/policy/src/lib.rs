@@ -8,12 +8,13 @@ mod activity;
 mod contention;
 mod contract;
 mod decide;
+mod decision;
 mod demand;
 mod devices;
 mod duty;
 mod host;
 mod memory;
-mod recent;
+mod probing;
 #[cfg(test)]
 mod simulated;
 mod snapshot;
@@ -22,10 +23,10 @@ mod watch;
 
 pub use activity::{BUSY, MORE};
 pub use contract::{Contract, SLOWDOWN};
-pub use decide::{Decision, Grade, Grant, Offers, Pause, Policy, Why};
+pub use decide::Policy;
+pub use decision::{Decision, Grade, Grant, Offers, Pause, Why};
 pub use host::{Host, Program};
 pub use memory::Shortage;
-pub use recent::Recent;
 pub use snapshot::{Probe, ProbePlace, Requests, Served, Snapshot, Used};
 pub use trial::{BEGINS, SETTLE};
 pub use watch::{Report, Sums, watch};

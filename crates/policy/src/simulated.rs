@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
-use crate::decide::{Grant, Offers};
+use crate::decision::{Grant, Offers};
 use crate::host::Host;
 use crate::snapshot::{Probe, ProbePlace, Snapshot, Used};
 
@@ -29,6 +29,8 @@ pub(crate) struct Machine {
     pub(crate) waits: f64,
     /// Whether background work takes, while it runs, pages that foreground work has to fetch again.
     pub(crate) takes_memory: bool,
+    /// Whether there is background work.
+    pub(crate) there: bool,
     pub(crate) time: f64,
     pub(crate) seed: u64,
     granted: (Grant, bool),
@@ -52,6 +54,7 @@ impl Machine {
             noise: 0.0,
             waits: 0.0,
             takes_memory: false,
+            there: true,
             time: 0.0,
             seed: 1,
             granted: (all, true),
@@ -116,6 +119,7 @@ impl Host for Machine {
             free_memory: if self.takes_memory { 0 } else { u64::MAX },
             probe,
             probe_place: ProbePlace { foreground: placed, on: None, seconds },
+            background_there: self.there,
             ..Snapshot::quiet(self.cores, interval)
         })
     }

@@ -127,7 +127,7 @@ pub struct Served {
     pub waited: f64,
     /// Seconds for which some of background work did, where that is counted.
     pub background: Option<f64>,
-    /// The requests, for whomever.
+    /// The requests, of all work.
     pub requests: Requests,
 }
 
@@ -135,6 +135,22 @@ impl Served {
     /// Share of the time for which somebody waited.
     pub fn waits(&self) -> f64 {
         (self.waited / self.seconds.max(1e-9)).min(1.0)
+    }
+
+    /// Takes another in.
+    pub fn add(&mut self, other: &Served) {
+        self.seconds += other.seconds;
+        self.waited += other.waited;
+        self.background = other.background.map(|more| self.background.unwrap_or(0.0) + more);
+        self.requests.add(&other.requests);
+    }
+
+    /// Keeps this part of it.
+    pub fn fade(&mut self, part: f64) {
+        self.seconds *= part;
+        self.waited *= part;
+        self.background = self.background.map(|waited| waited * part);
+        self.requests.fade(part);
     }
 
     /// The same of background work.

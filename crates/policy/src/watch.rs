@@ -6,7 +6,8 @@ use crosstalk_core::Fault;
 use serde::Serialize;
 
 use super::contract::Contract;
-use super::decide::{Decision, Grade, Policy};
+use super::decide::Policy;
+use super::decision::{Decision, Grade};
 use super::host::{Host, Program};
 use super::snapshot::Snapshot;
 
@@ -15,7 +16,7 @@ use super::snapshot::Snapshot;
 pub struct Report<'a> {
     /// Since the beginning.
     pub at: Duration,
-    /// What was seen.
+    /// What was seen; its processors are averages over a quarter of a second at least, for people.
     pub snapshot: &'a Snapshot,
     /// What was done.
     pub decision: &'a Decision,
@@ -64,6 +65,34 @@ impl Sums {
     }
 }
 
+/// Over how many seconds processors are averaged for people, at least: a single snapshot is too short for that.
+const SHOWN: f64 = 0.25;
+
+/// Processors for people.
+#[derive(Default)]
+struct Average {
+    /// Seconds since the last average, and CPU time of foreground and of background work in them.
+    since: [f64; 3],
+    /// Processors of both by then.
+    shown: Option<[f64; 2]>,
+}
+
+impl Average {
+    /// Takes a snapshot in: the same with what was used on average, once there is one.
+    fn see(&mut self, snapshot: &Snapshot) -> Snapshot {
+        let sampled = [snapshot.covers, snapshot.used.foreground, snapshot.used.background];
+        self.since.iter_mut().zip(sampled).for_each(|(sum, one)| *sum += one);
+        let [seconds, foreground, background] = self.since;
+        if seconds >= SHOWN {
+            let processors = |used: f64| (used / seconds).min(snapshot.cores as f64);
+            *self = Average { since: [0.0; 3], shown: Some([foreground, background].map(processors)) };
+        }
+        let [foreground_cpu, background_cpu] =
+            self.shown.unwrap_or([snapshot.foreground_cpu, snapshot.background_cpu]);
+        Snapshot { foreground_cpu, background_cpu, ..*snapshot }
+    }
+}
+
 /// The longest sleep: so much later than asked for the guard ends at most.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -79,6 +108,7 @@ pub fn watch(
 ) -> Result<Sums, Fault> {
     let mut policy = Policy::new(contract, host.offers(), host.cores());
     let mut sums = Sums::default();
+    let mut average = Average::default();
     let mut last: Option<Decision> = None;
     while !over(host.now()) {
         let snapshot = host.sample(last.as_ref().is_some_and(|last| last.probe))?;
@@ -91,7 +121,7 @@ pub fn watch(
         let largest = host.largest();
         report(&Report {
             at: now,
-            snapshot: &snapshot,
+            snapshot: &average.see(&snapshot),
             decision: &decision,
             largest,
             notes: &notes,
@@ -115,8 +145,9 @@ pub fn watch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::{Grant, Offers};
+    use crate::decision::Offers;
     use crate::simulated::Machine;
+    use crate::snapshot::Used;
 
     #[test]
     fn it_guards_until_it_is_over_and_adds_up() {
@@ -139,35 +170,30 @@ mod tests {
     }
 
     #[test]
+    fn snapshots_are_averaged_by_how_long_they_are() {
+        let mut average = Average::default();
+        let mut shown = |covers: f64, foreground: f64| {
+            let used = Used { foreground: foreground * covers, ..Used::default() };
+            let quiet = Snapshot::quiet(2, covers);
+            average.see(&Snapshot { foreground_cpu: foreground, used, ..quiet }).foreground_cpu
+        };
+        assert_eq!(shown(0.0625, 2.0), 2.0, "there is no other yet");
+        assert_eq!(
+            (shown(0.1875, 0.0), shown(0.125, 2.0)),
+            (0.5, 0.5),
+            "a snapshot is too short for another"
+        );
+        assert_eq!((shown(0.0, 7.0), shown(0.125, 2.0)), (0.5, 2.0));
+        assert_eq!(shown(0.25, 9.0), 2.0, "there are no more");
+    }
+
+    #[test]
     fn it_ends_in_time_however_seldom_it_looks() {
         // Where there is no background work it samples four times a second.
-        struct Alone(Machine);
-        impl Host for Alone {
-            fn offers(&self) -> Offers {
-                self.0.offers()
-            }
-            fn cores(&self) -> usize {
-                self.0.cores()
-            }
-            fn sample(&mut self, probe: bool) -> Result<Snapshot, Fault> {
-                Ok(Snapshot { background_there: false, ..self.0.sample(probe)? })
-            }
-            fn apply(&mut self, grant: &Grant, run: bool) {
-                self.0.apply(grant, run);
-            }
-            fn notes(&mut self) -> Vec<String> {
-                self.0.notes()
-            }
-            fn now(&self) -> Duration {
-                self.0.now()
-            }
-            fn sleep(&mut self, time: Duration) {
-                self.0.sleep(time);
-            }
-        }
-        const NONE: Offers = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
         for end in (1..10).map(|part| Duration::from_millis(1000 + 37 * part)) {
-            let mut alone = Alone(Machine::new(2, NONE));
+            let none = Offers { idle: false, duty_cycle: false, pause: false, cores: false };
+            let mut alone = Machine::new(2, none);
+            alone.there = false;
             let contract = Contract { slowdown: 0.01, busy: 0.05 };
             let sums = watch(&mut alone, contract, &|now| now >= end, &mut |_| ()).expect("guards");
             assert!(sums.seconds <= (end + NAP).as_secs_f64(), "{end:?}: {sums:?}");

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::markup::{elements, first};
+use crate::markup::{elements, first};
 
 use super::channel::{Channel, Channels};
 

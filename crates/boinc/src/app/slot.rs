@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::markup::first;
+use crate::markup::first;
 use crosstalk_core::Fault;
 
 use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span, answer};

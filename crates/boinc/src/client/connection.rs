@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 
-use super::markup::{Element, first};
+use crate::markup::{Element, first};
 
 /// The byte that ends a request and a reply.
 const END: u8 = 3;
@@ -26,7 +26,6 @@ pub struct Connection {
     stream: TcpStream,
     address: SocketAddr,
     deadline: Duration,
-    expires: Option<Instant>,
     longest: usize,
 }
 
@@ -41,12 +40,7 @@ impl Connection {
                 .remedy("start it (`boinc`, or `systemctl start boinc-client`), and check its port")
         })?;
         stream.set_nodelay(true).map_err(|e| fault(address, e.to_string()))?;
-        Ok(Connection { stream, address, deadline, expires: None, longest })
-    }
-
-    /// Ends it at this moment, whatever the deadline allows each reply.
-    pub fn until(self, expires: Option<Instant>) -> Self {
-        Connection { expires, ..self }
+        Ok(Connection { stream, address, deadline, longest })
     }
 
     /// Sends an operation; returns the contents of `<boinc_gui_rpc_reply>`.
@@ -55,7 +49,6 @@ impl Connection {
     /// Where no such reply comes in time. The connection must not be used then.
     pub fn request(&mut self, operation: &str) -> Result<String, Fault> {
         let until = Instant::now() + self.deadline;
-        let until = self.expires.map_or(until, |over| over.min(until));
         let request = format!("<boinc_gui_rpc_request>\n{operation}\n</boinc_gui_rpc_request>\n\u{3}");
         let left = self.remaining(until)?;
         let mut stream = &self.stream;

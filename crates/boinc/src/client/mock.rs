@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::Client;
-use super::markup::first;
-use super::rpc::md5_hex;
+use crate::digest::md5_hex;
+use crate::markup::first;
 
 /// An operation's beginning → a reply.
 type Answers = &'static [(&'static str, &'static str)];

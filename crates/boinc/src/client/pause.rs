@@ -1,12 +1,11 @@
 //! Pauses a client by its own interface, for a time after which it resumes by itself.
 
-use std::fmt;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
 
 use super::password::{PASSWORD, password};
-use super::{Client, ClientSelector, Mode, RunningClient};
+use super::{Client, ClientSelector, RunningClient};
 
 /// What the client is called, for people.
 pub const NAME: &str = "BOINC";
@@ -14,20 +13,12 @@ pub const NAME: &str = "BOINC";
 /// How long an answer may take: the guard does not sample meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The mode in which it does not compute.
-const NEVER: i32 = 3;
-
 /// A client that can be paused.
+#[derive(Debug)]
 pub struct Pauser {
     client: Client,
     /// Whether the client's mode is the one set here.
     paused: bool,
-}
-
-impl fmt::Debug for Pauser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pauser").field("client", &self.client).field("paused", &self.paused).finish()
-    }
 }
 
 impl Pauser {
@@ -56,10 +47,10 @@ impl Pauser {
     pub fn pause(&mut self, time: Duration) -> Result<(), Fault> {
         let status = self.client.status()?;
         let lasts = status.mode_ends_in == 0.0 || status.mode_ends_in > time.as_secs_f64();
-        if !self.paused && status.mode == NEVER && lasts {
+        if !self.paused && status.is_paused() && lasts {
             return Ok(());
         }
-        self.client.set_mode(Mode::Never, Some(time))?;
+        self.client.pause(time)?;
         self.paused = true;
         Ok(())
     }
@@ -70,7 +61,7 @@ impl Pauser {
     /// Where the client refuses, or does not answer.
     pub fn resume(&mut self) -> Result<(), Fault> {
         if std::mem::take(&mut self.paused) {
-            return self.client.set_mode(Mode::Restore, None);
+            return self.client.resume();
         }
         Ok(())
     }

@@ -3,110 +3,56 @@
 //! Sources of the codes: `lib/common_defs.h`, `client/app.cpp` (`ACTIVE_TASK::write_gui`),
 //! `client/result.cpp` (`RESULT::write_gui`), `client/gui_rpc_server_ops.cpp`.
 
-use super::markup::{Element, elements};
+use crate::markup::{Element, elements};
 
-/// A task's state (`RESULT_*`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TaskState {
-    /// The client knows it, and has no files yet.
-    #[default]
-    New,
-    /// Its files are being downloaded.
-    Downloading,
-    /// It can run, or runs.
-    Downloaded,
-    /// It failed.
-    Failed,
-    /// Its output is being uploaded.
-    Uploading,
-    /// Its output is uploaded; it is not reported yet.
-    Uploaded,
-    /// It was cancelled.
-    Aborted,
-    /// A code that is not known here.
-    Other,
-}
+/// A task has all its files, and is not over (`RESULT_FILES_DOWNLOADED`).
+const DOWNLOADED: i64 = 2;
+/// Its process runs (`PROCESS_EXECUTING`); a paused one has another code.
+const EXECUTING: i64 = 1;
+/// The client has it run (`CPU_SCHED_SCHEDULED`).
+const SCHEDULED: i64 = 2;
+/// The mode in which a client does not compute (`RUN_MODE_NEVER`).
+const NEVER: i32 = 3;
 
-impl TaskState {
-    fn of(code: i64) -> Self {
-        match code {
-            0 => TaskState::New,
-            1 => TaskState::Downloading,
-            2 => TaskState::Downloaded,
-            3 | 7 => TaskState::Failed,
-            4 => TaskState::Uploading,
-            5 => TaskState::Uploaded,
-            6 => TaskState::Aborted,
-            _ => TaskState::Other,
-        }
-    }
-}
-
-/// A task's process.
+/// A task: BOINC's result.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Active {
-    /// Whether it runs now: scheduled, and not paused.
-    pub running: bool,
-    /// CPU time, as its application last reported it (about once a second).
+pub struct Task {
+    /// Whether it runs now: started, scheduled and not paused.
+    pub runs: bool,
+    /// CPU time so far, as its application last reported it (about once a second).
     pub cpu: f64,
 }
 
-/// A task: BOINC's result.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Task {
-    /// Its name, unique in its project.
-    pub name: String,
-    /// Its state.
-    pub state: TaskState,
-    /// Its process, once it was started.
-    pub active: Option<Active>,
-    /// CPU time, once it has ended.
-    pub final_cpu: f64,
-}
-
 impl Task {
-    /// Whether it runs now.
-    pub fn runs(&self) -> bool {
-        self.state == TaskState::Downloaded && self.active.is_some_and(|active| active.running)
-    }
-
-    /// CPU time so far.
-    pub fn cpu(&self) -> f64 {
-        self.active.map_or(0.0, |active| active.cpu).max(self.final_cpu)
-    }
-
     fn of(element: &Element<'_>) -> Self {
-        let mut task = Task::default();
+        let (mut downloaded, mut task) = (false, Task::default());
         for inner in element.elements() {
             match inner.name {
-                "name" => task.name = inner.text(),
-                "state" => task.state = TaskState::of(inner.value().unwrap_or(-1)),
-                "final_cpu_time" => task.final_cpu = inner.number(),
-                "active_task" => task.active = Some(Active::of(&inner)),
+                "state" => downloaded = inner.value() == Some(DOWNLOADED),
+                "final_cpu_time" => task.cpu = task.cpu.max(inner.number()),
+                "active_task" => {
+                    let (runs, cpu) = active(&inner);
+                    task = Task { runs, cpu: task.cpu.max(cpu) };
+                }
                 _ => {}
             }
         }
-        task
+        Task { runs: task.runs && downloaded, ..task }
     }
 }
 
-impl Active {
-    fn of(element: &Element<'_>) -> Self {
-        let mut active = Active::default();
-        let (mut executing, mut scheduled) = (false, false);
-        for inner in element.elements() {
-            match inner.name {
-                // PROCESS_EXECUTING; a paused process has another code.
-                "active_task_state" => executing = inner.value::<i64>() == Some(1),
-                // CPU_SCHED_SCHEDULED.
-                "scheduler_state" => scheduled = inner.value::<i64>() == Some(2),
-                "current_cpu_time" => active.cpu = inner.number().max(0.0),
-                _ => {}
-            }
+/// Whether a task's process runs, and the CPU time that it has used.
+fn active(element: &Element<'_>) -> (bool, f64) {
+    let (mut executing, mut scheduled, mut cpu) = (false, false, 0.0);
+    for inner in element.elements() {
+        match inner.name {
+            "active_task_state" => executing = inner.value() == Some(EXECUTING),
+            "scheduler_state" => scheduled = inner.value() == Some(SCHEDULED),
+            "current_cpu_time" => cpu = inner.number(),
+            _ => {}
         }
-        active.running = executing && scheduled;
-        active
     }
+    (executing && scheduled, cpu)
 }
 
 /// The tasks in a reply to `get_results`.
@@ -118,13 +64,9 @@ pub(super) fn tasks(reply: &str) -> Vec<Task> {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Status {
     /// The present mode: 1 always, 2 by its preferences, 3 never.
-    pub mode: i32,
-    /// The mode after a timed one.
-    pub lasting_mode: i32,
+    mode: i32,
     /// Seconds until a timed mode ends; 0 without one.
     pub mode_ends_in: f64,
-    /// Why its tasks are suspended, by the codes `SUSPEND_REASON_*`; 0: they are not.
-    pub suspended: i32,
 }
 
 impl Status {
@@ -134,13 +76,16 @@ impl Status {
         for inner in status.elements() {
             match inner.name {
                 "task_mode" => read.mode = inner.value().unwrap_or(0),
-                "task_mode_perm" => read.lasting_mode = inner.value().unwrap_or(0),
                 "task_mode_delay" => read.mode_ends_in = inner.number().max(0.0),
-                "task_suspend_reason" => read.suspended = inner.value().unwrap_or(0),
                 _ => {}
             }
         }
         Some(read)
+    }
+
+    /// Whether it is paused.
+    pub fn is_paused(&self) -> bool {
+        self.mode == NEVER
     }
 }
 

@@ -2,34 +2,25 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crosstalk_core::Fault;
-use md5::{Digest, Md5};
+
+use crate::digest::md5_hex;
+use crate::markup::{elements, first};
 
 use super::connection::{Connection, DEADLINE, LONGEST};
-use super::markup::{elements, escape, first};
 use super::password::PASSWORD;
 use super::replies::{Status, Task, tasks};
 
 /// A client's default port.
 pub const PORT: u16 = 31416;
 
-/// When a client may compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Not at all.
-    Never,
-    /// As before a mode that was set for a time.
-    Restore,
-}
-
 /// A client. The first request connects to it, and so does the next one after a connection failed.
 pub struct Client {
     address: SocketAddr,
     password: Option<String>,
     deadline: Duration,
-    expires: Option<Instant>,
     connection: Option<Connection>,
 }
 
@@ -43,7 +34,7 @@ impl fmt::Debug for Client {
 impl Client {
     /// The client at `address`. Without a password it only answers questions, and only from its own machine.
     pub fn new(address: SocketAddr, password: Option<String>) -> Self {
-        Client { address, password, deadline: DEADLINE, expires: None, connection: None }
+        Client { address, password, deadline: DEADLINE, connection: None }
     }
 
     /// The address at which it listens.
@@ -56,12 +47,6 @@ impl Client {
     pub fn within(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
-    }
-
-    /// Limits the wait for all answers together, from now on.
-    #[must_use]
-    pub fn within_all(self, time: Duration) -> Self {
-        Client { deadline: time, expires: Some(Instant::now() + time), ..self }
     }
 
     /// Its version, as in 7.20.5.
@@ -95,63 +80,34 @@ impl Client {
         Status::of(&reply).ok_or_else(|| self.unexpected("its status"))
     }
 
-    /// Sets when it may compute: for so long, after which the former mode returns by itself (a dead man's
-    /// switch), or for good.
+    /// Pauses it for so long, after which its former mode returns by itself (a dead man's switch).
     ///
     /// # Errors
     /// See [`Client::version`].
-    pub fn set_mode(&mut self, mode: Mode, during: Option<Duration>) -> Result<(), Fault> {
-        let tag = match mode {
-            Mode::Never => "never",
-            Mode::Restore => "restore",
-        };
-        let seconds = during.map_or(0.0, |during| during.as_secs_f64());
-        self.command(&format!("<set_run_mode>\n<{tag}/>\n<duration>{seconds:.3}</duration>\n</set_run_mode>"))
+    pub fn pause(&mut self, time: Duration) -> Result<(), Fault> {
+        self.set_mode("never", time)
     }
 
-    /// Attaches it to a project.
+    /// Ends a pause.
     ///
     /// # Errors
     /// See [`Client::version`].
-    pub fn attach(&mut self, url: &str, key: &str, name: &str) -> Result<(), Fault> {
+    pub fn resume(&mut self) -> Result<(), Fault> {
+        self.set_mode("restore", Duration::ZERO)
+    }
+
+    fn set_mode(&mut self, mode: &str, time: Duration) -> Result<(), Fault> {
+        let seconds = time.as_secs_f64();
         self.command(&format!(
-            "<project_attach>\n<project_url>{}</project_url>\n<authenticator>{}</authenticator>\n\
-             <project_name>{}</project_name>\n</project_attach>",
-            escape(url),
-            escape(key),
-            escape(name)
+            "<set_run_mode>\n<{mode}/>\n<duration>{seconds:.3}</duration>\n</set_run_mode>"
         ))
     }
 
-    /// Makes it contact the project at `url` now, without its usual delays.
+    /// Sends an operation, by its text, whose reply is success or refusal.
     ///
     /// # Errors
     /// See [`Client::version`].
-    pub fn update(&mut self, url: &str) -> Result<(), Fault> {
-        self.command(&format!(
-            "<project_update>\n<project_url>{}</project_url>\n</project_update>",
-            escape(url)
-        ))
-    }
-
-    /// Makes it try failed transfers again now.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn retry_transfers(&mut self) -> Result<(), Fault> {
-        self.command("<network_available/>")
-    }
-
-    /// Ends it, and its tasks with it.
-    ///
-    /// # Errors
-    /// See [`Client::version`].
-    pub fn quit(&mut self) -> Result<(), Fault> {
-        self.command("<quit/>")
-    }
-
-    /// Sends an operation whose reply is success or refusal.
-    fn command(&mut self, operation: &str) -> Result<(), Fault> {
+    pub fn command(&mut self, operation: &str) -> Result<(), Fault> {
         let reply = self.request(operation)?;
         if first(&reply, "success").is_some() {
             return Ok(());
@@ -175,7 +131,7 @@ impl Client {
     }
 
     fn connect(&self) -> Result<Connection, Fault> {
-        let mut connection = Connection::open(self.address, self.deadline, LONGEST)?.until(self.expires);
+        let mut connection = Connection::open(self.address, self.deadline, LONGEST)?;
         let Some(password) = &self.password else {
             return Ok(connection);
         };
@@ -222,11 +178,6 @@ impl Client {
 fn name(operation: &str) -> &str {
     let rest = operation.trim_start_matches('<');
     &rest[..rest.find(['>', '/', '\n', ' ']).unwrap_or(rest.len())]
-}
-
-/// The MD5 in lower-case hexadecimal digits, as BOINC writes it.
-pub fn md5_hex(bytes: &[u8]) -> String {
-    Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use crate::client::md5_hex;
+use crate::digest::md5_hex;
 use crosstalk_core::Fault;
 use crosstalk_host::regular;
 use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};

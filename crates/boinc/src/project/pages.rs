@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use serde_json::json;
 
-use crate::client::markup::escape;
-use crate::client::md5_hex;
+use crate::digest::md5_hex;
+use crate::markup::escape;
 
 use super::directory::now;
 use super::http::{Exchange, Head, Refusal};

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::client::markup::escape;
-use crate::client::md5_hex;
+use crate::digest::md5_hex;
+use crate::markup::escape;
 use crosstalk_core::Fault;
 
 use super::keys::KeyPair;
@@ -156,7 +156,7 @@ fn line(text: &mut String, tag: &str, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::markup::first;
+    use crate::markup::first;
 
     #[test]
     fn a_reply_holds_what_was_put_in_and_its_certificate_holds() {

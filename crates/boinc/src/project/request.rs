@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::client::markup::{Element, elements, first};
+use crate::markup::{Element, elements, first};
 
 use super::line::ResultId;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::client::md5_hex;
+use crate::digest::md5_hex;
 use crosstalk_core::Fault;
 use crosstalk_stats::rng::Rng;
 

@@ -1,8 +1,8 @@
 //! Uploads (`client/file_xfer.cpp`, `sched/file_upload_handler.cpp`): data behind a head that has the
 //! result's certificate. A file name has one spelling, and is accepted only for a result that was sent.
 
-use crate::client::markup::{escape, first};
-use crate::client::md5_hex;
+use crate::digest::md5_hex;
+use crate::markup::{escape, first};
 
 use super::keys::KeyPair;
 use super::line::ResultId;

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use crosstalk_host::kernel;
-use serde::Serialize;
 
 /// One tree of groups.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     /// Where it is mounted.
     pub mount: PathBuf,
@@ -23,29 +22,15 @@ pub struct Tree {
 }
 
 /// Controllers of v1 that anything here is done with.
-pub const CONTROLLERS: [&str; 7] = ["cpu", "cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"];
+const CONTROLLERS: [&str; 7] = ["cpu", "cpuacct", "cpuset", "memory", "blkio", "pids", "freezer"];
 
 /// What a host has.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hierarchy {
     /// The tree for all controllers.
     pub v2: Option<Tree>,
     /// Controller → its tree; two that are mounted together have the same.
     pub v1: BTreeMap<String, Tree>,
-}
-
-/// Which of both a host has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// No control groups at all.
-    None,
-    /// A tree for each controller.
-    V1,
-    /// One tree.
-    V2,
-    /// Both.
-    Hybrid,
 }
 
 impl Hierarchy {
@@ -87,13 +72,13 @@ impl Hierarchy {
         found
     }
 
-    /// Which of both there are.
-    pub fn kind(&self) -> Kind {
-        match (self.v2.is_some(), !self.v1.is_empty()) {
-            (false, false) => Kind::None,
-            (false, true) => Kind::V1,
-            (true, false) => Kind::V2,
-            (true, true) => Kind::Hybrid,
+    /// Which of both there are, for people.
+    pub fn kind(&self) -> &'static str {
+        match (self.v2.is_some(), self.v1.is_empty()) {
+            (false, true) => "none",
+            (false, false) => "v1",
+            (true, true) => "v2",
+            (true, false) => "hybrid",
         }
     }
 
@@ -199,7 +184,7 @@ mod tests {
     fn one_tree_has_everything_on_v2() {
         let foreground = "0::/user.slice/user-1000.slice/session-2.scope\n";
         let found = Hierarchy::parse(V2, foreground);
-        assert_eq!(found.kind(), Kind::V2);
+        assert_eq!(found.kind(), "v2");
         let tree = found.v2.expect("is mounted");
         assert!(tree.writable);
         assert_eq!(tree.here(), Some("/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope".into()));
@@ -209,14 +194,14 @@ mod tests {
     fn each_controller_has_its_tree_on_v1_and_both_are_there_on_hybrid() {
         let foreground = "4:cpu,cpuacct:/a\n3:memory:/m/n\n1:name=systemd:/s\n0::/u\n";
         let found = Hierarchy::parse(V1, foreground);
-        assert_eq!(found.kind(), Kind::V1);
+        assert_eq!(found.kind(), "v1");
         assert_eq!(found.v1.keys().collect::<Vec<_>>(), ["cpu", "cpuacct", "freezer", "memory"]);
         assert_eq!(found.trees().len(), 3, "two are mounted together");
         assert!(!found.v1["freezer"].writable && found.v1["cpu"].writable);
         assert_eq!(found.v1["memory"].here(), Some("/sys/fs/cgroup/memory/m/n".into()));
         assert_eq!(found.v1["freezer"].here, None);
         let both = Hierarchy::parse(&format!("{V1}{UNIFIED}"), foreground);
-        assert_eq!(both.kind(), Kind::Hybrid);
+        assert_eq!(both.kind(), "hybrid");
         assert_eq!(both.trees().len(), 4);
         assert_eq!(both.v2.and_then(|tree| tree.here()), Some("/sys/fs/cgroup/unified/u".into()));
     }
@@ -234,7 +219,7 @@ mod tests {
     fn blanks_in_names_are_read() {
         let line = "35 24 0:30 / /a\\040b rw - cgroup2 none rw";
         assert_eq!(Hierarchy::parse(line, "").v2.expect("is mounted").mount, Path::new("/a b"));
-        assert_eq!(Hierarchy::parse("", "").kind(), Kind::None);
+        assert_eq!(Hierarchy::parse("", "").kind(), "none");
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 //! count among siblings only. Work in a group at the top yields to everything else on the host;
 //! work in a group below that of a user's session yields to that session's programs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
@@ -9,13 +10,11 @@ use crosstalk_core::Fault;
 use super::below;
 use super::hierarchy::{Hierarchy, Tree};
 
-/// Where groups of ours stand, in each tree.
+/// Where groups of ours stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    /// The parent in v2's tree.
-    pub v2: Option<PathBuf>,
-    /// The parents in v1's, with their controllers' names; those that are mounted together once.
-    pub v1: Vec<(Vec<String>, PathBuf)>,
+    /// Controller of v1, or nothing for v2 → the parent; those that are mounted together have the same.
+    pub parents: BTreeMap<String, PathBuf>,
     /// Against whom work there yields.
     pub reach: Reach,
 }
@@ -44,30 +43,27 @@ impl Location {
                 .at("/proc/self/mountinfo")
                 .remedy("as root: mount -t cgroup2 none /sys/fs/cgroup"));
         }
-        let open = |tree: &Tree, at: &Path| tree.writable && may_write(at);
-        let v2_top =
-            hierarchy.v2.as_ref().filter(|tree| open(tree, &tree.mount)).map(|tree| tree.mount.clone());
-        let mut v1: Vec<(Vec<String>, PathBuf)> = Vec::new();
-        for (name, tree) in &hierarchy.v1 {
-            let at = if STAYS.contains(&name.as_str()) { tree.here() } else { Some(tree.mount.clone()) };
-            let Some(at) = at.filter(|at| open(tree, at)) else { continue };
-            match v1.iter_mut().find(|(_, known)| *known == at) {
-                Some((names, _)) => names.push(name.clone()),
-                None => v1.push((vec![name.clone()], at)),
-            }
+        let open = |tree: &Tree, at: &PathBuf| tree.writable && may_write(at);
+        let v2 = hierarchy.v2.iter().map(|tree| (String::new(), tree));
+        let trees = v2.chain(hierarchy.v1.iter().map(|(name, tree)| (name.clone(), tree)));
+        let parent = |(name, tree): (String, &Tree)| {
+            let stays = STAYS.contains(&name.as_str());
+            let at = if stays { tree.here()? } else { tree.mount.clone() };
+            open(tree, &at).then_some((name, at))
+        };
+        let parents: BTreeMap<String, PathBuf> = trees.filter_map(parent).collect();
+        if ["", "cpu"].iter().any(|name| parents.contains_key(*name)) {
+            return Ok(Location { parents, reach: Reach::Everybody });
         }
-        if v2_top.is_some() || v1.iter().any(|(names, _)| names.iter().any(|name| name == "cpu")) {
-            return Ok(Location { v2: v2_top, v1, reach: Reach::Everybody });
-        }
-        let delegated = hierarchy.v2.as_ref().and_then(|tree| Some((tree, delegated(tree)?)));
-        if let Some((_, at)) = delegated.filter(|(tree, at)| open(tree, at)) {
-            return Ok(Location { v2: Some(at), v1: Vec::new(), reach: Reach::User });
+        let delegated = hierarchy.v2.as_ref().and_then(|tree| delegated(tree).filter(|at| open(tree, at)));
+        if let Some(at) = delegated {
+            return Ok(Location { parents: [(String::new(), at)].into(), reach: Reach::User });
         }
         Err(refused(hierarchy))
     }
 }
 
-/// Where groups of ours may be that were made by whoever: at the tops of the trees, beside the
+/// Where groups of ours may be, whichever user has made them: at the tops of the trees, beside the
 /// caller, and where systemd delegates to users.
 pub fn anybodys(hierarchy: &Hierarchy) -> Vec<PathBuf> {
     let mut places = Vec::new();
@@ -100,7 +96,7 @@ fn is_manager(group: &Path) -> bool {
     name.starts_with("user@") && name.ends_with(".service")
 }
 
-/// Why there are no seats: what matters is the tree in which processors are shared out.
+/// Why none can be made: what matters is the tree in which processors are shared out.
 fn refused(hierarchy: &Hierarchy) -> Fault {
     let trees = [hierarchy.v2.as_ref(), hierarchy.v1.get("cpu")];
     let matters = trees.into_iter().flatten().next_back();
@@ -131,12 +127,16 @@ mod tests {
         })
     }
 
+    fn parents(of: &[(&str, &str)]) -> BTreeMap<String, PathBuf> {
+        of.iter().map(|(name, at)| (name.to_string(), PathBuf::from(at))).collect()
+    }
+
     #[test]
     fn root_s_stand_at_the_top() {
         let location = find(V2, "0::/user.slice/x.scope", &["/sys/fs/cgroup"]).expect("root may");
         assert_eq!(
-            (location.v2.as_deref(), location.reach),
-            (Some(Path::new("/sys/fs/cgroup")), Reach::Everybody)
+            location,
+            Location { parents: parents(&[("", "/sys/fs/cgroup")]), reach: Reach::Everybody }
         );
     }
 
@@ -144,7 +144,7 @@ mod tests {
     fn a_user_s_stand_below_the_user_s_manager() {
         let manager = "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service";
         let location = find(V2, USER, &[manager]).expect("is delegated");
-        assert_eq!((location.v2.as_deref(), location.reach), (Some(Path::new(manager)), Reach::User));
+        assert_eq!(location, Location { parents: parents(&[("", manager)]), reach: Reach::User });
         let fault =
             find(V2, "0::/user.slice/user-1000.slice/session-2.scope", &[manager]).expect_err("not below");
         assert!(fault.remedy.is_some_and(|said| said.contains("systemd-run --user --scope")));
@@ -180,13 +180,8 @@ mod tests {
                       35 31 0:32 / /c/memory rw - cgroup cgroup rw,memory";
         let location =
             find(mounts, "4:cpu,cpuacct:/a\n3:memory:/m", &["/c/cpu,cpuacct", "/c/memory/m"]).expect("may");
-        assert_eq!(
-            location.v1,
-            [
-                (vec!["cpu".to_string(), "cpuacct".into()], "/c/cpu,cpuacct".into()),
-                (vec!["memory".to_string()], "/c/memory/m".into())
-            ]
-        );
+        let cpu = "/c/cpu,cpuacct";
+        assert_eq!(location.parents, parents(&[("cpu", cpu), ("cpuacct", cpu), ("memory", "/c/memory/m")]));
         let only_memory = find(mounts, "4:cpu,cpuacct:/a\n3:memory:/m", &["/c/memory/m"]);
         assert!(only_memory.is_err(), "without the CPU's nothing yields");
     }

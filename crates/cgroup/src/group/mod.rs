@@ -12,11 +12,9 @@ pub mod reading;
 mod setting;
 
 pub use above::tighten;
-pub use hierarchy::{Hierarchy, Kind, Tree};
-pub use location::anybodys;
-pub use location::{Location, Reach};
-pub use own::OwnGroup;
-pub use own::may_write;
+pub use hierarchy::{Hierarchy, Tree};
+pub use location::{Location, Reach, anybodys};
+pub use own::{OwnGroup, may_write};
 pub use setting::Setting;
 
 use std::collections::BTreeMap;
@@ -60,23 +58,22 @@ impl Group {
 
     /// The groups that the process is in whose trees these are; nowhere where none is seen.
     fn standing(hierarchy: &Hierarchy) -> Self {
-        let mut dirs = BTreeMap::new();
-        dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), tree.here()?))));
-        dirs.extend(hierarchy.v1.iter().filter_map(|(name, tree)| Some((name.clone(), tree.here()?))));
-        Group { dirs }
+        Self::of_trees(hierarchy, Tree::here)
     }
 
     /// The groups called `name` that a process is in, or below: one in each tree that has it there.
     pub fn around(pid: u32, name: &str) -> Self {
-        let hierarchy = Hierarchy::of(&pid.to_string());
-        let there = |tree: &Tree| {
+        Self::of_trees(&Hierarchy::of(&pid.to_string()), |tree| {
             let here = tree.here.as_deref()?;
             tree.path(here.ancestors().find(|group| group.file_name().is_some_and(|last| last == name))?)
-        };
-        let mut dirs = BTreeMap::new();
-        dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), there(tree)?))));
-        dirs.extend(hierarchy.v1.iter().filter_map(|(name, tree)| Some((name.clone(), there(tree)?))));
-        Group { dirs }
+        })
+    }
+
+    /// The directory that `dir` finds in each tree.
+    fn of_trees(hierarchy: &Hierarchy, dir: impl Fn(&Tree) -> Option<PathBuf>) -> Self {
+        let v2 = hierarchy.v2.as_ref().map(|tree| (String::new(), tree));
+        let v1 = hierarchy.v1.iter().map(|(name, tree)| (name.clone(), tree));
+        Group { dirs: v2.into_iter().chain(v1).filter_map(|(name, tree)| Some((name, dir(tree)?))).collect() }
     }
 
     /// The group of this name: below `/sys/fs/cgroup` in any tree, or a directory.
@@ -87,37 +84,19 @@ impl Group {
         if name.to_str().is_none() {
             return Err(nameless().at(name.display().to_string()));
         }
-        let inside = |tree: &Tree| match name.strip_prefix(&tree.mount) {
-            Ok(inside) => inside.to_path_buf(),
-            Err(_) => name.strip_prefix("/").unwrap_or(name).to_path_buf(),
-        };
         // Below one tree's mount it is meant in the others, too.
-        let inside = hierarchy
-            .trees()
-            .iter()
-            .find(|tree| name.starts_with(&tree.mount))
-            .map_or_else(|| name.strip_prefix("/").unwrap_or(name).to_path_buf(), |tree| inside(tree));
+        let inside = hierarchy.trees().into_iter().find_map(|tree| name.strip_prefix(&tree.mount).ok());
+        let inside = inside.unwrap_or_else(|| name.strip_prefix("/").unwrap_or(name));
         let there = |tree: &Tree| {
             // Memory's, for example, may be below the group of whoever made it.
-            let below = [Some(tree.mount.join(&inside)), tree.here().map(|here| here.join(&inside))];
+            let below = [Some(tree.mount.join(inside)), tree.here().map(|here| here.join(inside))];
             below.into_iter().flatten().find(|path| path.join("cgroup.procs").exists())
         };
-        let mut dirs = BTreeMap::new();
-        if !inside.as_os_str().is_empty() {
-            dirs.extend(hierarchy.v2.as_ref().and_then(|tree| Some((String::new(), there(tree)?))));
-            dirs.extend(hierarchy.v1.iter().filter_map(|(name, tree)| Some((name.clone(), there(tree)?))));
-        }
-        if dirs.is_empty() {
+        let group = Self::of_trees(hierarchy, there);
+        if inside.as_os_str().is_empty() || group.is_nowhere() {
             return Err(unknown(name, hierarchy));
         }
-        Ok(Group { dirs })
-    }
-
-    /// Those of its groups that are in trees in which `other` has one, too.
-    #[must_use]
-    pub fn in_trees_of(mut self, other: &Group) -> Self {
-        self.dirs.retain(|controller, _| other.dirs.contains_key(controller));
-        self
+        Ok(group)
     }
 
     /// It in the trees that are meant, and what it has in the others; trees by their controller of v1,
@@ -251,28 +230,22 @@ impl Group {
 
     /// The processes in it and below, in ascending order.
     pub fn processes(&self) -> Vec<u32> {
-        let mut all = listed(self.dirs.values().next().map(PathBuf::as_path), &["cgroup.procs"]);
+        let mut all = Vec::new();
+        if let Some(dir) = self.dirs.values().next() {
+            collect(dir, &mut all);
+        }
         all.sort_unstable();
         all.dedup();
         all
     }
 }
 
-/// Who is listed there and below, in whichever of these files there is.
-fn listed(dir: Option<&Path>, files: &[&str]) -> Vec<u32> {
-    let mut all = Vec::new();
-    if let Some(dir) = dir {
-        collect(dir, files, &mut all);
-    }
-    all
-}
-
-fn collect(dir: &Path, files: &[&str], all: &mut Vec<u32>) {
-    let text = files.iter().find_map(|file| fs::read_to_string(dir.join(file)).ok()).unwrap_or_default();
+fn collect(dir: &Path, all: &mut Vec<u32>) {
+    let text = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     all.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            collect(&entry.path(), files, all);
+            collect(&entry.path(), all);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::ledger::{Entry, Knob};
-use crosstalk_host::process::{fresh_mark, place, send};
+use crosstalk_host::process::{fresh_mark, place};
 
 use super::above::limits;
 use super::{Group, Hierarchy, Location, Setting};
@@ -48,20 +48,14 @@ impl OwnGroup {
     /// As [`OwnGroup::new`].
     pub fn for_guests(name: &str, home: &Group, ledger: &Ledger) -> Result<OwnGroup, Fault> {
         let mut location = Location::find(&Hierarchy::here(), &may_write)?;
-        location.v2 = location.v2.filter(|_| home.dir("").is_some());
-        for (names, _) in &mut location.v1 {
-            names.retain(|name| name != "memory" && home.dir(name).is_some());
-        }
-        location.v1.retain(|(names, _)| !names.is_empty());
+        location.parents.retain(|name, _| name != "memory" && home.dir(name).is_some());
         let what = format!("control group {name}, for processes that were there before");
         let made = Self::at(
             &location,
             name,
             |paths, controllers| {
-                let back: Option<Vec<PathBuf>> =
-                    controllers.iter().map(|name| home.dir(name).map(Path::to_path_buf)).collect();
-                let back = back
-                    .ok_or_else(|| Fault::environment("it is in no group of a tree that it would leave"))?;
+                let back: Vec<PathBuf> =
+                    controllers.iter().filter_map(|name| Some(home.dir(name)?.to_path_buf())).collect();
                 ledger.group_of_existing(paths, &back, &what)
             },
             ledger,
@@ -84,24 +78,21 @@ impl OwnGroup {
         ledger: &Ledger,
     ) -> Result<OwnGroup, Fault> {
         let name = format!("{name}-{}", &fresh_mark()?[..8]);
-        let mut enabled = Vec::new();
-        let (mut dirs, mut paths, mut first) = (BTreeMap::new(), Vec::new(), Vec::new());
-        if let Some(above) = &location.v2 {
-            enabled.extend(enable(above, ledger)?);
-            dirs.insert(String::new(), above.join(&name));
-            paths.push(above.join(&name));
-            first.push(String::new());
+        let dirs: BTreeMap<String, PathBuf> =
+            location.parents.iter().map(|(tree, above)| (tree.clone(), above.join(&name))).collect();
+        // Controllers that are mounted together have one directory.
+        let (mut paths, mut first) = (Vec::new(), Vec::new());
+        for (tree, dir) in &dirs {
+            if !paths.contains(dir) {
+                paths.push(dir.clone());
+                first.push(tree.clone());
+            }
         }
-        for (controllers, above) in &location.v1 {
-            dirs.extend(controllers.iter().map(|controller| (controller.clone(), above.join(&name))));
-            paths.push(above.join(&name));
-            first.extend(controllers.first().cloned());
-        }
+        let v2 = location.parents.get("");
+        let mut enabled = v2.map(|above| enable(above, ledger)).transpose()?.unwrap_or_default();
         let entry = enter(&paths, &first)?;
         // Who had enabled one may have taken it away before the group was there; now they leave it.
-        if let Some(above) = &location.v2 {
-            enabled.extend(enable(above, ledger)?);
-        }
+        enabled.extend(v2.map(|above| enable(above, ledger)).transpose()?.unwrap_or_default());
         let group = Group::new(dirs);
         let made = OwnGroup { group, entry: Some(entry), _enabled: enabled };
         made.inherit_processors()?;
@@ -136,19 +127,6 @@ impl OwnGroup {
         };
         let files = self.group.paths().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         Ok(place(command, files))
-    }
-
-    /// Moves a process into it, with its threads.
-    ///
-    /// # Errors
-    /// Those of [`Group::take_in`].
-    pub fn take_in(&self, pid: u32) -> Result<(), Fault> {
-        self.group.take_in(pid)
-    }
-
-    /// Sends a signal to all that is in it.
-    pub fn signal(&self, signal: i32) {
-        self.group.processes().into_iter().for_each(|pid| send(pid, signal));
     }
 
     /// Takes it away, with what is in it.

@@ -6,23 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long tasks have waited for a resource since the group is there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Pressure {
-    /// While some task waited.
-    pub some: Duration,
-    /// While all waited; the kernel does not count it for a whole host's CPU.
-    pub full: Duration,
-}
-
-/// Reads a `*.pressure` file; `None` where it is something else.
-pub fn pressure(text: &str) -> Option<Pressure> {
-    let total = |kind: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(' '))?;
-        let total = line.split(' ').find_map(|word| word.strip_prefix("total="))?;
-        total.trim().parse().ok().map(Duration::from_micros)
-    };
-    Some(Pressure { some: total("some")?, full: total("full").unwrap_or_default() })
+/// How long some task has waited for a resource since its group is there, by a `*.pressure` file; `None` where it is
+/// something else.
+pub fn pressure(text: &str) -> Option<Duration> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split(' ').find_map(|word| word.strip_prefix("total="))?;
+    total.trim().parse().ok().map(Duration::from_micros)
 }
 
 /// The number behind `key` in a file with a key and a number on each line.
@@ -137,12 +126,7 @@ mod tests {
     fn pressure_is_read_in_microseconds() {
         let text = "some avg10=0.04 avg60=0.08 avg300=0.41 total=352425828\n\
                     full avg10=0.00 avg60=0.00 avg300=0.34 total=159867361\n";
-        let read = pressure(text).expect("reads");
-        assert_eq!(
-            (read.some, read.full),
-            (Duration::from_micros(352_425_828), Duration::from_micros(159_867_361))
-        );
-        assert_eq!(pressure("some avg10=0.00 total=7").map(|p| p.full), Some(Duration::ZERO));
+        assert_eq!(pressure(text), Some(Duration::from_micros(352_425_828)));
         assert_eq!(pressure("full avg10=0.00 total=7"), None);
         assert_eq!(pressure(""), None);
     }

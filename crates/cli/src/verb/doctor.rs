@@ -25,7 +25,7 @@ fn background(measure: bool) -> Vec<(Diagnosis, Option<Cost>)> {
     found.into_iter().zip(costs).collect()
 }
 
-fn told(found: &Diagnosis, cost: Option<&Cost>) -> Value {
+fn record(found: &Diagnosis, cost: Option<&Cost>) -> Value {
     json!({
         "what": found.what,
         "group": found.group,
@@ -92,7 +92,7 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
         "result": "doctor",
         "links": links.map(|links| links.json),
         "facts": facts,
-        "background": background.iter().map(|(found, cost)| told(found, cost.as_ref())).collect::<Vec<_>>(),
+        "background": background.iter().map(|(found, cost)| record(found, cost.as_ref())).collect::<Vec<_>>(),
         "needs": needs.iter().map(|(part, needs)| json!({ "part": part, "needs": needs })).collect::<Vec<_>>(),
     }));
     Ok(ExitCode::SUCCESS)

@@ -11,7 +11,7 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_guard::{Machine, Publisher, Rules, Target, Targets, explain, metrics, summary, view};
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_policy::{Contract, Grade, Host, Pause, Recent, Report, watch};
+use crosstalk_policy::{Contract, Grade, Host, Pause, Report, watch};
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
@@ -107,7 +107,6 @@ struct Reporter<'a> {
     budget: f64,
     publisher: Option<Publisher>,
     said: Option<(State, f64, Duration)>,
-    recent: Recent,
     /// What was said last.
     words: String,
     /// Whether foreground work was sampled for long enough.
@@ -129,7 +128,6 @@ impl<'a> Reporter<'a> {
             budget,
             publisher,
             said: None,
-            recent: Recent::default(),
             words: String::new(),
             seen: false,
             published: None,
@@ -146,8 +144,6 @@ impl<'a> Reporter<'a> {
             self.out.say(note);
             self.out.record(&json!({ "event": "note", "at": report.at.as_secs_f64(), "text": note }));
         }
-        let snapshot = self.recent.see(report.snapshot);
-        let report = &Report { snapshot: &snapshot, ..*report };
         // The first snapshot sees nothing yet.
         self.seen |= report.snapshot.covers > 0.0 || !report.snapshot.background_there;
         if !self.seen {

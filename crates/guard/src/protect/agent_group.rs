@@ -29,9 +29,9 @@ impl AgentGroup {
         let made = OwnGroup::new(STUDY, ledger)?;
         let mut group = AgentGroup { homes: Vec::new(), settle, made };
         for pid in background {
-            let home = Group::of_process(*pid)?.in_trees_of(group.group());
+            let home = Group::of_process(*pid)?.parted(|tree| group.group().dir(tree).is_some()).0;
             group.homes.push((*pid, home));
-            group.made.take_in(*pid)?;
+            group.made.group().take_in(*pid)?;
         }
         Ok(group)
     }

@@ -139,3 +139,48 @@ impl Knob {
         self.entry.map_or(Ok(()), Entry::undo)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Launcher;
+    use std::fs;
+
+    /// A knob in a control group of plain files, whose reaper leaves it to its owner.
+    fn knob(group: &Path, says: &str) -> Knob {
+        fs::create_dir(group).expect("makes");
+        fs::write(group.join("cgroup.procs"), "").expect("writes");
+        fs::write(group.join("memory.high"), says).expect("writes");
+        let args = ["-c", "printf +; cat > /dev/null"].map(Into::into).to_vec();
+        let ledger = Ledger::open(&Launcher { program: PathBuf::from("sh"), args }).expect("a ledger");
+        ledger.knob(&group.join("memory.high"), "a limit").expect("is there")
+    }
+
+    #[test]
+    fn until_it_is_set_its_owner_may_change_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut knob = knob(&folder.path().join("group"), "max");
+        let path = knob.path().to_path_buf();
+        fs::write(&path, "9000").expect("writes");
+        knob.reset().expect("there is nothing to do");
+        knob.set("5000").expect("is there");
+        assert_eq!((knob.original(), read(&path)), ("9000", Ok("5000".into())));
+        drop(knob);
+        assert_eq!(read(&path), Ok("9000".into()));
+    }
+
+    #[test]
+    fn what_is_made_anew_in_its_place_is_not_set() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (dir, beside) = (folder.path().join("group"), folder.path().join("beside"));
+        let mut old = knob(&dir, "9000");
+        old.set("5000").expect("is there");
+        fs::rename(&dir, &beside).expect("renames");
+        let _new = knob(&dir, "7000");
+        let fault = old.set("60").expect_err("is another group");
+        assert!(fault.message.contains("gone"), "{fault}");
+        drop(old);
+        assert_eq!(read(&dir.join("memory.high")), Ok("7000".into()), "it was never ours");
+        assert_eq!(read(&beside.join("memory.high")), Ok("9000".into()), "it has its own again");
+    }
+}

@@ -59,17 +59,6 @@ fn hostile_replies_are_faults() {
 }
 
 #[test]
-fn an_expired_connection_waits_for_no_reply() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let address = listener.local_addr().expect("has one");
-    let began = Instant::now();
-    let connection = Connection::open(address, DEADLINE, LONGEST).expect("listens");
-    let mut connection = connection.until(Some(began + Duration::from_millis(100)));
-    let fault = connection.request("<get_state/>").expect_err("nobody answers");
-    assert!(fault.message.contains("did not answer"), "{fault}");
-}
-
-#[test]
 fn a_refused_connection_is_reported_with_its_remedy() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let address = listener.local_addr().expect("has one");

@@ -4,12 +4,6 @@ use super::*;
 use crate::client::mock::MockClient;
 
 #[test]
-fn md5_is_as_everybody_has_it() {
-    assert_eq!(md5_hex(b""), "d41d8cd98f00b204e9800998ecf8427e");
-    assert_eq!(md5_hex(b"abc"), "900150983cd24fb0d6963f7d28e17f72");
-}
-
-#[test]
 fn with_the_password_every_operation_succeeds() {
     let mock = MockClient::start(
         "secret",
@@ -25,23 +19,18 @@ fn with_the_password_every_operation_succeeds() {
     let mut client = mock.client(Some("secret"));
     assert_eq!(client.version(), Ok([7, 20, 5]));
     assert_eq!(client.tasks(), Ok(vec![]));
-    client.set_mode(Mode::Never, Some(Duration::from_secs(3))).expect("is done");
-    client.attach("http://127.0.0.1:1/p/", "k<y", "x").expect("is done");
-    client.update("http://127.0.0.1:1/p/").expect("is done");
-    client.quit().expect("is done");
-    let asked = mock.requests();
-    assert!(
-        asked.contains(&"<set_run_mode>\n<never/>\n<duration>3.000</duration>\n</set_run_mode>".to_string())
-    );
-    assert!(asked.iter().any(|a| a.contains("<authenticator>k&lt;y</authenticator>")));
-    assert_eq!(asked.last().map(String::as_str), Some("<quit/>"));
+    client.pause(Duration::from_secs(3)).expect("is done");
+    client.resume().expect("is done");
+    let mode = |mode: &str| format!("<set_run_mode>\n{mode}</duration>\n</set_run_mode>");
+    let modes = [mode("<never/>\n<duration>3.000"), mode("<restore/>\n<duration>0.000")];
+    assert_eq!(mock.requests()[2..], modes);
 }
 
 #[test]
 fn a_wrong_password_is_reported_and_nothing_is_done() {
     let mock = MockClient::start("secret", &[], usize::MAX);
     for password in [Some("guess"), None] {
-        let fault = mock.client(password).quit().expect_err("refused");
+        let fault = mock.client(password).command("<quit/>").expect_err("refused");
         assert!(fault.message.contains("password"), "{fault}");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains(PASSWORD)), "no remedy");
     }
@@ -50,16 +39,18 @@ fn a_wrong_password_is_reported_and_nothing_is_done() {
 
 #[test]
 fn a_refusal_is_quoted_without_the_key() {
-    let mock = MockClient::start(
-        "",
-        &[("<project_attach", "<error>Already attached to project</error>")],
-        usize::MAX,
-    );
-    let fault = mock.client(None).attach("http://a.b/", "key", "x").expect_err("refused");
-    assert!(fault.message.contains("`project_attach`: Already attached"), "{fault}");
-    assert!(!fault.to_string().contains("key"), "{fault}");
-    let mock = MockClient::start("", &[("<project_update", "<status>-108</status>")], usize::MAX);
-    assert!(mock.client(None).update("x").expect_err("refused").message.contains("code -108"));
+    let attach = "<project_attach>\n<authenticator>secret</authenticator>\n</project_attach>";
+    let refused = |reply| {
+        let answers = vec![("<project_attach", reply)].leak();
+        MockClient::start("", answers, usize::MAX)
+            .client(None)
+            .command(attach)
+            .expect_err("refused")
+            .to_string()
+    };
+    let said = refused("<error>Already attached to project</error>");
+    assert!(said.contains("`project_attach`: Already attached") && !said.contains("secret"), "{said}");
+    assert!(refused("<status>-108</status>").contains("code -108"));
 }
 
 #[test]

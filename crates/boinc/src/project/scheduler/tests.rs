@@ -1,8 +1,8 @@
 //! The test plays the hosts, and kills the project between any two requests.
 
 use super::*;
-use crate::client::markup::{Element, first};
 use crate::collatz::{Block, Span, answer};
+use crate::markup::{Element, first};
 use crate::project::line::Line;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The server, over sockets.
 
 use super::*;
-use crate::client::md5_hex;
+use crate::digest::md5_hex;
 use crate::project::directory::Directory;
 use crate::project::load::{BodyReservation, IN_FLIGHT};
 use crate::project::pages::PROGRAMS;

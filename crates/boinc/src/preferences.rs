@@ -54,43 +54,43 @@ impl Preferences {
     pub fn tasks(&self, cores: u32) -> u32 {
         ((f64::from(cores) * self.processors) as u32).max(1).min(cores)
     }
-}
 
-/// The text of `global_prefs_override.xml` with these limits.
-pub fn preferences(share: &Preferences) -> String {
-    let settings = [
-        ("run_on_batteries", 1.0),
-        ("run_if_user_active", 1.0),
-        ("run_gpu_if_user_active", 1.0),
-        ("leave_apps_in_memory", 1.0),
-        // Percentage of other programs' CPU use that pauses its tasks; 0: none does.
-        ("suspend_cpu_usage", 0.0),
-        ("max_ncpus_pct", 100.0 * share.processors),
-        ("cpu_usage_limit", 100.0 * share.time),
-        ("ram_max_used_busy_pct", 90.0),
-        ("ram_max_used_idle_pct", 90.0),
-        ("vm_max_used_pct", 100.0),
-        ("disk_max_used_gb", 0.0),
-        ("disk_max_used_pct", 100.0),
-        ("disk_min_free_gb", 0.01),
-        ("disk_interval", 60.0),
-        // Ten minutes.
-        ("work_buf_min_days", 600.0 / 86_400.0),
-        ("work_buf_additional_days", 0.0),
-    ];
-    let lines: String =
-        settings.iter().map(|(name, value)| format!("<{name}>{value:.6}</{name}>\n")).collect();
-    format!("<global_preferences>\n{lines}</global_preferences>\n")
+    /// The text of `global_prefs_override.xml` with these limits.
+    pub fn file(&self) -> String {
+        let settings = [
+            ("run_on_batteries", 1.0),
+            ("run_if_user_active", 1.0),
+            ("run_gpu_if_user_active", 1.0),
+            ("leave_apps_in_memory", 1.0),
+            // Percentage of other programs' CPU use that pauses its tasks; 0: none does.
+            ("suspend_cpu_usage", 0.0),
+            ("max_ncpus_pct", 100.0 * self.processors),
+            ("cpu_usage_limit", 100.0 * self.time),
+            ("ram_max_used_busy_pct", 90.0),
+            ("ram_max_used_idle_pct", 90.0),
+            ("vm_max_used_pct", 100.0),
+            ("disk_max_used_gb", 0.0),
+            ("disk_max_used_pct", 100.0),
+            ("disk_min_free_gb", 0.01),
+            ("disk_interval", 60.0),
+            // Ten minutes.
+            ("work_buf_min_days", 600.0 / 86_400.0),
+            ("work_buf_additional_days", 0.0),
+        ];
+        let lines: String =
+            settings.iter().map(|(name, value)| format!("<{name}>{value:.6}</{name}>\n")).collect();
+        format!("<global_preferences>\n{lines}</global_preferences>\n")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::markup::first;
+    use crate::markup::first;
 
     #[test]
     fn preferences_are_one_element_with_one_setting_each() {
-        let file = preferences(&"time 25%".parse().expect("is one"));
+        let file = "time 25%".parse::<Preferences>().expect("is one").file();
         let prefs = first(&file, "global_preferences").expect("is one");
         let names: Vec<&str> = prefs.elements().map(|element| element.name).collect();
         assert_eq!(names.len(), 16);
