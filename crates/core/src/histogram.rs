@@ -52,7 +52,7 @@ impl Histogram {
     }
 
     /// The smallest value of the bucket that `value` is counted in.
-    pub fn floor(value: u64) -> u64 {
+    pub fn bucket_floor(value: u64) -> u64 {
         range(bucket(value)).0
     }
 

@@ -33,7 +33,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Its word, for people and in files.
+    /// Its word, for people and in files: `measured`, `emulated`, …
     pub fn word(self) -> &'static str {
         match self {
             Origin::Measured => "measured",

@@ -25,7 +25,7 @@ pub enum Link {
     Rate(BitRate),
 }
 
-/// A source of clusters.
+/// Creates clusters of nodes, and says what they need of this machine.
 pub trait Testbed: Send {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
@@ -40,7 +40,7 @@ pub trait Testbed: Send {
     fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
 }
 
-/// Running nodes.
+/// The running nodes of a testbed.
 pub trait Cluster: Send {
     /// The number of nodes.
     fn nodes(&self) -> usize;

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program with the hidden verbs: `agent`, `end`, `hold`, `reap`.
+/// Starts the hidden verbs of a program: `agent`, `end`, `hold`, `reap`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.
@@ -25,7 +25,7 @@ impl Launcher {
     }
 
     /// Another program.
-    pub fn program(path: impl Into<PathBuf>) -> Self {
+    pub fn of_program(path: impl Into<PathBuf>) -> Self {
         Launcher { program: path.into(), args: Vec::new() }
     }
 

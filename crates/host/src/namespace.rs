@@ -10,7 +10,7 @@ use std::{fs, io, ptr};
 use crate::errno::check;
 use crate::refusal;
 
-/// Kinds of namespaces.
+/// Kinds of namespaces that a process can enter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds(libc::c_int);
 
@@ -130,7 +130,7 @@ fn mount(source: &str, target: &str, kind: Option<&str>, flags: libc::c_ulong) -
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn name_host(name: &str) -> Result<(), Fault> {
+pub fn set_host_name(name: &str) -> Result<(), Fault> {
     // SAFETY: pointer and length describe the live string.
     check(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })
         .map(drop)

@@ -6,7 +6,7 @@
 
 use std::f64::consts::TAU;
 
-/// The generator.
+/// A pseudo-random number generator: the same seed gives the same numbers.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: [u64; 4],

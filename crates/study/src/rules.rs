@@ -24,7 +24,7 @@ pub const MOST_BLOCKS: usize = 100_000;
 /// The most interim analyses: more would leave no error for each.
 pub const MOST_LOOKS: usize = 1_000;
 
-/// [`BEYOND`] and [`WITHIN`], for log ratios.
+/// [`DIFFERENT_BEYOND`] and [`EQUIVALENT_WITHIN`], for log ratios.
 pub fn margins() -> Margin {
     Margin { beyond: BEYOND.ln_1p(), within: WITHIN.ln_1p() }
 }

@@ -15,7 +15,7 @@ const BUNDLED: &str = include_str!("../../../../datasets/datasets.toml");
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue(BTreeMap<String, DataSet>);
 
-/// One data set.
+/// One data set of real data: its files, licence and where it is published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataSet {
     /// Its name in the catalogue.
@@ -43,7 +43,7 @@ pub enum Files {
     Members(BTreeMap<String, String>),
 }
 
-/// How a data set is got.
+/// How a data set is obtained: by a download, or by hand.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Supply {
     /// From this address; its bytes have this SHA-256, in lower-case hexadecimal digits.
@@ -100,7 +100,7 @@ impl Catalogue {
     }
 
     /// All, by name.
-    pub fn sets(&self) -> impl Iterator<Item = &DataSet> {
+    pub fn all(&self) -> impl Iterator<Item = &DataSet> {
         self.0.values()
     }
 
@@ -135,7 +135,7 @@ impl DataSet {
     }
 
     /// Whether all its files are in `dir`.
-    pub fn is_in(&self, dir: &Path) -> bool {
+    pub fn is_complete_in(&self, dir: &Path) -> bool {
         self.files.paths().all(|path| dir.join(path).is_file())
     }
 }
@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn the_bundled_catalogue_names_a_source_and_a_licence_for_each() {
         let catalogue = Catalogue::bundled().expect("reads");
-        assert!(catalogue.sets().count() >= 4);
-        for set in catalogue.sets() {
+        assert!(catalogue.all().count() >= 4);
+        for set in catalogue.all() {
             assert!(set.source.contains("https://") && !set.licence.is_empty(), "{}", set.name);
         }
         let fault = catalogue.find("movielense").expect_err("unknown");
@@ -200,7 +200,7 @@ mod tests {
         let a = catalogue.find("a").expect("is there");
         assert_eq!((a.size, &a.files), (Bytes(3), &Files::Whole("a/a.txt".into())));
         let dir = tempfile::tempdir().expect("a directory");
-        assert!(!a.is_in(dir.path()));
+        assert!(!a.is_complete_in(dir.path()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-/// Bytes that show what a file is: a tar archive has its mark at 257.
+/// The number of first bytes that show what a file is: a tar archive has its mark at 257.
 pub const HEAD: usize = 512;
 
 /// Compressed bytes that are read at once.
@@ -41,7 +41,7 @@ pub enum Packing {
 
 impl Packing {
     /// How a file is compressed that begins with these bytes.
-    pub fn of(head: &[u8]) -> Self {
+    pub fn detect(head: &[u8]) -> Self {
         match head {
             [0x1F, 0x8B, ..] => Packing::Gzip,
             // Then the first block's magic number, or that of an empty stream.
@@ -80,7 +80,7 @@ impl Packing {
 }
 
 /// What a file is that begins with these bytes and is known not to be UTF-8 text.
-pub fn foreign(head: &[u8]) -> Option<&'static str> {
+pub fn foreign_format(head: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive"),
         (b"PK\x05\x06", "an empty zip archive"),
@@ -104,7 +104,7 @@ pub fn foreign(head: &[u8]) -> Option<&'static str> {
     ];
     let tar = head.get(257..262) == Some(b"ustar");
     let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
-    known.or(tar.then_some("a tar archive")).or(match Packing::of(head) {
+    known.or(tar.then_some("a tar archive")).or(match Packing::detect(head) {
         Packing::Plain => None,
         // Of a file that was decompressed: as a file's own first bytes these are no text.
         Packing::Gzip => Some("a gzip file"),

@@ -13,7 +13,7 @@ use crate::spill::{Disk, SpillFile};
 /// A stream of records in the order of their keys.
 pub type Stream<'a, K, V> = Box<dyn FnMut(&mut dyn Disk) -> Option<Result<(K, V), Fault>> + 'a>;
 
-/// The merged stream.
+/// Merges sorted streams of records into one.
 pub struct Merge<'a, K, V> {
     streams: Vec<Stream<'a, K, V>>,
     /// The next key of every stream that has one.
@@ -87,7 +87,7 @@ impl<'a, K: Key, V: Value> Merge<'a, K, V> {
     }
 }
 
-/// A sorted run on disk.
+/// A sorted run of records on disk.
 pub struct Run<'a> {
     file: &'a SpillFile,
     /// The bytes that are not read yet.
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
 }
 
 /// The records in a spool's strings, each of which holds whole ones.
-pub fn spooled<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream<'a, K, V> {
+pub fn spooled_records<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream<'a, K, V> {
     let (mut block, mut at) = (Vec::new(), 0);
     Box::new(move |disk| {
         while at == block.len() {

@@ -8,8 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// A directory for files without a name. Clones share it: a node has one disk, with one head for all of its
-/// files.
+/// A folder for temporary files without a name. Clones share it: a node has one disk, with one head for all
+/// of its files.
 #[derive(Debug, Clone)]
 pub struct Scratch(Rc<Inner>);
 
@@ -29,7 +29,7 @@ struct State {
     moved: Traffic,
 }
 
-/// The traffic to the disk and back.
+/// The bytes that were written to the disk and read from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// Bytes written, each time that they were.
@@ -73,7 +73,7 @@ impl Scratch {
     }
 
     /// The traffic so far.
-    pub fn moved(&self) -> Traffic {
+    pub fn traffic(&self) -> Traffic {
         self.0.state.get().moved
     }
 

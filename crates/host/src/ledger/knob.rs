@@ -8,8 +8,8 @@ use super::change::Change;
 use super::owner::{Entry, Ledger};
 use super::setting::{group_inode, read, write};
 
-/// A setting that can be changed and is restored on drop. It is listed when it is first set; until then its owner
-/// may change it.
+/// A setting in a file of the kernel. Once it is set, the ledger lists it, and it is restored when this value is
+/// dropped.
 #[derive(Debug)]
 pub struct Knob {
     ledger: Ledger,

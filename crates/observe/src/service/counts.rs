@@ -1,6 +1,6 @@
 //! How the exchanges that began have ended.
 
-/// What the programs count; as `enum count` of `bpf/service/state.h`.
+/// What the BPF programs count; as `enum count` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Count {
