@@ -57,7 +57,8 @@ pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
     metrics
 }
 
-/// The origin of times.
+/// How an application's times are obtained: emulated by virtual clocks, or measured in real
+/// time.
 pub fn origin(part: &Part) -> Origin {
     if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
 }

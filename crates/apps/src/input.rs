@@ -21,7 +21,7 @@ const MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Opens a file that can be read several times: once to check it, then by every node that has a part of it.
 ///
 /// # Errors
-/// Where it is a pipe, for whose writer `open_regular` would wait, a device, which may not end, or a directory; and
+/// Where it is a pipe, for whose writer `open` would wait, a device, which may not end, or a directory; and
 /// where it cannot be opened.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
@@ -108,7 +108,7 @@ impl TextFile {
         Ok(filled - held)
     }
 
-    /// The whole text.
+    /// Reads the whole text.
     ///
     /// # Errors
     /// As [`TextFile::append_to`].

@@ -26,7 +26,7 @@ pub fn account_file(project: &Attachment) -> (String, String) {
     (format!("account_{}.xml", file_name(url)), text)
 }
 
-/// The text of `client_state.xml`. A client of another version than `parse_version` loads the project's page all
+/// The text of `client_state.xml`. A client of another version than `version` loads the project's page all
 /// the same (`CLIENT_STATE::init`, `client/client_state.cpp`).
 pub fn state_file(project: &Attachment, version: [u32; 3]) -> String {
     let ([major, minor, release], url) = (version, escape(&project.url));

@@ -33,7 +33,7 @@ pub struct NumberRange {
     pub to: u64,
 }
 
-/// The answer for one block.
+/// The answer for one block of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
     /// The steps of the longest sequence.
@@ -87,7 +87,7 @@ impl Block {
         }
     }
 
-    /// The answer for `numbers`.
+    /// Computes the answer for `numbers`.
     pub fn of(numbers: Range<u64>) -> Self {
         let mut block = Block::default();
         block.add(numbers);

@@ -36,8 +36,8 @@ impl OtherPrograms {
     }
 }
 
-/// The speed of this machine relative to the one that estimates are made for. It is measured only if an estimate of
-/// the plan depends on it; else it is 1.
+/// The pace of this machine: the seconds in which it computes what the reference machine computes in one. It is measured
+/// only if an estimate of the plan depends on it; else it is 1.
 pub fn pace(plan: &Plan) -> f64 {
     if plan.runnable().any(|cell| cell.effort.computes()) { crosstalk_host::pace::pace() } else { 1.0 }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::streams::{self, Stream};
 
-/// Prints text, or NDJSON instead.
+/// Prints a program's output: text for people, or NDJSON with `--json`.
 pub struct Out {
     /// NDJSON instead of text.
     pub json: bool,
@@ -47,7 +47,7 @@ impl Out {
         streams::write_text_if_idle(Stream::Output, format!("{code}{}\n", escape_controls(text)))
     }
 
-    /// Prints one line of JSON; nothing without `--json`.
+    /// Prints one value as a line of JSON; nothing without `--json`.
     pub fn record(&self, value: &impl Serialize) {
         if self.json
             && let Ok(text) = serde_json::to_string(value)

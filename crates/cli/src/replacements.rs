@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::args::PathArgs;
 use crate::catalogue;
 
-/// Which components have another time than the catalogued one.
+/// The times of components that the command line gives or measurements show, in place of catalogued ones.
 pub struct ComponentTimes {
     /// Components with a time from the command line.
     given: Vec<String>,

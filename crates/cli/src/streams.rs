@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::writer::Writer;
 
-/// One of the two streams that people read.
+/// Standard output or standard error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     Output,

@@ -84,7 +84,7 @@ pub fn create_memory() -> io::Result<OwnedFd> {
 }
 
 impl Ring {
-    /// Maps one side of the connection in `create_memory`. Reads and writes sleep at most
+    /// Maps one side of the connection in `memory`. Reads and writes sleep at most
     /// `max_sleep`, and never if that is `None`. Both fail with [`ErrorKind::WouldBlock`]
     /// if nothing could be done. `other_sleeps`: the other side may sleep, so that this
     /// one must wake it.

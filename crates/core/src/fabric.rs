@@ -43,7 +43,7 @@ pub struct Step {
     pub costs: Costs,
 }
 
-/// Where a number comes from.
+/// Where a number of a catalogue comes from: the publication and the place in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {

@@ -88,7 +88,7 @@ pub struct Interconnect {
     pub source: Source,
 }
 
-/// A component on a path.
+/// A component on the path of an interconnect, with a cable's length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hop {
     /// The component's name.

@@ -31,7 +31,7 @@ pub enum NeedState {
     },
 }
 
-/// A need that is missing.
+/// A requirement that this machine does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetNeed {
     /// What is needed, in a few words.
@@ -78,7 +78,7 @@ impl Need {
         }
     }
 
-    /// Whether it was found.
+    /// Whether this machine meets the requirement.
     pub fn is_found(&self) -> bool {
         matches!(self.state, NeedState::Found { .. })
     }

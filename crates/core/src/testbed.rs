@@ -16,7 +16,7 @@ pub struct AgentStream {
     pub writer: Box<dyn Write + Send>,
 }
 
-/// How fast the links between nodes are in real time.
+/// How fast links between nodes are to be in real time: unshaped, or at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Link {
     /// As fast as the kernel sends.

@@ -77,7 +77,7 @@ pub struct PinnedThread {
 }
 
 impl PinnedThread {
-    /// Pins the calling thread.
+    /// Pins the calling thread to one CPU until the value is dropped.
     ///
     /// # Errors
     /// If the CPU does not exist or is not allowed.

@@ -24,12 +24,12 @@ impl Launcher {
         Launcher { program: "/proc/self/exe".into(), args: Vec::new() }
     }
 
-    /// Another program.
+    /// Starts the verbs of the program at `path`.
     pub fn of_program(path: impl Into<PathBuf>) -> Self {
         Launcher { program: path.into(), args: Vec::new() }
     }
 
-    /// The command that starts `verb`.
+    /// The command that runs the hidden verb `verb`.
     pub fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg(verb);

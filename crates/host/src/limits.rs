@@ -37,7 +37,7 @@ struct Headroom {
 }
 
 impl ResourceDemand {
-    /// Checks it against all limits.
+    /// Checks the demand against all limits of this process and host.
     ///
     /// # Errors
     /// An environment fault that names the first limit that is too low, and how to raise it.

@@ -176,7 +176,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
     }
 }
 
-/// A device's configuration space.
+/// The configuration space of a PCI device.
 #[derive(Debug)]
 pub struct Configuration {
     space: File,
@@ -195,8 +195,8 @@ impl Configuration {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The same system call for bytes that the kernel has in memory, which takes the time of
-    /// the call alone.
+    /// Makes the same system call for bytes that the kernel has in memory: it takes the time of the call
+    /// alone.
     ///
     /// # Errors
     /// Those of pread(2).
@@ -207,7 +207,7 @@ impl Configuration {
     }
 }
 
-/// A device's registers in memory.
+/// The registers of a PCI device, mapped into memory.
 #[derive(Debug)]
 pub struct Registers {
     page: *mut u32,

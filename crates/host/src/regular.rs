@@ -19,7 +19,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_as(OpenOptions::new().read(true), path)
 }
 
-/// The same with these options.
+/// Opens a regular file with these options, without blocking.
 ///
 /// # Errors
 /// As [`open`].

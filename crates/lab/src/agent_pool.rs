@@ -62,7 +62,7 @@ struct Session {
     process: Option<u32>,
 }
 
-/// The agents of one cluster.
+/// The agents of one cluster: starts them, and exchanges messages with them.
 pub struct AgentPool<'a> {
     cluster: Box<dyn Cluster>,
     sessions: BTreeMap<AgentId, Session>,

@@ -106,7 +106,7 @@ pub struct TimeBreakdown {
 }
 
 impl TimeBreakdown {
-    /// The sum: the clock.
+    /// The sum of all parts, which is the clock's time.
     pub fn total(&self) -> VirtualTime {
         self.compute + self.wait + self.serialise + self.spill
     }

@@ -22,7 +22,7 @@ pub struct LatencyRange {
 }
 
 impl LatencyRange {
-    /// A range of one value.
+    /// A range that is one value.
     pub fn exactly(seconds: f64) -> Self {
         LatencyRange { low: seconds, high: Some(seconds) }
     }

@@ -60,7 +60,7 @@ pub fn parse_one_pin(params: &Params) -> Result<Option<usize>, Fault> {
     }
 }
 
-/// The parameter `parse_duration`, above zero.
+/// The parameter `duration`, above zero.
 pub fn parse_duration(params: &Params, default: Seconds) -> Result<Seconds, Fault> {
     check_duration("duration", params.seconds("duration", default)?)
 }

@@ -9,12 +9,12 @@ use super::readings::Readings;
 use crosstalk_work::peer::Deadline;
 use crosstalk_work::prepare_alone;
 
-/// One node in real time, for about `seconds`.
+/// The deployment of a probe that runs on one node in real time, for about `seconds`.
 pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
     Deployment { nodes: 1, timing: Timing::Real, metrics, effort: Effort::waiting(seconds) }
 }
 
-/// Prepares the node, which will `measure`.
+/// Prepares the node of such a probe, which will `measure`.
 ///
 /// # Errors
 /// A usage fault for another number of nodes.

@@ -20,7 +20,7 @@ use crosstalk_work::peer::socket::listen;
 /// What node 0 does once it knows where node 1 listens.
 type Measure = Box<dyn FnOnce(SocketAddr, &Deadline, &mut dyn Sink) -> Result<Readings, Fault> + Send>;
 
-/// Two nodes in real time, for about `seconds`.
+/// The deployment of a probe that runs on two nodes in real time, for about `seconds`.
 pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
     Deployment { nodes: 2, timing: Timing::Real, metrics, effort: Effort::waiting(seconds) }
 }
@@ -36,7 +36,7 @@ pub fn prepare(
     prepare_live(part, |target, until, _| measure(target, until))
 }
 
-/// The same for a probe that reports while it measures.
+/// As [`prepare`], for a probe that reports while it measures.
 ///
 /// # Errors
 /// As of [`prepare`].

@@ -62,7 +62,8 @@ pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<O
     origins.all(|origin| origin == first).then_some(first)
 }
 
-/// How the run ended, and how its numbers were made: methods, noise floors, detectable effects.
+/// How the run ended, and how its numbers were made, as labelled facts: methods, noise floors, detectable
+/// effects.
 pub fn methods(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
     let blocks = readable::sample_size(run.blocks, false);
@@ -150,7 +151,7 @@ pub fn detectable_effect(c: &Comparison) -> Option<String> {
     c.detectable.map(|effect| format!("from {}", number::format_upper_bound(effect)))
 }
 
-/// How the run went.
+/// How the run went, as labelled facts.
 pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
     let attempts: Vec<String> = run.attempts.iter().map(|(status, n)| format!("{n} {status}")).collect();

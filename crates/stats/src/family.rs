@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// A question that is answered once the level is at least `level_per_question`.
+    /// A question that is answered once the level is at least `level`.
     struct NeedsLevel<'a> {
         level: f64,
         frees: bool,

@@ -15,7 +15,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Converts log ratios to ratios.
+    /// Converts an interval of log ratios to one of ratios.
     #[must_use]
     pub fn exp(self) -> Self {
         Interval { point: self.point.exp(), low: self.low.exp(), high: self.high.exp(), ..self }

@@ -13,7 +13,7 @@ pub const EXACT_UP_TO: usize = 100;
 
 static TABLES: [OnceLock<Vec<f64>>; EXACT_UP_TO + 1] = [const { OnceLock::new() }; EXACT_UP_TO + 1];
 
-/// The largest T of `n` values.
+/// The largest signed-rank statistic T that `n` values can have.
 pub fn largest_statistic(n: usize) -> usize {
     n * (n + 1) / 2
 }

@@ -23,7 +23,7 @@ pub fn estimate<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<Estimat
     }
 }
 
-/// The same of logarithms, as a ratio.
+/// The Hodges–Lehmann estimate of logarithms, as a ratio.
 pub fn estimate_of_logs(logs: &[f64]) -> Option<Estimate> {
     estimate_of_values(logs).and_then(|e| {
         let interval = e.interval.map(|(low, high)| (low.exp(), high.exp()));
@@ -31,7 +31,7 @@ pub fn estimate_of_logs(logs: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The same of the values themselves.
+/// The Hodges–Lehmann estimate of the values themselves.
 pub fn estimate_of_values(values: &[f64]) -> Option<Estimate> {
     let found = match paired::estimate(values, ERROR) {
         Some(interval) => from_interval(interval),
@@ -58,12 +58,12 @@ pub fn at_bucket_precision(found: Estimate, unit: &str) -> Estimate {
     Estimate { interval: found.interval.map(wider), ..found }
 }
 
-/// An interval as an estimate.
+/// The estimate that an interval gives.
 pub fn from_interval(interval: Interval) -> Estimate {
     Estimate { value: interval.point, interval: Some((interval.low, interval.high)), n: interval.count }
 }
 
-/// A published number.
+/// A published number as an estimate without an interval.
 pub fn published_estimate(value: f64) -> Estimate {
     Estimate { value, interval: None, n: 1 }
 }

@@ -18,7 +18,7 @@ pub fn namespace_inode(pid: u32) -> Result<u32, Fault> {
         .map_err(|_| Fault::environment(format!("network namespace {inode} is not a 32-bit number")))
 }
 
-/// A process as the record names it.
+/// A process of the service, as the record of a trace names it.
 pub fn server_process(pid: u32) -> ServerProcess {
     // A name may have control characters, which a terminal would obey.
     let shown = |name: String| name.replace(char::is_control, "?");

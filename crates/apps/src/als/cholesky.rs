@@ -50,7 +50,7 @@ impl LaneSystems {
         }
     }
 
-    /// Adds to a lane's diagonal.
+    /// Adds `number` to each element of the diagonal of one lane's system.
     #[inline(always)]
     pub fn add_to_diagonal(&mut self, lane: usize, number: f64) {
         for i in 0..self.order {

@@ -103,7 +103,7 @@ impl Config {
         })
     }
 
-    /// Iterations of all models.
+    /// The number of iterations of all models together.
     pub fn all_iterations(&self) -> usize {
         self.grid.iter().map(|setting| setting.iterations).sum()
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::rating::{NEW_USER, Rating};
 use crate::input::TextFile;
 
-/// The heading of a ratings.csv.
+/// The first line of a ratings.csv, with the names of its columns.
 pub const CSV_HEADING: &str = "userId,movieId,rating,timestamp";
 
 /// The possible stars.
@@ -23,7 +23,7 @@ const LATEST: u64 = 99_999_999_999;
 
 const NO_TIME: &str = "give every rating a time stamp in seconds: its last digit says whether the rating trains, validates or tests";
 
-/// How the columns of a text are written.
+/// How the columns of a file of ratings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Under [`CSV_HEADING`], between commas.
@@ -179,7 +179,7 @@ pub fn read_personal_ratings(path: &Path) -> Result<Vec<Rating>, Fault> {
     Ok(ratings)
 }
 
-/// The whole of a file.
+/// Reads a whole file.
 pub fn read_whole(path: &Path) -> Result<Vec<u8>, Fault> {
     TextFile::open(path)?.read_whole()
 }

@@ -29,7 +29,7 @@ impl Factors {
         factors
     }
 
-    /// The vectors' length.
+    /// The length of each vector.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -39,7 +39,7 @@ impl Factors {
         self.rows
     }
 
-    /// A row's vector.
+    /// The vector of a row.
     pub fn row(&self, row: usize) -> &[f32] {
         let blocks = self.blocks_per_vector();
         &self.data[row * blocks..(row + 1) * blocks].as_flattened()[..self.rank]
@@ -56,7 +56,7 @@ impl Factors {
         self.row_mut(row).copy_from_slice(vector);
     }
 
-    /// Blocks in a vector.
+    /// The number of blocks of each vector.
     pub fn blocks_per_vector(&self) -> usize {
         self.rank.div_ceil(BLOCK_NUMBERS)
     }

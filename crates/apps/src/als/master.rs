@@ -33,7 +33,7 @@ struct EvaluatedModel {
     rmse: f64,
 }
 
-/// Runs the master.
+/// Runs the master's part: sends the ratings to the slaves, and collects and checks their results.
 pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
     rank.restart_clock()?;
     let split = input.read_split()?;

@@ -52,7 +52,7 @@ impl Node for TimedNode<'_, '_> {
     }
 }
 
-/// A node without an account.
+/// A node whose time is not accounted for.
 pub struct UntimedNode<'a>(pub &'a mut dyn Exchange);
 
 impl Node for UntimedNode<'_> {

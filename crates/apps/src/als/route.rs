@@ -10,7 +10,7 @@ use super::node::Node;
 use super::rows::Rows;
 use crate::exchange::read_numbers;
 
-/// Exchanges that [`VectorRoute::agree`] makes.
+/// The number of exchanges that [`VectorRoute::agree`] makes.
 pub const EXCHANGES: usize = 2;
 
 /// Marks an id that has no slot.

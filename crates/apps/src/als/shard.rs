@@ -13,7 +13,7 @@ use super::squares::Squares;
 /// Exchanges that [`Shard::build`] makes: one of ratings, and four routes.
 pub const EXCHANGES: usize = 1 + 4 * route::EXCHANGES;
 
-/// One side's rows, and the route of the other side's vectors to them.
+/// The rows of one side (users or items), and the route of the other side's vectors to them.
 pub struct ShardSide {
     /// The rows; their columns are slots.
     pub rows: Rows,

@@ -27,7 +27,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// A text that was checked.
+/// The text of a file of ratings that was checked, in memory or in its file.
 pub enum CheckedText {
     /// In memory.
     Here(Vec<u8>),
@@ -35,14 +35,14 @@ pub enum CheckedText {
     File(PathBuf),
 }
 
-/// The master's input.
+/// The master's input: the ratings, and those of the new user.
 pub struct Input {
     text: CheckedText,
     personal: Vec<Rating>,
 }
 
 impl Source {
-    /// About the number of ratings, if known without reading.
+    /// About how many ratings there are, if that is known without reading them.
     pub fn about_ratings(&self) -> Option<f64> {
         match self {
             Source::Generated { scale, .. } => Some(scale * 1e5),
@@ -73,7 +73,7 @@ impl Source {
 }
 
 impl Input {
-    /// The new user's ratings.
+    /// The ratings of the new user.
     pub fn personal_ratings(&self) -> &[Rating] {
         &self.personal
     }

@@ -15,7 +15,7 @@ pub struct Squares {
 }
 
 impl Squares {
-    /// Adds an error's square.
+    /// Adds the square of an error.
     pub fn add(&mut self, error: f64) -> Result<(), Fault> {
         let square = error * error;
         if !square.is_finite() {

@@ -56,10 +56,10 @@ pub fn unpack_ratings(buffer: &[u8]) -> Result<Split, Fault> {
     Ok(Split { training: next(sizes[0]), validation: next(sizes[1]), test: next(sizes[2]) })
 }
 
-/// Vectors by id.
+/// The factor vectors of rows, by the rows' ids.
 pub type VectorsById = BTreeMap<u32, Vec<f32>>;
 
-/// A whole model, by id.
+/// A whole model, collected from all slaves: the factor vectors of users and items, by id.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WholeModel {
     /// The users' vectors.
@@ -71,7 +71,7 @@ pub struct WholeModel {
 }
 
 impl WholeModel {
-    /// One slave's part, as bytes.
+    /// One slave's part of a model, as a message.
     pub fn pack_part(shard: &Shard, model: &Model) -> Vec<u8> {
         let (users, items) = (&shard.users.rows.ids, &shard.items.rows.ids);
         let mut buffer: Vec<u8> =

@@ -71,7 +71,7 @@ pub struct Config {
     pub engine: Engine,
 }
 
-/// The settings of the computation.
+/// The settings of the computation: what counts as a feature, the split, the smoothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Whether category links are taken out of the text.

@@ -23,7 +23,7 @@ impl Default for Confusion {
 }
 
 impl Confusion {
-    /// Counts a document.
+    /// Counts a document that has `label` and was given the label `decided`.
     pub fn count_document(&mut self, label: u8, decided: u8) {
         self.0[usize::from(label)][usize::from(decided)] += 1;
     }
@@ -75,7 +75,7 @@ pub struct Decision {
     pub decided: u8,
 }
 
-/// Labels the test vectors.
+/// Labels the test vectors with the model, and returns the decisions.
 pub fn label_test_vectors<C: Cluster>(
     node: &mut Node<C>,
     vectors: &Spool,

@@ -39,7 +39,7 @@ impl Dictionary {
         Ok(Dictionary { numbers, tallies, occurrences, bytes })
     }
 
-    /// A word's number.
+    /// The number of a word.
     pub fn number_of(&self, word: &Word) -> u32 {
         self.numbers.get(word).copied().unwrap_or(UNKNOWN_WORD)
     }

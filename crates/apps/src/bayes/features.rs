@@ -21,12 +21,12 @@ use crate::spill::Disk;
 /// begins.
 pub type Gram = Number;
 
-/// A word alone.
+/// The gram of one word.
 pub fn word_gram(word: u32) -> Gram {
     Number(u64::from(word) << 32)
 }
 
-/// Two neighbours.
+/// The gram of two neighbouring words.
 pub fn pair_gram(first: u32, second: u32) -> Gram {
     Number(word_gram(first).0 | (u64::from(second) + 1))
 }
@@ -82,7 +82,7 @@ impl Features {
         (lists + size_of_val(self.idf.as_slice())) as u64
     }
 
-    /// Their number.
+    /// The number of features.
     pub fn count(&self) -> usize {
         self.idf.len()
     }

@@ -23,7 +23,7 @@ pub struct Counts {
 pub const COUNT_WORDS: usize = 1 + 2 * NAMES.len();
 
 impl Counts {
-    /// Adds another slave's.
+    /// Adds the counts of another slave.
     pub fn add(&mut self, other: &Counts) {
         self.pages += other.pages;
         for (mine, theirs) in self.labelled.as_flattened_mut().iter_mut().zip(other.labelled.as_flattened()) {
@@ -46,7 +46,7 @@ impl Counts {
         self.documents() - self.training()
     }
 
-    /// Labels that have training documents.
+    /// The labels that have training documents.
     pub fn labels(&self) -> impl Iterator<Item = u8> + '_ {
         (0..).zip(&self.labelled).filter(|(_, [train, _])| *train > 0).map(|(label, _)| label)
     }
@@ -73,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// As words.
+    /// The counts as words, for a message.
     pub fn to_words(self) -> [u64; COUNT_WORDS] {
         let mut words = [self.pages; COUNT_WORDS];
         words[1..].copy_from_slice(self.labelled.as_flattened());

@@ -31,7 +31,7 @@ pub struct Node<'a, C> {
     last: Seconds,
 }
 
-/// The stages, in their order.
+/// The stages, in the order in which they run.
 pub const STAGES: [Stage; 8] = [
     Stage::Label,
     Stage::CountWords,

@@ -7,7 +7,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of one document.
+    /// The stream of random numbers of one document.
     pub fn new(seed: u64, document: u64) -> Self {
         Random(mix_bits(seed ^ mix_bits(document.wrapping_add(0x9e37_79b9_7f4a_7c15))))
     }
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// SplitMix64's finaliser.
+/// Mixes the bits of a number: SplitMix64's finaliser.
 pub fn mix_bits(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

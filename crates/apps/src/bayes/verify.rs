@@ -34,7 +34,7 @@ pub struct ModelReports {
 }
 
 impl ModelReports {
-    /// One slave's report.
+    /// One slave's report as words, for a message.
     pub fn as_words(checksum: u64, sample: &[(Gram, Tally)], found: &[Tally]) -> Vec<u64> {
         let each = sample.iter().zip(found).flat_map(|((gram, counted), found)| {
             [gram.0, counted.count, counted.documents, found.count, found.documents]
@@ -42,7 +42,7 @@ impl ModelReports {
         std::iter::once(checksum).chain(each).collect()
     }
 
-    /// Combines the slaves' reports.
+    /// The reports of all slaves.
     pub fn new(reports: &[Vec<u64>]) -> Result<Self, Fault> {
         let mut joined = ModelReports { checksums: Vec::new(), sample: Vec::new() };
         for report in reports {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// The catalogue that the program carries.
 const BUNDLED: &str = include_str!("../../../../datasets/datasets.toml");
 
-/// Data sets by name.
+/// The catalogue of data sets, by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue(BTreeMap<String, DataSet>);
 
@@ -34,7 +34,8 @@ pub struct DataSet {
     pub supply: Supply,
 }
 
-/// Where what is published goes, by paths below the data directory.
+/// The files of a data set: where each goes below the data directory, and from which archive it
+/// comes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Files {
     /// As it is.
@@ -99,12 +100,12 @@ impl Catalogue {
         entries.into_iter().map(read).collect::<Result<_, Fault>>().map(Catalogue)
     }
 
-    /// All, by name.
+    /// All data sets, by name.
     pub fn all(&self) -> impl Iterator<Item = &DataSet> {
         self.0.values()
     }
 
-    /// The one of that name.
+    /// The data set of that name.
     ///
     /// # Errors
     /// A usage fault that names the nearest.

@@ -24,7 +24,7 @@ const CHUNK: usize = 256 << 10;
 /// MiB.) More is refused: a file's header must not decide about memory.
 const XZ_MEMORY: u32 = 1 << 20;
 
-/// How a file is compressed.
+/// How a file is compressed, such as by gzip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// Not compressed.
@@ -40,7 +40,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// How a file is compressed that begins with these bytes.
+    /// How a file that begins with these bytes is compressed.
     pub fn detect(head: &[u8]) -> Self {
         match head {
             [0x1F, 0x8B, ..] => Packing::Gzip,
@@ -64,7 +64,7 @@ impl Packing {
         }
     }
 
-    /// A reader that decompresses.
+    /// A reader of the decompressed file.
     pub fn unpack(self, file: impl Read + Send + 'static) -> Box<dyn Read + Send> {
         let buffered = |file| BufReader::with_capacity(CHUNK, file);
         match self {

@@ -60,7 +60,7 @@ impl Cluster for SlaveExchange<'_, '_> {
     }
 }
 
-/// The master's part in the slaves' rounds, until none has more.
+/// Takes part in the slaves' rounds as the master, which has nothing to send, until no slave has more.
 pub fn join_rounds_empty(rank: &mut Rank) -> Result<(), Fault> {
     loop {
         let mut buffers = rank.alltoallv(vec![Vec::new(); rank.size()])?;

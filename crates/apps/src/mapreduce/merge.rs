@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The run as records.
+    /// The records of the run, in order.
     pub fn records<K: Key + 'a, V: Value + 'a>(mut self) -> Stream<'a, K, V> {
         Box::new(move |disk| {
             if self.window.len() - self.at < RECORD
@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The records in a spool's strings, each of which holds whole ones.
+/// The records in a spool, each of whose strings holds whole ones.
 pub fn spooled_records<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream<'a, K, V> {
     let (mut block, mut at) = (Vec::new(), 0);
     Box::new(move |disk| {

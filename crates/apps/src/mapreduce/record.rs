@@ -64,7 +64,7 @@ impl Value for u64 {
     }
 }
 
-/// How often something occurs.
+/// How often a word or a pair occurs, and in how many documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// In all.
@@ -105,7 +105,7 @@ impl Value for Tally {
     }
 }
 
-/// Appends a number.
+/// Appends a number in as few bytes as it needs.
 pub fn append_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);

@@ -38,7 +38,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Changes its memory.
+    /// Changes the memory that the spool may use.
     ///
     /// # Errors
     /// An attempt fault where data that no longer fit cannot be spilled.
@@ -62,7 +62,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Reads from the beginning.
+    /// A reader from the spool's beginning.
     pub fn reader(&self) -> Reader<'_> {
         Reader { spool: self, window: Vec::new(), at: 0, fetched: 0 }
     }

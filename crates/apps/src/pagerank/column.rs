@@ -49,7 +49,7 @@ impl Column {
         }
     }
 
-    /// The bytes that they take.
+    /// The bytes that the names take in memory.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Column::Numbers(numbers) => size_of_val(numbers.as_slice()),

@@ -20,7 +20,7 @@ pub enum Names {
 }
 
 impl Names {
-    /// Labels are below this.
+    /// All labels are below this number.
     pub fn label_bound(&self) -> u32 {
         match self {
             Names::Same(bound) => *bound,
@@ -83,7 +83,7 @@ impl PartNames {
         }
     }
 
-    /// The bytes that they take.
+    /// The bytes that the names take in memory.
     pub fn memory_bytes(&self) -> usize {
         match self {
             PartNames::Same { .. } => 0,

@@ -58,7 +58,7 @@ impl Overflow {
         Ok(Some(Overflow { file, blocks, columns: vec![1; most], held, bytes }))
     }
 
-    /// Bytes on the disk.
+    /// The bytes of the edges on the disk.
     pub fn disk_bytes(&self) -> u64 {
         self.bytes
     }

@@ -40,7 +40,7 @@ impl Bits {
         all - u64::from(beyond.count_ones())
     }
 
-    /// Completes the set.
+    /// The completed set.
     pub fn finish(self) -> RankedBits {
         let mut count = 0;
         let before = self
@@ -71,7 +71,7 @@ impl RankedBits {
         self.count as usize
     }
 
-    /// The bytes that it takes.
+    /// The bytes that the set takes in memory.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(self.words.as_slice()) + size_of_val(self.before.as_slice())
     }

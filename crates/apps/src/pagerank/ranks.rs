@@ -33,7 +33,7 @@ impl Balance {
         }
     }
 
-    /// Adds another part's.
+    /// Adds the balance of another part.
     pub fn add(&mut self, other: &Balance) {
         self.all += other.all;
         self.flowing += other.flowing;

@@ -19,7 +19,7 @@ pub fn check_edge_count(expected: u64, found: u64) -> Result<(), Fault> {
 }
 
 /// Checks that in every iteration the ranks add up to what the ranks before it give: `reset` for each vertex,
-/// and `1 − reset` of the rank that flows on. `check_balances` begins with that of the initial ranks, 1 each.
+/// and `1 − reset` of the rank that flows on. `balances` begins with that of the initial ranks, 1 each.
 pub fn check_balances(vertices: u64, balances: &[Balance], reset: f64) -> Result<(), Fault> {
     let count = vertices as f64;
     let initial = balances.first().map_or(0.0, |balance| balance.all.to_number());

@@ -20,7 +20,7 @@ pub struct SpillFile {
 }
 
 impl SpillFile {
-    /// An empty file.
+    /// An empty file in `scratch`.
     ///
     /// # Errors
     /// An attempt fault where no file can be made.
@@ -29,7 +29,7 @@ impl SpillFile {
         Ok(SpillFile { file, scratch: scratch.clone(), number, length: Cell::new(0) })
     }
 
-    /// Bytes in it.
+    /// The file's length in bytes.
     pub fn length(&self) -> u64 {
         self.length.get()
     }

@@ -43,7 +43,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The traffic since `before`.
+    /// The traffic since the earlier count `before`.
     pub fn since(self, before: Traffic) -> Traffic {
         Traffic {
             written: self.written - before.written,
@@ -62,17 +62,17 @@ pub(super) enum Direction {
 }
 
 impl Scratch {
-    /// In `directory`, which the parameter or variable `named` set: faults name it.
+    /// A scratch folder in `directory`, which the parameter or variable `named` set: faults name it.
     pub fn new(directory: PathBuf, named: &'static str) -> Self {
         Scratch(Rc::new(Inner { directory, named, state: Cell::default() }))
     }
 
-    /// In the directory for temporary files.
+    /// A scratch folder in the folder for temporary files.
     pub fn temporary() -> Self {
         Scratch::new(std::env::temp_dir(), "TMPDIR")
     }
 
-    /// The traffic so far.
+    /// The disk's traffic so far.
     pub fn traffic(&self) -> Traffic {
         self.0.state.get().moved
     }

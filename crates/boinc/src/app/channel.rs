@@ -27,7 +27,7 @@ pub enum Channel {
     Status = 5,
 }
 
-/// The channels of one task.
+/// The channels of one task, by which it exchanges messages with the client.
 #[derive(Debug)]
 pub struct Channels(File);
 
@@ -71,7 +71,7 @@ fn offset(channel: Channel) -> u64 {
     channel as u64 * SIZE as u64
 }
 
-/// The client's side, for tests.
+/// Creates the channels as a client does, for tests.
 #[cfg(test)]
 pub fn create_channels(folder: &Path) -> Channels {
     std::fs::write(folder.join(FILE), vec![0; 8 * SIZE]).expect("writes");

@@ -52,7 +52,7 @@ impl Slot {
         Ok(Some(file))
     }
 
-    /// The task's input.
+    /// Reads the task's input.
     pub fn read_input(&self) -> Result<NumberRange, Fault> {
         let path = self.resolve(INPUT)?;
         NumberRange::parse(&read(&path)?).map_err(|fault| fault.at(path.display().to_string()))

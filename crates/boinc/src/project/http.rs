@@ -192,7 +192,7 @@ impl<'a> Exchange<'a> {
         self.until = Instant::now() + limit;
     }
 
-    /// Replies with a text.
+    /// Replies with a status, a content type and a text.
     pub fn reply(&mut self, status: u16, kind: &str, text: &str) -> io::Result<()> {
         self.send_head(status, kind, text.len() as u64, None)?;
         self.send_bytes(text.as_bytes())
@@ -220,7 +220,7 @@ impl<'a> Exchange<'a> {
         )
     }
 
-    /// Sends bytes.
+    /// Sends bytes of the reply's body.
     pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mut stream = self.stream;
         while !bytes.is_empty() {

@@ -23,12 +23,12 @@ pub struct ResultId {
 const OUTPUT: &str = "_out";
 
 impl ResultId {
-    /// Its work unit's name.
+    /// The name of its work unit.
     pub fn unit_name(self) -> String {
         format!("c_{}", self.unit)
     }
 
-    /// The name of its output.
+    /// The name of its output file.
     pub fn output_name(self) -> String {
         format!("{self}{OUTPUT}")
     }
@@ -57,7 +57,7 @@ impl FromStr for ResultId {
     }
 }
 
-/// A version of the application.
+/// A version of the program that hosts run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// Its number, ascending from 1.

@@ -20,7 +20,7 @@ use super::scheduler::Scheduler;
 use super::upload;
 use super::url::{ROOT, SCHEDULER};
 
-/// How long a request may take from then on.
+/// How long a request may take, from its complete head on.
 pub const LIMIT: Duration = Duration::from_secs(60);
 /// The most programs that are sent at a time: hosts that read slowly must not block others.
 pub const PROGRAMS: usize = 32;

@@ -89,7 +89,7 @@ impl Server {
         Ok(Server { listener, scheduler: Arc::new(scheduler) })
     }
 
-    /// How to attach to it.
+    /// What a client needs to attach to the project.
     pub fn attachment(&self) -> Attachment {
         Attachment { url: self.scheduler.url.clone(), key: self.scheduler.key.clone() }
     }

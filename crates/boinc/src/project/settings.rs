@@ -54,7 +54,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With work units that take about `task` seconds, where a core does `rate` numbers per second.
+    /// The settings with work units that take about `task` seconds, where a core does `rate` numbers per
+    /// second.
     #[must_use]
     pub fn with_task_length(self, task: f64, rate: f64) -> Self {
         // The limit leaves numbers for as many work units as anyone can do.

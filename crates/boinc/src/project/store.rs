@@ -17,12 +17,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// The state that the journal's lines give.
+    /// A store of the `state` that the lines of `journal` have given.
     pub fn new(state: State, journal: Journal) -> Self {
         Store { state, journal, failure: None }
     }
 
-    /// Applies a line, and adds it to `lines`, which are to be written.
+    /// Applies a line to the state, and adds it to `lines`, which are to be written.
     pub fn apply_line(&mut self, line: Line, lines: &mut Vec<Line>) -> Result<(), Fault> {
         self.state.apply_line(&line).map_err(|why| self.fail(Fault::environment(why)))?;
         lines.push(line);

@@ -42,7 +42,8 @@ pub struct WorkUnit {
 }
 
 impl WorkUnit {
-    /// The largest number of results that agree, and the first of these.
+    /// The largest number of results that have the same answer, and the first of these. With
+    /// `one_host`, results of the same host count.
     pub fn largest_agreement(&self, one_host: bool) -> (u32, Option<u32>) {
         let mut groups: BTreeMap<&str, (u32, BTreeSet<u64>, u32)> = BTreeMap::new();
         for (index, instance) in self.instances.iter().enumerate() {

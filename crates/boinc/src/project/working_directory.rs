@@ -44,7 +44,7 @@ impl WorkingDirectory {
         &self.folder
     }
 
-    /// The fault with the name that people have for a place in the directory.
+    /// The fault with the directory's name as people know it, in place of this process's path.
     pub fn name_fault(&self, fault: Fault) -> Fault {
         let place = fault.place.map(|place| match Path::new(&place).strip_prefix(&self.folder) {
             Ok(inner) => {

@@ -40,7 +40,7 @@ pub struct Attempt<'a, 't> {
 }
 
 impl<'a, 't> Attempt<'a, 't> {
-    /// An attempt that begins now.
+    /// An attempt of `scene` that begins now.
     pub fn new(
         pool: &'a mut AgentPool<'t>,
         scene: &'a Scene,

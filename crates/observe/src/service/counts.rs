@@ -28,7 +28,7 @@ pub enum Count {
 }
 
 impl Count {
-    /// All of them.
+    /// All counts, in the order of the kernel's map.
     pub const ALL: [Count; 10] = [
         Count::Begun,
         Count::Recorded,
@@ -43,12 +43,12 @@ impl Count {
     ];
 }
 
-/// One number per [`Count`].
+/// A number for each [`Count`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts(pub(super) [u64; Count::ALL.len()]);
 
 impl Counts {
-    /// The number of this one.
+    /// The number of one [`Count`].
     pub fn of(&self, count: Count) -> u64 {
         self.0[count as usize]
     }

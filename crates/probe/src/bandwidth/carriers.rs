@@ -17,7 +17,7 @@ pub enum Carriers {
 }
 
 impl Carriers {
-    /// How many there are.
+    /// The number of streams or sockets.
     pub fn len(&self) -> usize {
         match self {
             Carriers::Streams(media) => media.len(),

@@ -32,7 +32,7 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Deadline) -> Result<Vec<
     measure_live(target, spec, until, &mut |_, _, _| Ok(()))
 }
 
-/// The same, with reports meanwhile if `spec` has them.
+/// As [`measure`], with reports while it measures if `spec` has them.
 ///
 /// # Errors
 /// As of [`measure`]; those of `report`.

@@ -48,7 +48,7 @@ pub struct SentCount {
 }
 
 impl SentCount {
-    /// Adds another stream's.
+    /// Adds the counts of another stream.
     pub fn add(&mut self, other: SentCount) {
         self.bytes += other.bytes;
         self.writes += other.writes;

@@ -81,12 +81,12 @@ impl Spec {
         })
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         self.sizes.len() as f64 * (self.duration.0 + 0.1) + 0.1
     }
 
-    /// The session of one size.
+    /// The session that measures one size.
     pub fn session(&self, size: Bytes) -> Session {
         Session {
             transport: self.transport,

@@ -23,8 +23,8 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// For a session of `seconds`, with intervals of `interval` seconds. `shared` is when the first byte of
-    /// any stream arrived; `live` gets the bytes of this stream.
+    /// A tally for a session of `seconds`, with intervals of `interval` seconds. `shared` is when the first
+    /// byte of any stream arrived; `live` gets the bytes of this stream.
     ///
     /// # Errors
     /// A usage fault for an interval that is zero, or too short or too long for the session.
@@ -68,7 +68,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// The sum of all streams.
+/// The sum of the tallies of all streams.
 pub fn sum_tallies(tallies: Vec<Tally>) -> ReceivedCount {
     let active = || tallies.iter().filter(|tally| tally.receives > 0);
     let first = active().map(|tally| tally.first).min().unwrap_or(0);

@@ -60,7 +60,7 @@ pub struct StreamChannel<S> {
 }
 
 impl<S> StreamChannel<S> {
-    /// Over a stream whose calls return after a while (blocking) or at once (polling).
+    /// A channel over a stream whose calls return after a while (blocking) or at once (polling).
     pub fn new(stream: S, mode: Mode) -> Self {
         StreamChannel { stream, mode, filled: 0 }
     }
@@ -101,7 +101,7 @@ pub struct DatagramChannel {
 }
 
 impl DatagramChannel {
-    /// Over a connected `socket`. A blocking wait lasts at most `nap`.
+    /// A channel over a connected `socket`. A blocking wait lasts at most `nap`.
     pub fn new(socket: UdpSocket, mode: Mode, nap: Duration) -> io::Result<Self> {
         socket.set_nonblocking(mode == Mode::Polling)?;
         socket.set_read_timeout(Some(nap))?;

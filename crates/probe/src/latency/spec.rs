@@ -78,12 +78,12 @@ impl Spec {
         })
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         self.sizes.len() as f64 * self.duration.0 + 0.1
     }
 
-    /// The session of one size.
+    /// The session that measures one size.
     pub fn session(&self, size: Bytes, stamps: ServerStamps) -> Session {
         Session {
             transport: self.transport,

@@ -33,7 +33,7 @@ pub struct Connection<'a, W> {
 }
 
 impl<'a, W: NonBlocking> Connection<'a, W> {
-    /// For messages of `size` bytes; `line` is the control connection.
+    /// A connection for messages of `size` bytes; `line` is the control connection.
     pub fn new(stream: W, size: Bytes, line: &'a Line) -> Self {
         let size = size.0 as usize;
         let replies = vec![0; size.max(64 << 10)];

@@ -34,7 +34,7 @@ impl<S: Read + Write> NonBlocking for NonBlockingStream<S> {
 pub struct NonBlockingDatagrams(UdpSocket);
 
 impl NonBlockingDatagrams {
-    /// Over a connected socket.
+    /// Makes a connected socket non-blocking.
     pub fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(NonBlockingDatagrams(socket))

@@ -25,7 +25,7 @@ const MISSING: f64 = 0.001;
 const BEHIND: (f64, u64) = (0.01, 2_000_000);
 
 impl RateResult {
-    /// Replies a second.
+    /// The number of replies a second.
     pub fn achieved_rate(&self) -> f64 {
         self.latency.count() as f64 / (self.elapsed.max(self.span).max(1) as f64 * 1e-9)
     }

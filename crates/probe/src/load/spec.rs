@@ -98,7 +98,7 @@ impl Spec {
         self.mode == Mode::Blocking
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         let each = self.duration.0 + self.patience.0;
         match &self.rates {

@@ -49,7 +49,7 @@ impl Spec {
         Ok(Spec { sizes, nodes: nodes(params)?, duration, pin: parse_one_pin(params)? })
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         // Making a ring takes about 50 ns a line.
         let made: f64 = self.sizes.iter().map(|size| size.0 as f64 / LINE_BYTES as f64 * 5e-8).sum();

@@ -88,7 +88,7 @@ impl Acceptor {
         self.wake();
     }
 
-    /// From now on, hand over connections that show `token`.
+    /// From now on, hands over connections that show `token`.
     pub fn expect_token(&self, token: u64) -> DataConnections<'_> {
         let (sender, streams) = channel();
         self.state().expected = Some((token, sender));

@@ -78,7 +78,7 @@ impl NewConnection {
         }
     }
 
-    /// A conversation over this connection.
+    /// Makes the connection a conversation in JSON lines.
     ///
     /// # Errors
     /// Where the connection cannot be used.

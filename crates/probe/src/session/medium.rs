@@ -21,7 +21,7 @@ use crate::transport::Transport;
 use crosstalk_work::peer::socket::connection_fault;
 use crosstalk_work::peer::{Deadline, Line};
 
-/// How a side of a medium waits.
+/// How long one side of a medium sleeps while it waits, and whether its peer sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitTimes {
     /// How long reading and writing sleep at most; `None`: they never sleep.
@@ -31,7 +31,7 @@ pub struct WaitTimes {
 }
 
 impl WaitTimes {
-    /// As the peer does.
+    /// Both sides sleep at most `nap`, or never.
     pub fn same_on_both_sides(nap: Option<Duration>) -> Self {
         WaitTimes { nap, peer_sleeps: nap.is_some() }
     }
@@ -83,7 +83,7 @@ impl Medium {
         served.pop().ok_or_else(|| Fault::attempt("expected at least one stream, found none"))
     }
 
-    /// The server's of several streams.
+    /// The server's media for several streams: as [`Medium::accept`], for each.
     ///
     /// # Errors
     /// As of [`Medium::accept`].

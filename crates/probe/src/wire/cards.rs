@@ -47,7 +47,7 @@ impl NetworkCards {
         Ok(NetworkCards { addresses: addresses.clone(), _drivers: drivers, _pages: pages })
     }
 
-    /// Their addresses.
+    /// The PCI addresses of the cards.
     pub fn addresses(&self) -> [String; 2] {
         self.addresses.clone()
     }

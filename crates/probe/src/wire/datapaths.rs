@@ -25,7 +25,7 @@ const DATAPATHS: [(&str, &str, &str); 5] = [
 /// How often each datapath is measured.
 pub const ROUNDS_PER_DATAPATH: usize = 3;
 
-/// A comparison of all datapaths.
+/// The results of all datapaths, to be compared.
 pub struct Comparison {
     /// In the order of the table.
     pub datapaths: Vec<Datapath>,

@@ -48,7 +48,7 @@ pub fn time_in_one_thread<P: Port>(
     })
 }
 
-/// The same, with the times of the calls ([`super::times::TIMES_WITH_CALLS`]).
+/// As [`time_in_one_thread`], with the times of the calls ([`super::times::TIMES_WITH_CALLS`]).
 ///
 /// # Errors
 /// Where a port fails.

@@ -13,7 +13,7 @@ use super::spec::Spec;
 use super::transport::Transport;
 use super::veth::VethPair;
 
-/// What connects the two endpoints.
+/// What connects the two endpoints: virtual devices, network cards or shared memory.
 pub enum Link {
     /// A wire that was made for them.
     Wire(VethPair),

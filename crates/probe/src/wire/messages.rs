@@ -22,7 +22,7 @@ pub struct Messages<P> {
 }
 
 impl<P: Port> Messages<P> {
-    /// For frames of `size` bytes.
+    /// Buffers for frames of `size` bytes, sent and received over `port`.
     pub fn new(port: P, size: usize) -> Self {
         let (outgoing, offset) = port.frame(size);
         let incoming = vec![0; outgoing.len()];
@@ -109,7 +109,7 @@ impl<P: Port> Messages<P> {
         }
     }
 
-    /// The same; returns when the call began that received it.
+    /// As [`Messages::wait_for`]; returns when the call began that received the message.
     ///
     /// # Errors
     /// Where the port fails.

@@ -98,7 +98,7 @@ impl<'a> Process<'a> {
         Ok(process)
     }
 
-    /// Waits for its result.
+    /// Waits for the endpoint's result.
     ///
     /// # Errors
     /// What the process reports; where the time is up; interrupted.

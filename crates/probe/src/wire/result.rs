@@ -19,7 +19,7 @@ pub enum EndpointResult {
     Stream(FrameCount),
 }
 
-/// Writes a result.
+/// Writes an endpoint's result.
 ///
 /// # Errors
 /// Those of `out`.
@@ -42,7 +42,7 @@ pub fn write_result(result: &EndpointResult, out: &mut impl Write) -> io::Result
     out.flush()
 }
 
-/// Reads a result with at most `most` times.
+/// Reads an endpoint's result with at most `most` times.
 ///
 /// # Errors
 /// Where it is not complete.

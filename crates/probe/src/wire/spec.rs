@@ -85,7 +85,7 @@ pub enum Measure {
     Bandwidth,
 }
 
-/// Where the buffers are.
+/// On which memory node the buffers of endpoints are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferMemory {
     /// On the memory node of the endpoint's processor.

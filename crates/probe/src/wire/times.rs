@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crosstalk_host::ticks::TickClock;
 
-/// The times of messages.
+/// The times of the messages that an endpoint has measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageTimes {
     /// One-way times in nanoseconds, in the order of sending.
@@ -28,7 +28,7 @@ pub const TIMES_WITH_CALLS: usize = 3;
 /// Polls between two reads of the clock.
 const SPINS: usize = 64;
 
-/// How long to measure, and how.
+/// How long an endpoint measures, how many messages' times it keeps, and how often it polls.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasureLimits {
     /// How long.
@@ -40,7 +40,8 @@ pub struct MeasureLimits {
 }
 
 impl MeasureLimits {
-    /// For endpoints that poll, or that sleep.
+    /// The limits of an endpoint that measures for `duration` and keeps `most` times. With `polling`
+    /// it polls, otherwise it sleeps.
     pub fn new(duration: Duration, most: usize, polling: bool) -> Self {
         MeasureLimits { duration, most, spins: if polling { SPINS } else { 1 } }
     }
@@ -55,7 +56,7 @@ pub struct KeptTimes {
 }
 
 impl KeptTimes {
-    /// With room for `most` times.
+    /// No times yet, with room for `most`.
     pub fn new(most: usize) -> Self {
         KeptTimes { times: Vec::with_capacity(most), each: 1 }
     }

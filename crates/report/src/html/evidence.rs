@@ -16,7 +16,7 @@ const OPEN_COMPARISONS: usize = 8;
 /// The number of warnings that are not folded.
 const OPEN_WARNINGS: usize = 12;
 
-/// Origins, methods, and how the run ended.
+/// The section on origins and methods, and on how the run ended.
 pub fn methods(findings: &Findings) -> String {
     let virtual_nodes = !findings.run.absences.is_empty();
     let origin = |origin: Origin| {
@@ -43,7 +43,7 @@ fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Prose(item))).collect::<String>())
 }
 
-/// Every comparison with its verdict.
+/// The section with every comparison and its verdict.
 pub fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
@@ -131,7 +131,8 @@ fn warning_list(warnings: &[String]) -> String {
     format!(r#"<ul class="warnings">{items}</ul>"#)
 }
 
-/// Attempts and counters of every cell. The table is open where attempts failed or were unfaithful.
+/// The table of every cell's attempts and counters. It is open where attempts failed or were
+/// unfaithful.
 pub fn cells(cells: &[CellFinding]) -> String {
     if cells.is_empty() {
         return String::new();

@@ -89,7 +89,7 @@ impl Scale {
         self
     }
 
-    /// The same values on other pixels.
+    /// The scale for the same values on other pixels.
     #[must_use]
     pub fn onto_pixels(mut self, start: f64, end: f64) -> Scale {
         (self.start, self.end) = (start, end);

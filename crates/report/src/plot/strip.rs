@@ -36,7 +36,7 @@ impl Strip<'_> {
         points.into_iter().flatten().chain(interval.into_iter().flatten()).collect()
     }
 
-    /// The strip on a scale.
+    /// Draws the strip on a scale.
     pub fn svg(&self, scale: &Scale) -> String {
         let middle = HEIGHT / 2.0;
         let mut inside = line("rail", EDGE, middle, WIDTH - EDGE, middle);

@@ -104,7 +104,7 @@ pub fn marker(shape: usize, x: f64, y: f64) -> String {
     sized_marker(shape, x, y, 1.0)
 }
 
-/// The same, `size` times as large.
+/// Draws a point's marker, `size` times as large as usual.
 pub fn sized_marker(shape: usize, x: f64, y: f64, size: f64) -> String {
     let of = |length: f64| round_coordinate(length * size);
     let at = |v: f64, length: f64| round_coordinate(v + length * size);

@@ -15,7 +15,7 @@ pub fn position_in_words(point: &Point, axis: &Axis) -> String {
     }
 }
 
-/// The same as a heading, named as in sentences: `slaves 6`, `MODE fast`.
+/// A position across as a heading, named as in sentences: `slaves 6`, `MODE fast`.
 pub fn position_heading(position: &str, axis: &Axis) -> String {
     if level_in_sentence(&axis.label.replace(' ', "_"), position) != position {
         format!("{} {position}", axis.label).trim_start().to_string()

@@ -19,7 +19,7 @@ pub enum NoiseKind {
 }
 
 impl NoiseKind {
-    /// Every kind.
+    /// Every kind of noise.
     pub const ALL: [NoiseKind; 5] = [
         NoiseKind::Normal,
         NoiseKind::HeavyTailed,
@@ -52,7 +52,7 @@ impl NoiseKind {
     }
 }
 
-/// A simulated machine.
+/// A simulated machine, with noise of one kind.
 #[derive(Debug, Clone)]
 pub struct Machine {
     kind: NoiseKind,

@@ -32,7 +32,7 @@ pub struct Cell<'a> {
     pub(super) cache: RefCell<HashMap<String, Rc<ByBlock>>>,
 }
 
-/// Whether an attempt's samples count.
+/// Whether an attempt's samples count in the analysis.
 pub fn is_counted(attempt: &Attempt) -> bool {
     attempt.status == Status::Finished && is_faithful(attempt)
 }
@@ -48,12 +48,12 @@ impl<'a> Cell<'a> {
         Cell { planned, index, attempts: Vec::new(), last_try: BTreeMap::new(), cache: RefCell::default() }
     }
 
-    /// Its identity.
+    /// The cell's identity.
     pub fn id(&self) -> &'a CellId {
         &self.planned.id
     }
 
-    /// Its levels.
+    /// The cell's levels.
     pub fn levels(&self) -> &'a Levels {
         &self.planned.id.levels
     }

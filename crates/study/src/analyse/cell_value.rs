@@ -26,7 +26,7 @@ pub fn mean_at(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) ->
     Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), n, ..found }, origin))
 }
 
-/// The same, by block.
+/// As [`mean_at`], in each block.
 pub fn mean_at_by_block(
     view: &View,
     metric: &str,

@@ -41,7 +41,7 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Puts a run in order.
+    /// Sorts the attempts of a run by experiment, cell and block.
     pub fn new(plan: &'a Plan, run: &'a Run) -> Self {
         let mut index = 0..;
         let mut cells = |planned: &'a PlannedExperiment| -> Vec<Cell<'a>> {
@@ -106,7 +106,7 @@ impl<'a> Experiment<'a> {
         values
     }
 
-    /// The same of readings that have these `labels`.
+    /// As [`Experiment::values`], of the readings that have these `labels`.
     pub fn labelled(&self, cell: &Cell, metric: &str, labels: &Levels) -> Rc<ByBlock> {
         match labels.is_empty() {
             true => self.values(cell, metric),

@@ -22,7 +22,7 @@ pub struct Noise<'a> {
     views: Vec<View<'a>>,
 }
 
-/// A pair of equal cells.
+/// A pair of equal cells, whose difference is noise.
 pub struct EqualCells<'a> {
     /// Their experiment.
     experiment: &'a str,

@@ -38,7 +38,8 @@ pub type Round = Box<dyn FnMut() -> io::Result<()>>;
 
 const MEBIBYTE: usize = 1 << 20;
 
-/// The rounds of one thread; `path` is a file of its own.
+/// Opens what a thread of a burner uses, and returns the function that does one round of its
+/// work. `path` is a file of the thread's own.
 ///
 /// # Errors
 /// Where the file or the connection cannot be opened.

@@ -25,7 +25,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("unit", "none", "that metric's unit, such as s, B or /s"),
 ]]);
 
-/// The parameter `parse_argv`: the program and its arguments. A text is a program
+/// The parameter `argv`: the program and its arguments. A text is a program
 /// without arguments: it is not split at blanks, and no shell reads it.
 pub fn parse_argv(params: &Params) -> Result<Vec<String>, Fault> {
     let words: Vec<String> = match params.get("argv") {
@@ -44,7 +44,7 @@ pub fn parse_argv(params: &Params) -> Result<Vec<String>, Fault> {
     Ok(words)
 }
 
-/// The parameter `parse_env`: pairs of a variable's name and its value.
+/// The parameter `env`: pairs of a variable's name and its value.
 pub fn parse_env(params: &Params) -> Result<Vec<(String, String)>, Fault> {
     let wrong = || {
         Fault::usage("expected pairs of a name and a value")

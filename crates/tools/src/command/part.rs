@@ -230,7 +230,7 @@ impl Node {
         Program::start(command, fresh_mark())
     }
 
-    /// Sets the variables of the nodes, and those of the parameter `parse_env`.
+    /// Sets the variables of the nodes, and those of the parameter `env`.
     fn env_of_nodes(&self, command: &mut Command) {
         let hosts: Vec<_> =
             self.part.addresses.iter().take(self.part.nodes).map(ToString::to_string).collect();

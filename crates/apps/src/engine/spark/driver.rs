@@ -164,7 +164,7 @@ fn called_back(
     }
 }
 
-/// The environment of Spark's programs.
+/// Sets the environment variables that Spark's programs need.
 pub fn set_spark_environment(command: &mut Command, found: &Installation, address: IpAddr) {
     command.env("SPARK_HOME", &found.home);
     // Workers need it; Spark's scripts would set it. Spark 4 has one version of Scala.

@@ -64,7 +64,7 @@ pub fn take_worker(id: &str) -> Option<Program> {
     lock(&WORKERS).remove(id).filter(Program::is_running)
 }
 
-/// The clusters that are kept.
+/// The ids of the clusters that are kept.
 pub fn kept_cluster_ids() -> Vec<String> {
     lock(&CLUSTERS).values().map(|cluster| cluster.id.clone()).collect()
 }
