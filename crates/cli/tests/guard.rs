@@ -87,25 +87,26 @@ fn background_work_runs_while_foreground_work_waits_for_its_lock() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let lock = folder.path().join("lock");
-    // It gives the lock back once it has computed for a while.
+    // It gives the lock back once it sees the file that says so, which it cannot see while it is paused.
     let script = format!(
-        "exec 9> {0}; flock 9; echo > {0}.taken; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; flock -u 9; \
-         while :; do :; done",
+        "exec 9> {0}; flock 9; echo > {0}.taken; until [ -e {0}.wanted ]; do :; done; flock -u 9; while :; do :; done",
         lock.display()
     );
+    // It has the lock before there is anything to pause it for.
+    let child = external("locker", &script);
+    await_that("it has the lock", || folder.path().join("lock.taken").exists());
     let own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     let guard = Guarding::begin(&["--json"]);
     guard.await_look();
-    let child = external("locker", &script);
-    await_that("it has the lock", || folder.path().join("lock.taken").exists());
     await_that("it is paused", || is_frozen(&dirs("locker")));
     let mut waiter = Command::new("flock");
     let waiter = Running::start({
         waiter.arg(&lock).arg("true").stdout(Stdio::piped()).stderr(Stdio::piped());
         waiter
     });
-    assert!(waiter.finish().status.success(), "it gets the lock although processors are taken");
     await_that("the guard says so", || notes(&guard.said(), "waits for a lock of") > 0);
+    fs::write(folder.path().join("lock.wanted"), "").expect("writes");
+    assert!(waiter.finish().status.success(), "it gets the lock although processors are taken");
     await_that("it is paused again", || is_frozen(&dirs("locker")));
     drop(own);
     let (code, _, complained) = guard.end();

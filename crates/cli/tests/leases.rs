@@ -104,11 +104,7 @@ fn nothing_stays_frozen_whatever_two_are_killed_or_stopped() {
     await_that("each guard has two reapers", || all.iter_mut().all(Pair::finds_its_reapers));
     await_that("all are paused", || all.iter().all(Pair::is_paused));
     for pair in &all {
-        // Whoever is stopped is stopped first: a reaper that has begun to put things back, since its guard was killed,
-        // would have the ledger to itself, and all but the pause would wait for it.
-        let mut done = pair.done;
-        done.sort_by_key(|(_, signal)| *signal != "-STOP");
-        done.iter().for_each(|(one, signal)| kill(signal, pair.three[*one]));
+        pair.done.iter().for_each(|(one, signal)| kill(signal, pair.three[*one]));
     }
     for pair in &mut all {
         match pair.done_to(GUARD) {

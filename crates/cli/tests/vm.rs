@@ -102,6 +102,9 @@ fn messages_go_over_software_rdma() {
         probe
         ip link set eth0 up && ip addr add 10.0.0.1/24 dev eth0
         /usr/bin/rdma link add rxe0 type rxe netdev eth0
+        # The card finds its link a moment after it was set up.
+        n=0
+        until /usr/bin/rdma link show | grep -q "state ACTIVE" || [ $n -ge 600 ]; do n=$((n+1)); sleep 0.1; done
         for mode in polling blocking; do
             for ends in one-thread two-processes; do
                 echo "== times of $mode $ends"

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_host::locks::{NumberLock, lockers};
+use crosstalk_host::lockers::lockers;
+use crosstalk_host::locks::NumberLock;
 use crosstalk_host::process::is_there;
 
 use crosstalk_cgroup::group::Group;

@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod limits;
 pub mod listening;
 pub mod load;
+pub mod lockers;
 pub mod locks;
 pub mod namespace;
 pub mod netlink;

@@ -12,7 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::change::Change;
-use crate::process::{Identity, fresh_mark};
+use crate::lockers::lockers;
+use crate::process::{Identity, fresh_mark, send};
 use crate::regular;
 
 /// Between two attempts to lock a ledger.
@@ -137,10 +138,20 @@ impl UndoLock {
                 Err(fs::TryLockError::Error(_)) => return Ok(Some(UndoLock { _file: None })),
                 Err(fs::TryLockError::WouldBlock) if is_alive(&file) => return Ok(None),
                 Err(fs::TryLockError::WouldBlock) if Instant::now() >= until => return Err(LockTimeout),
-                Err(fs::TryLockError::WouldBlock) => thread::sleep(POLL_INTERVAL),
+                Err(fs::TryLockError::WouldBlock) => {
+                    continue_holders(&file);
+                    thread::sleep(POLL_INTERVAL);
+                }
             }
         }
     }
+}
+
+/// Lets the processes that undo a ledger go on, if they were stopped. Its owner, which holds a lock too, has ended.
+fn continue_holders(ledger: &fs::File) {
+    let holders = ledger.metadata().map(|metadata| lockers(&metadata)).unwrap_or_default();
+    // 0 is a process of another PID namespace.
+    holders.into_iter().filter(|pid| *pid != 0).for_each(|pid| send(pid, libc::SIGCONT));
 }
 
 /// The content of a ledger.
@@ -200,6 +211,8 @@ pub(super) fn note(path: &Path, undone: &[u64], undo_failed: &[u64]) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::BufRead;
+    use std::process::{Command, Stdio};
 
     fn change(mark: &str) -> Change {
         Change::Processes { mark: mark.into(), what: "a test".into() }
@@ -244,6 +257,26 @@ mod tests {
         assert!(take(soon).expect("nobody has it any more").is_some());
         let none = UndoLock::take(&folder.path().join("none"), Duration::ZERO);
         assert!(none.expect("nobody has it").is_none());
+    }
+
+    #[test]
+    fn who_undoes_it_and_was_stopped_goes_on() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("x.ndjson");
+        fs::write(&path, "").expect("writes");
+        let mut holder = Command::new("flock");
+        let script = "echo it has the lock; kill -STOP $PPID";
+        holder.args(["x.ndjson", "sh", "-c", script]).current_dir(folder.path()).stdout(Stdio::piped());
+        let mut holder = holder.spawn().expect("starts");
+        let mut line = String::new();
+        let output = holder.stdout.take().expect("is piped");
+        std::io::BufReader::new(output).read_line(&mut line).expect("reads");
+        assert_eq!(line, "it has the lock\n");
+        let taken = UndoLock::take(&path, Duration::from_secs(60));
+        // So that a failure leaves nothing.
+        let _ = holder.kill();
+        let _ = holder.wait();
+        assert!(taken.expect("it goes on and ends").is_some());
     }
 
     #[test]
