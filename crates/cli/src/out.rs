@@ -19,6 +19,7 @@ pub struct Out {
 }
 
 impl Out {
+    /// Output for people, or NDJSON with `json`.
     pub fn new(json: bool) -> Self {
         Out { json }
     }

@@ -59,6 +59,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// Resolves a study with what it refers to, and plans it.
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
         let PreparedStudy { study, plan, full_plan: whole } =
             crosstalk_study::prepare(&study, &catalogues, &parts::registry(), &options)?;

@@ -13,6 +13,8 @@ use crosstalk_lab::agent::{NodeContext, serve_runner};
 use crate::args::Words;
 use crate::{parts, signal};
 
+/// Runs an agent of a node, for the hidden verb `agent`: it exchanges messages with the runner over its standard input
+/// and output. The first word names its folder for temporary files.
 pub fn main(args: &Words) -> Result<ExitCode, Fault> {
     signal::ignore_interruptions()?;
     let folder = Folder::new(args.words.first().map(PathBuf::from));
@@ -54,15 +56,18 @@ impl Folder {
     }
 }
 
+/// Runs an endpoint of the probe `wire`, for the hidden verb `end`.
 pub fn run_endpoint() -> Result<ExitCode, Fault> {
     let (settings, out) = (std::io::stdin().lock(), std::io::stdout().lock());
     crosstalk_probe::wire::run_endpoint(settings, out).map(|()| ExitCode::SUCCESS)
 }
 
+/// Runs the holder of a virtual cluster, for the hidden verb `hold`.
 pub fn run_holder(args: Words) -> Result<ExitCode, Fault> {
     Ok(crosstalk_testbed::holder_main(&args.words))
 }
 
+/// Runs the reaper of a ledger, for the hidden verb `reap`.
 pub fn run_reaper(args: Words) -> Result<ExitCode, Fault> {
     Ok(crosstalk_host::reaper_main(&args.words))
 }

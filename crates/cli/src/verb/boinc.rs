@@ -27,6 +27,7 @@ const LISTEN: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8470);
 /// How often the counts are printed.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Runs `crosstalk boinc-project`: serves a project until all work is done or the user interrupts.
 pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let requested = requested(args)?;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::out::{Out, print_error};
 
+/// Runs `crosstalk clean`.
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let CleanReport { undone, gone, mut left } = undo_all_abandoned();
     for what in &undone {

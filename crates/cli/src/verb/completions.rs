@@ -14,6 +14,7 @@ use crate::args::{Cli, CompletionsArgs};
 use crate::out::Out;
 use crate::{catalogue, parts};
 
+/// Runs `crosstalk completions`.
 pub fn main(args: &CompletionsArgs) -> Result<ExitCode, Fault> {
     let names = Names::new()?;
     let mut script = Vec::new();

@@ -15,6 +15,7 @@ use crate::out::Out;
 /// The variable with the directory of the data, if there is no `--dir`.
 const VARIABLE: &str = "CROSSTALK_DATA";
 
+/// Runs `crosstalk data`.
 pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
     match &args.what {
         Data::List(place) => list(place, out)?,

@@ -39,6 +39,7 @@ fn testbed_part(testbed: &dyn Testbed) -> String {
     format!("testbed {}", testbed.name())
 }
 
+/// Runs `crosstalk doctor`.
 pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
     let facts = parts::facts();
     out.say("this host:");

@@ -31,6 +31,7 @@ const HANDLING_TIME: Duration = Duration::from_secs(10);
 /// The time between two checks for signals meanwhile.
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
+/// Runs `crosstalk exec`.
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let request = ExecRequest {
         command: args.command.clone(),

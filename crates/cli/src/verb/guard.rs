@@ -25,6 +25,7 @@ const ONCE: Duration = Duration::from_secs(2);
 const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
 
+/// Runs `crosstalk guard`.
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     // A guard that waited for a reader of its output would not guard meanwhile.
     never_wait_for_readers()?;

@@ -26,6 +26,7 @@ struct PathLatency<'a> {
     published: Option<LatencyRange>,
 }
 
+/// Runs `crosstalk path`.
 pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut catalogues = catalogue::catalogues(&args.catalogue)?;
     let replacements = ComponentTimes::apply(&mut catalogues, args)?;

@@ -15,6 +15,7 @@ use crate::load::{OtherPrograms, pace};
 use crate::out::Out;
 use crate::prepare::prepare;
 
+/// Runs `crosstalk plan`.
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let resolved = prepare(&args.study)?;
     let plan = &resolved.plan;

@@ -52,6 +52,7 @@ impl Measurement {
     }
 }
 
+/// Runs `crosstalk probe`.
 pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
     match &args.kind {
         Probe::Latency(latency) => {

@@ -18,6 +18,7 @@ use crate::signal;
 
 const PAGE: &str = "--page";
 
+/// Runs `crosstalk report`.
 pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     args.export.check()?;

@@ -13,6 +13,7 @@ use crate::resolved::{Resolved, note_revision, note_testbed, testbed};
 use crate::streams::wait_for_readers_at_end;
 use crate::{shell, signal};
 
+/// Runs `crosstalk resume`.
 pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     wait_for_readers_at_end(&interrupted)?;

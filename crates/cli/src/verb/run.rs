@@ -18,6 +18,7 @@ use crate::resolved::Resolved;
 use crate::streams::wait_for_readers_at_end;
 use crate::{shell, signal};
 
+/// Runs `crosstalk run`.
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     wait_for_readers_at_end(&interrupted)?;

@@ -55,6 +55,7 @@ struct Entry {
     value: Value,
 }
 
+/// Runs `crosstalk show`.
 pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut found = find(&args.name)?.into_iter();
     let first = found.next().ok_or_else(|| Fault::usage(format!("nothing is called `{}`", args.name)))?;

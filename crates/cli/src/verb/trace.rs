@@ -24,6 +24,7 @@ const LONGEST: f64 = 24.0 * 3600.0;
 /// The shortest trace, in seconds: in less the cost of tracing cannot be counted.
 const SHORTEST: f64 = 0.1;
 
+/// Runs `crosstalk trace`.
 pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let duration = duration(&args.duration)?;

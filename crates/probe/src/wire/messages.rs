@@ -39,7 +39,7 @@ impl<P: Port> Messages<P> {
         self.incoming[self.offset..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// A time in the received message.
+    /// The time, in ticks, that the received message has at byte `at`.
     pub fn received_tick(&self, at: usize) -> u64 {
         self.incoming[self.offset + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
