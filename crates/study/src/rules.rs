@@ -24,12 +24,12 @@ pub const MOST_BLOCKS: usize = 100_000;
 /// The most interim analyses: more would leave no error for each.
 pub const MOST_LOOKS: usize = 1_000;
 
-/// [`DIFFERENT_BEYOND`] and [`EQUIVALENT_WITHIN`], for log ratios.
+/// [`BEYOND`] and [`WITHIN`], for log ratios.
 pub fn margins() -> Margin {
     Margin { beyond: BEYOND.ln_1p(), within: WITHIN.ln_1p() }
 }
 
-/// The same with the study's own margin within which differences do not matter, as a ratio − 1.
+/// As [`margins`], with the study's own margin within which differences do not matter, as a ratio − 1.
 pub fn margins_within(within: f64) -> Margin {
     Margin { within: within.ln_1p(), ..margins() }
 }

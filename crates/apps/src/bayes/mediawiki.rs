@@ -108,7 +108,7 @@ impl Pages {
     }
 
     /// The next page, from `<page …>` to `</page>`; `None` after the last. Of several revisions
-    /// only the latest is in it. Its category links are [unified](links::unified).
+    /// only the latest is in it. Its category links are [unified](links::unify_category_links).
     ///
     /// # Errors
     /// Where the file cannot be read, is cut short or is no well-formed export.

@@ -1,5 +1,5 @@
 //! Edge lists in text files, in the formats of [`Format`] and the packings of
-//! [`input::TextFile`](crate::input::Text).
+//! [`input::TextFile`](crate::input::TextFile).
 //!
 //! A file is cut into blocks of whole lines at places that depend on the text
 //! alone, so that every node can take its share of the blocks by itself.

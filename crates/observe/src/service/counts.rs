@@ -16,7 +16,7 @@ pub enum Count {
     Unanswered,
     /// The connection ended before the client had read the answer.
     Unread,
-    /// A process other than those of [`Target`](super::Target) read the request.
+    /// A process other than those of [`TraceTarget`](super::TraceTarget) read the request.
     Foreign,
     /// Requests on connections beyond the table's 65,536. They, and all below, are not among
     /// [`Count::Begun`].

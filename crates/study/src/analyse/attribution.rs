@@ -108,7 +108,11 @@ fn shortest(number: f64) -> String {
 
 /// A part of the time in words, such as `computing`. With `waits_for_network`, `wait` is `waiting for the network`.
 pub fn part_in_words(part: &str, waits_for_network: bool) -> String {
-    if part == WAIT && waits_for_network { "waiting for the network".into() } else { part::part_in_words(part) }
+    if part == WAIT && waits_for_network {
+        "waiting for the network".into()
+    } else {
+        part::part_in_words(part)
+    }
 }
 
 #[cfg(test)]
