@@ -9,10 +9,11 @@ use super::factors::{BLOCK_NUMBERS, Factors};
 use super::normal::{Accumulator, LargeAccumulator, SmallAccumulator};
 use super::rows::Rows;
 
-/// Computes the factors of one side from those of the other: for every row, the x that minimises Σ (r − x·f)²
-/// + λ n |x|² over its n ratings r of columns with factor vectors f (`from`, by slot). A fault names the
-/// first row without a unique x. `from` is freed here, so that its time is accounted for with the
-/// computation.
+/// Computes the factors of one side from those of the other.
+///
+/// For every row, the x that minimises Σ (r − x·f)² + λ n |x|² over its n ratings r of columns with factor
+/// vectors f (`from`, by slot). A fault names the first row without a unique x. `from` is freed here, so that its
+/// time is accounted for with the computation.
 pub fn half_step(rows: &Rows, from: Factors, lambda: f64) -> Result<Factors, Fault> {
     let mut into = Factors::zeros(rows.count(), from.rank());
     let singular = vector::run_widest(HalfStep { rows, from: &from, lambda, into: &mut into });
