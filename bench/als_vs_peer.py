@@ -3,7 +3,7 @@
 iterations, the same model, interleaved pairs.
 
 The time of a run is from ratings in memory, in the order in which they were
-written, to the model. cmfrec is told to do what docs/explanation/als.md says: no biases, no
+written, to the model. cmfrec is set to do what docs/explanation/als.md says: no biases, no
 centring, lambda times a row's ratings, Cholesky's method; it starts from other
 random numbers, so that the models are compared by their error on the ratings,
 and each by the equations that its last half step must have solved. It computes

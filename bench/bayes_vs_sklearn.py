@@ -124,11 +124,11 @@ class Ours:
         line = self.process.stdout.readline()
         if not line:
             sys.exit("our kernel failed")
-        told = json.loads(line)
-        self.accuracy, self.features = told["accuracy"], told["features"]
-        self.spilled, self.held = told["spilled"], told["held"]
-        self.all.append(told["stages"])
-        found = {phase: sum(told["stages"][stage] for stage in stages) for phase, stages in PHASES.items()}
+        answer = json.loads(line)
+        self.accuracy, self.features = answer["accuracy"], answer["features"]
+        self.spilled, self.held = answer["spilled"], answer["held"]
+        self.all.append(answer["stages"])
+        found = {phase: sum(answer["stages"][stage] for stage in stages) for phase, stages in PHASES.items()}
         return {**found, "whole": sum(found.values())}
 
 

@@ -4,11 +4,11 @@
 The project and the clients are killed (SIGKILL) in random order at random moments and started again; the
 application's processes are killed with the client or left behind, at random.
 
-The project's own book is held against what the clients wrote down themselves, who know nothing of it: which
-results they computed, with what processor time (their logs of jobs), and which reports they heard were taken
-(their logs of messages). Every work unit must be credited once, to a result that a client computed; whatever
-a client heard was taken must be in the book, and all that is in the book must have been computed and heard of;
-the book's sums must be those of the clients, who reported some results more than once because of the kills.
+The project's journal is compared with the clients' own logs: which results they computed, with what CPU time
+(their logs of jobs), and which reports the project acknowledged to them (their logs of messages). Every work
+unit must be credited once, to a result that a client computed. Every acknowledged report must be in the
+journal, and every report in the journal must have been computed and acknowledged. The journal's sums must be
+those of the clients, although these reported some results more than once because of the kills.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def arguments():
     parser.add_argument("--task", default="200 ms", help="of one core, that a work unit takes")
     parser.add_argument("--clients", type=int, default=4, help="a client sees one task end a second")
     parser.add_argument("--ncpus", type=int, default=4, help="tasks that each client runs at a time")
-    parser.add_argument("--patience", type=float, default=3600, help="seconds until it is given up")
+    parser.add_argument("--patience", type=float, default=3600, help="seconds until the bench is given up")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -152,7 +152,7 @@ class Bench:
         clear(f"{MARK}={self.mark}")
 
     def settle(self):
-        """Until no client has a result any more: the last acknowledgement is heard."""
+        """Waits until no client has a result any more: the last acknowledgement has arrived."""
         def idle():
             for client in self.clients:
                 client.urge(self.url)
@@ -161,8 +161,8 @@ class Bench:
         if until(idle, 180) is None:
             sys.exit("the clients do not get rid of their results")
 
-    def book(self):
-        """What the project itself says: its sums, and unit -> the result that has its answer."""
+    def project_counts(self):
+        """What the project reports: its sums, and unit -> the result that has its answer."""
         with urllib.request.urlopen(self.url + "status", timeout=10) as reply:
             counts = json.load(reply)["counts"]
         with urllib.request.urlopen(self.url + "answers", timeout=10) as reply:
@@ -177,13 +177,13 @@ class Bench:
 
 
 def report(figures, bench):
-    """The book, held against the clients' own records by this script."""
+    """Compares the project's journal with the clients' own logs."""
     units = bench.options.units
-    counts, answers = bench.book()
+    counts, answers = bench.project_counts()
     reported = bench.reported()
-    heard, computed = collections.Counter(), {}
+    acknowledged, computed = collections.Counter(), {}
     for client in bench.clients:
-        heard += client.acknowledged()
+        acknowledged += client.acknowledged()
         computed |= client.computed()
     credited = collections.Counter(int(unit) for unit, _ in answers)
     valid = {name: line for name, line in reported.items() if line["outcome"] == "valid"}
@@ -192,14 +192,14 @@ def report(figures, bench):
         differing[line["unit"]].add(line["answer"])
 
     without = [unit for unit in range(units) if not credited[unit]]
-    forgotten = [name for name in heard if name not in reported]
+    forgotten = [name for name in acknowledged if name not in reported]
     twice = sum(count - 1 for count in credited.values()) + sum(unit >= units for unit in credited)
-    # One that was computed and heard of once must stand once in every sum.
-    twice += abs(counts["valid"] - len([name for name in valid if name in heard]))
+    # A result that was computed and acknowledged once must be once in every sum.
+    twice += abs(counts["valid"] - len([name for name in valid if name in acknowledged]))
     strange = [name for name in valid if name not in computed or abs(computed[name] - valid[name]["cpu"]) > 1e-3]
-    own = sum(computed.get(name, 0.0) for name in valid)
-    told = counts["cpu"] - sum(line["cpu"] for name, line in reported.items() if name not in valid)
-    for what, names in [("without an answer", without), ("taken and forgotten", forgotten), ("strange", strange)]:
+    in_logs = sum(computed.get(name, 0.0) for name in valid)
+    in_journal = counts["cpu"] - sum(line["cpu"] for name, line in reported.items() if name not in valid)
+    for what, names in [("without an answer", without), ("acknowledged and lost", forgotten), ("strange", strange)]:
         if names:
             print(f"{what}: {names[:20]}")
     add = lambda metric, value, unit="count": figures.add(metric, value, unit, n=units)
@@ -207,7 +207,7 @@ def report(figures, bench):
     add("counted twice", twice + len(strange))
     add("answers that differ", sum(len(answers) > 1 for answers in differing.values()))
     add("kills", bench.kills["client"] + bench.kills["project"])
-    figures.add("processor time credited", told / own, "ratio", n=len(valid), what="processor time in the book / in the clients' own logs of jobs")
+    figures.add("processor time credited", in_journal / in_logs, "ratio", n=len(valid), what="CPU time in the journal / in the clients' own logs of jobs")
     figures.add("reported again", sum(client.reports() for client in bench.clients) - len(reported), "count", what="reports of results that were reported before")
     figures.add("kills of the client", bench.kills["client"], "count", what="of these, the client's")
     figures.add("given again", counts["sent"] - units, "count", what="results beyond the first of a work unit")

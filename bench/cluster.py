@@ -43,7 +43,7 @@ def raised(figures, metric, options, root):
 
 
 def killed(figures, options):
-    """The slowest of all moments, as root and then as nobody where we are root."""
+    """The slowest of all moments, as root and then as the user `nobody` where we are root."""
     seconds = 60 + 6 * options.kills
     environment = {
         "CROSSTALK_KILLS": str(options.kills), "CROSSTALK_NODES": str(options.nodes),

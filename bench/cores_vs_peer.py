@@ -2,7 +2,7 @@
 """What it takes a core to hand a cache line to another, beside core-to-core-latency's first
 bench (compare-and-swap on one shared line): the same two processors, interleaved pairs.
 
-The peer tells the mean of its samples, which whatever else runs on a processor makes longer; we
+The peer reports the mean of its samples, which whatever else runs on a processor makes longer; we
 tell a median. So it is asked for one sample again and again, of which the median counts.
 """
 
@@ -35,7 +35,7 @@ def main():
 
     def mine():
         text = output([str(word) for word in ours.PROBE + ["cores", "--set", f"cpus={cpus}"]], 120)
-        return ours.one(ours.told(text), "hand_over")[0]
+        return ours.one(ours.counted_readings(text), "hand_over")[0]
 
     def theirs():
         command = [str(program), str(ROUNDS), "1", "--csv", "--cores", cpus]

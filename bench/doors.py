@@ -51,9 +51,9 @@ def main():
         if code != 0:
             sys.exit(f"make run ended with {code}:\n{text[-3000:]}")
         shown = commands(clone)
-        refused = [told for command in shown if (told := walk(clone, command, options.limit))]
-    for told in refused:
-        print(told, file=sys.stderr)
+        refused = [refusal for command in shown if (refusal := walk(clone, command, options.limit))]
+    for refusal in refused:
+        print(refusal, file=sys.stderr)
     figures.add("refused", len(refused), "count", n=len(shown), refused=refused)
     figures.finish()
 

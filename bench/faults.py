@@ -104,7 +104,7 @@ class Bench:
             client = ours.measure(
                 "latency", f"{addresses[1]}:{port}", fault.size, self.seconds, "--transport", "udp", "--stages"
             )
-            readings = ours.told(output(self.wire.command(0, CPUS[0], client), self.seconds + 60))
+            readings = ours.counted_readings(output(self.wire.command(0, CPUS[0], client), self.seconds + 60))
             timed = json.loads(other.communicate(timeout=30)[0])
             if link:
                 link.terminate()
@@ -172,8 +172,8 @@ def report(figures, fault, pairs):
     # What all other stages take more than without the fault, beside it.
     elsewhere = [(put_in + others - usual, put_in) for (put_in, _, others), (_, _, usual) in pairs]
     point, low, high = (value - 1 for value in ratio([pair for pair in elsewhere if pair[0] > 0]))
-    told = f"{fault.name}: what all other stages take more, of what was put in"
-    figures.add(f"{fault.name}, elsewhere", point, "share", low, high, len(elsewhere), told)
+    what = f"{fault.name}: what all other stages take more, of what was put in"
+    figures.add(f"{fault.name}, elsewhere", point, "share", low, high, len(elsewhere), what)
 
 
 if __name__ == "__main__":

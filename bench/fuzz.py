@@ -77,9 +77,9 @@ def fuzz(target, seconds, keep):
     if keep:
         cargo("run", target, str(corpus), str(found), "--", "-merge=1", "-max_len=1024")
     # cargo-fuzz ends with a code of its own and says libFuzzer's.
-    told = re.search(r"exited with exit status: (\d+)", said) or re.search(r"exit code: (\d+)", said)
+    status = re.search(r"exited with exit status: (\d+)", said) or re.search(r"exit code: (\d+)", said)
     texts = re.search(r"stat::number_of_executed_units:\s*(\d+)", said)
-    return (int(told[1]) if told else code), int(texts[1]) if texts else 0
+    return (int(status[1]) if status else code), int(texts[1]) if texts else 0
 
 
 def cargo(verb, target, *words):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`crosstalk guard` at work. In each block the same foreground work comes three times, in random order:
-alone; beside background work that `crosstalk exec` has put into the idle class and nobody guards (exec);
+alone; beside background work that `crosstalk exec` has put into the idle class, without a guard (exec);
 and beside the same under `crosstalk guard`. The table at the end has the foreground's time and the
 background work that each leaves, and says whether the guard beats exec.
 
@@ -36,7 +36,7 @@ from lib.disk import disk
 from lib.figures import RESULTS
 from lib.guarded import held, in_service
 from lib.kills import kills
-from lib.loads import CORES, MIB, Bed, begin, external
+from lib.loads import CORES, MIB, Bed, begin, in_background
 from lib.memory import memory
 from lib.reaction import reaction
 
@@ -45,7 +45,7 @@ THREADS = {"one thread": 1, "all processors": CORES, "twice the processors": 2 *
 #: What is measured by `--more` only.
 MORE = (
     "also beside 100 threads a processor, in a service with twice the processors, beside background work that"
-    " takes no memory, and beside a BOINC client that nobody guards"
+    " takes no memory, and beside a BOINC client without a guard"
 )
 #: Beyond the cache of any machine.
 BEYOND = 512 * MIB
@@ -100,7 +100,7 @@ def cpu(figures, bed, options):
         rounds = bed.rounds("compute", options.seconds, t=threads)
         foreground = lambda: bed.timed("compute", rounds, t=threads)
         for each in beside(options):
-            ways = held(external("bench", bed.load("compute", t=each * CORES)), "1%")
+            ways = held(in_background("bench", bed.load("compute", t=each * CORES)), "1%")
             slowed(figures, f"computing, {name}, beside {each} a processor", foreground, ways, "1%", options)
 
 
@@ -113,7 +113,7 @@ def service(figures, bed, options):
 
 
 def bandwidth(figures, bed, options):
-    ways = held(external("bench", bed.load("stream", t=CORES, b=64 * MIB)), "5%")
+    ways = held(in_background("bench", bed.load("stream", t=CORES, b=64 * MIB)), "5%")
     for name, kind in (("loads", "chase"), ("copying", "stream")):
         rounds = bed.rounds(kind, options.seconds, b=BEYOND)
         foreground = lambda: bed.timed(kind, rounds, b=BEYOND)
@@ -127,11 +127,11 @@ def idle(figures, bed, options):
     foreground = lambda: bed.timed("compute", rounds)
     for each in (1, *beside(options)):
         by = "" if each == 1 else f", by {each} threads a processor"
-        metric = f"donated of idle processors{by}"
+        metric = f"background CPU time of idle processors{by}"
         if not left:
             figures.missing(metric, "one processor leaves none")
             continue
-        ways = held(external("bench", bed.load("compute", t=each * CORES)), "1%")
+        ways = held(in_background("bench", bed.load("compute", t=each * CORES)), "1%")
         blocks = measured(metric, foreground, ways, options)
         figures.pairs("idle", metric, [(max(block["guard"].background, LEAST), left) for block in blocks])
         row(figures, f"one thread, beside {each} a processor, for longer", blocks)

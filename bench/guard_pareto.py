@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""How fast own work is against what is donated meanwhile: external work as it comes, under BOINC's
-own settings (a real client, at a project of ours), nice, SCHED_IDLE, `cpu.idle`, fixed quotas, and
-the guard with several slowdowns agreed on.
+"""The foreground's speed against the background work that is done meanwhile: background work as it comes,
+under BOINC's own settings (a real client, at a project of ours), nice, SCHED_IDLE, `cpu.idle`, fixed quotas,
+and the guard with several agreed slowdowns.
 
-In each block all of them come once, in random order, and own work alone. Own work has a thread for
-every second processor, external work two for each. Speed is own work's time alone over its
-time beside; donated is external work's rate over that which it has alone on the machine (BOINC's: its
-tasks' CPU time over all processors'; they compute, so that they are in that mix alone). An alternative
-is compared with the guard at the same donated throughput: between the guard's points of the same
-block, in a straight line. One that donates more than the guard at any slowdown is compared with the
-guard where that donates most, and the figure tells in how many blocks that was so, and how much both
-donated: where own work is slower with it than with the guard then, neither replaces the other, and where
-it is as fast, it beats the guard.
+Each block has all of these once, in random order, and the foreground alone. The foreground has a thread for
+every second processor, background work two for each. *Speed* is the foreground's time alone over its time
+beside background work. The *share of background work* is its rate over its rate alone on the machine. For
+BOINC it is its tasks' CPU time over that of all processors: the tasks compute, so they are in that mix only.
+
+An alternative is compared with the guard at the same share of background work: on a straight line between the
+guard's points of the same block. Some alternatives leave more than the guard at any slowdown. They are
+compared with the guard where it leaves most; the figure has the number of such blocks, and both shares. If
+the foreground is slower with such an alternative than with the guard, neither replaces the other. If it is as
+fast, the alternative beats the guard.
 """
 
 import argparse
@@ -25,22 +26,22 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from lib import ours
-from lib.boinc import donating
-from lib.loads import CORES, MIB, Bed, Counter, Guard, begin, begun, external, running
+from lib.boinc import computing_client
+from lib.loads import CORES, MIB, Bed, Counter, Guard, begin, begun, in_background, running
 from lib.signed_rank import middle, ratio
 
-#: Mix -> own work and external work, each a kind of load and what it takes.
+#: Mix -> foreground work and background work, each a kind of load and what it takes.
 MIXES = {
     "cpu": (("compute", {}), ("compute", {})),
     "memory": (("chase", {"b": 256 * MIB}), ("stream", {"b": 64 * MIB})),
-    "disk": (("disk", {"f": "own"}), ("disk", {"f": "external"})),
+    "disk": (("disk", {"f": "foreground"}), ("disk", {"f": "background"})),
 }
 GUARDS = ["1%", "5%", "20%", "50%", "100%"]
 QUOTAS = [10, 25, 50]
 #: BOINC's preferences: of the time, and of the processors.
 BOINC = {"BOINC, half of the time": {"cpu_usage_limit": 50}, "BOINC, half of the processors": {"max_ncpus_pct": 50}}
-OWN_THREADS = max(1, CORES // 2)
-#: Until external work is as it will be.
+FOREGROUND_THREADS = max(1, CORES // 2)
+#: Until background work is as it will be.
 SETTLE = 3.0
 
 
@@ -57,7 +58,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="some of the mixes, with commas")
     parser.add_argument("--blocks", type=int, default=20, help="at least 6")
-    parser.add_argument("--seconds", type=float, default=3, help="that own work takes alone")
+    parser.add_argument("--seconds", type=float, default=3, help="that the foreground takes alone")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if options.blocks < 6:
@@ -68,8 +69,8 @@ def arguments():
 class Mix:
     def __init__(self, bed, name, options):
         self.bed, self.name, self.options = bed, name, options
-        (self.kind, self.own_options), (self.theirs, self.their_options) = map(self.placed, MIXES[name])
-        self.rounds = bed.rounds(self.kind, options.seconds, t=OWN_THREADS, **self.own_options)
+        (self.kind, self.foreground_options), (self.theirs, self.their_options) = map(self.placed, MIXES[name])
+        self.rounds = bed.rounds(self.kind, options.seconds, t=FOREGROUND_THREADS, **self.foreground_options)
 
     def placed(self, load):
         """The same with files in the bench's own folder."""
@@ -96,16 +97,16 @@ class Mix:
         for name, why in missing.items():
             figures.missing(f"{self.name}: guard / {name}", why)
 
-    def own(self):
-        return self.bed.timed(self.kind, self.rounds, t=OWN_THREADS, **self.own_options)
+    def foreground(self):
+        return self.bed.timed(self.kind, self.rounds, t=FOREGROUND_THREADS, **self.foreground_options)
 
     def alone(self):
-        """Own work's seconds alone, and external work's rate alone."""
-        return self.own(), self.bed.rate(self.theirs, 2, t=2 * CORES, **self.their_options)
+        """The foreground's seconds alone, and the rate of background work alone."""
+        return self.foreground(), self.bed.rate(self.theirs, 2, t=2 * CORES, **self.their_options)
 
     def beside(self, command, guard=None):
-        """Own work's seconds beside external work, and that one's rate meanwhile. `command` makes a
-        command of external work."""
+        """The foreground's seconds beside background work, and the rate of the latter meanwhile. `command` makes
+        the command of background work from a load."""
         counter = Counter(self.bed)
         load = self.bed.load(self.theirs, t=2 * CORES, c=counter.path, **self.their_options)
         with ExitStack() as over:
@@ -116,7 +117,7 @@ class Mix:
             counter.await_more()
             time.sleep(SETTLE)
             before, began = counter.read(), time.monotonic()
-            taken = self.own()
+            taken = self.foreground()
             return taken, (counter.read() - before) / (time.monotonic() - began)
 
     def alternatives(self):
@@ -125,25 +126,25 @@ class Mix:
             "nothing": lambda load: load,
             "nice": lambda load: ["nice", "-n", "19", *load],
             "SCHED_IDLE": lambda load: ["chrt", "--idle", "0", *load],
-            "cpu.idle": lambda load: external("bench", load),
+            "cpu.idle": lambda load: in_background("bench", load),
         }
         for share in QUOTAS:
-            quota = ["exec", "--own", "--quota", share / 100 * CORES]
+            quota = ["exec", "--foreground", "--quota", share / 100 * CORES]
             ways[f"quota {share} %"] = lambda load, quota=quota: [ours.CROSSTALK, *quota, "--", *load]
         return {name: lambda command=command: self.beside(command) for name, command in ways.items()}
 
     def guard(self, slowdown):
-        return lambda: self.beside(lambda load: external("bench", load), Guard("bench", slowdown))
+        return lambda: self.beside(lambda load: in_background("bench", load), Guard("bench", slowdown))
 
     def boinc(self, settings):
         """The same with a client's tasks, whose rate is in processors."""
 
         def measure():
-            with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, donating(Path(folder), **settings) as donor:
+            with tempfile.TemporaryDirectory(prefix="crosstalk-") as folder, computing_client(Path(folder), **settings) as client:
                 time.sleep(SETTLE)
-                before, began = cpu_time(donor.processes()), time.monotonic()
-                taken = self.own()
-                processors = (cpu_time(donor.processes()) - before) / (time.monotonic() - began)
+                before, began = cpu_time(client.processes()), time.monotonic()
+                taken = self.foreground()
+                processors = (cpu_time(client.processes()) - before) / (time.monotonic() - began)
             return taken, processors / CORES
 
         return measure
@@ -151,38 +152,38 @@ class Mix:
     def report(self, figures, ways, blocks):
         points = [{name: self.point(name, block) for name in ways} for block in blocks]
         for name in ways:
-            donated, speed = (middle(sorted(values)) for values in zip(*(block[name] for block in points)))
-            told = f"{self.name}, {name}: own work's speed, of that alone, median"
-            figures.add(f"{self.name}, {name}: speed", speed, "share", n=len(points), what=told, donated=donated)
+            background, speed = (middle(sorted(values)) for values in zip(*(block[name] for block in points)))
+            what = f"{self.name}, {name}: the foreground's speed, of that alone, median"
+            figures.add(f"{self.name}, {name}: speed", speed, "share", n=len(points), what=what, background=background)
         for name in (name for name in ways if not name.startswith("guard ")):
             pairs, most = [], []
             for block in points:
-                donated, speed = block[name]
+                background, speed = block[name]
                 guarded = [block[f"guard {slowdown}"] for slowdown in GUARDS]
-                pairs.append((between(guarded, donated), speed))
-                most.append((donated, max(guarded)[0]))
+                pairs.append((between(guarded, background), speed))
+                most.append((background, max(guarded)[0]))
             point, low, high = ratio(pairs)
-            told = f"{self.name}: own work's speed with the guard / with {name}, as much donated, or the most by the guard"
+            what = f"{self.name}: the foreground's speed with the guard / with {name}, at as much background work, or the most that the guard leaves"
             beyond = sum(theirs > ours for theirs, ours in most)
             theirs, ours = (middle(sorted(side)) for side in zip(*most))
-            more = {"blocks_beyond": beyond, "donated": theirs, "donated_by_guard_at_most": ours}
-            figures.add(f"{self.name}: guard / {name}", point, "ratio", low, high, len(pairs), told, **more)
+            more = {"blocks_beyond": beyond, "background": theirs, "background_with_guard_at_most": ours}
+            figures.add(f"{self.name}: guard / {name}", point, "ratio", low, high, len(pairs), what, **more)
 
     def point(self, name, block):
-        """Donated share and own work's speed, of those alone."""
+        """The share of background work and the foreground's speed, each of that alone."""
         (alone, rate), (taken, theirs) = block["alone"], block[name]
         return theirs if name in BOINC else theirs / rate, alone / taken
 
 
-def between(points, donated):
-    """The speed at so much donated, on straight lines between points, and that of the first or last of
-    them beyond these."""
+def between(points, background):
+    """The speed at such a share of background work, on straight lines between points; beyond them, that of
+    the first or last point."""
     points = sorted(points)
-    if donated <= points[0][0]:
+    if background <= points[0][0]:
         return points[0][1]
     for (less, speed), (more, then) in zip(points, points[1:]):
-        if donated <= more:
-            return speed + (then - speed) * (donated - less) / (more - less)
+        if background <= more:
+            return speed + (then - speed) * (background - less) / (more - less)
     return points[-1][1]
 
 

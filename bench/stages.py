@@ -67,7 +67,7 @@ class Bench:
 
     def run(self, *more):
         command = ours.measure("latency", self.address, SIZE, self.seconds, *self.options, *more)
-        return ours.told(output(self.wire.command(0, self.cpus[0], command), self.seconds + 30))
+        return ours.counted_readings(output(self.wire.command(0, self.cpus[0], command), self.seconds + 30))
 
     def plain(self):
         return self.run()
@@ -86,8 +86,8 @@ def report(figures, which, pairs):
             figures.missing(f"{metric} {which}", "too few messages for this percentile in every pair")
             continue
         point, low, high = ratio(values)
-        told = f"{metric} {which}: with stages / without"
-        figures.add(f"{metric} {which}", point, "ratio", low, high, len(values), told, load=load())
+        what = f"{metric} {which}: with stages / without"
+        figures.add(f"{metric} {which}", point, "ratio", low, high, len(values), what, load=load())
     matched = [ours.one(followed, "matched") for followed, _ in pairs]
     of = sum(n for _, n in matched)
     share = sum(share * n for share, n in matched) / of
@@ -95,8 +95,8 @@ def report(figures, which, pairs):
     for band in ("p50", "p99"):
         found = [ours.one(followed, "unexplained", band=band)[0] for followed, _ in pairs]
         worst = max(share for share in found if share is not None)
-        told = f"of the round trip around {band} no stage explains, {which}, worst run"
-        figures.add(f"unexplained {band} {which}", worst, "share", n=len(pairs), what=told)
+        what = f"of the round trip around {band} no stage explains, {which}, worst run"
+        figures.add(f"unexplained {band} {which}", worst, "share", n=len(pairs), what=what)
 
 
 if __name__ == "__main__":

@@ -70,9 +70,9 @@ def measure(service, figures, options):
             accounts, costs = [], []
 
             def traced():
-                found, told = with_trace(service.port, options.seconds, load)
-                accounts.append((mean_of(told), found["latency"]))
-                costs.append((told["followed"] / told["requests"], told["cost"]["seconds_a_request"] or 0))
+                found, trace = with_trace(service.port, options.seconds, load)
+                accounts.append((mean_of(trace), found["latency"]))
+                costs.append((trace["followed"] / trace["requests"], trace["cost"]["seconds_a_request"] or 0))
                 return found
 
             # At a fixed rate throughput is the same whatever tracing costs: latency shows it.
@@ -102,9 +102,9 @@ def with_trace(port, seconds, load):
     return found, json.loads(text.splitlines()[-1])
 
 
-def mean_of(told):
+def mean_of(trace):
     """The mean time of requests from their client's sending to its having read the answer."""
-    return next(account["mean"] for account in told["accounts"] if account["scope"] == "client")
+    return next(account["mean"] for account in trace["accounts"] if account["scope"] == "client")
 
 
 class Redis:

@@ -27,9 +27,9 @@ PREFERENCES = {
 }
 
 
-#: What a client writes down when it hears that a report was taken.
+#: The line in a client's log when the project has acknowledged a report.
 ACKNOWLEDGED = re.compile(r"got ack for task (\S+)$", re.MULTILINE)
-#: What it writes down when it reports.
+#: The line in its log when it reports.
 REPORTED = re.compile(r"Reporting (\d+) completed tasks", re.MULTILINE)
 
 
@@ -88,7 +88,7 @@ class Client:
         return self.folder.with_suffix(".log").read_text(errors="replace")
 
     def acknowledged(self):
-        """Result -> how often this client heard that its report was taken."""
+        """Result -> how often the project acknowledged its report to this client."""
         return collections.Counter(ACKNOWLEDGED.findall(self.log()))
 
     def reports(self):
@@ -103,10 +103,10 @@ class Client:
         for log in self.folder.glob("job_log_*.txt"):
             for line in log.read_text().splitlines():
                 words = line.split()
-                told = dict(zip(words[1::2], words[2::2]))
+                values = dict(zip(words[1::2], words[2::2]))
                 # A line that was being written when the client was killed ends early.
-                if told.get("es") == "0":
-                    jobs[told["nm"]] = float(told["ct"])
+                if values.get("es") == "0":
+                    jobs[values["nm"]] = float(values["ct"])
         return jobs
 
     def computes(self):
@@ -114,15 +114,15 @@ class Client:
         return "<active_task_state>1<" in (self.rpc("<get_results/>") or "")
 
     def set_mode(self, mode):
-        """`never` has its tasks stand still, `always` go on; until they do."""
+        """`never` pauses its tasks, `always` resumes them. Waits until they have done so."""
         self.rpc(f"<set_run_mode>\n<{mode}/>\n<duration>0</duration>\n</set_run_mode>")
         if until(lambda: self.computes() == (mode == "always"), 60) is None:
-            sys.exit("the BOINC client does not do as it is told")
+            sys.exit(f"the BOINC client does not enter the mode `{mode}`")
 
     def has_tasks(self):
         """Whether it has results still; also where it does not answer."""
-        told = self.rpc("<get_results>\n<active_only>0</active_only>\n</get_results>")
-        return told is None or "<result>" in told
+        reply = self.rpc("<get_results>\n<active_only>0</active_only>\n</get_results>")
+        return reply is None or "<result>" in reply
 
     def processes(self):
         """Of the client and all that it has started."""
@@ -136,18 +136,18 @@ class Client:
 
 
 @contextlib.contextmanager
-def donating(folder, before=(), **preferences):
+def computing_client(folder, before=(), **preferences):
     """A client at a project of ours while the block runs, with as many tasks as processors, which compute."""
     words = [ours.CROSSTALK, "boinc-project", folder / "project", "--listen", "127.0.0.1:0", "--task", "600 s"]
     with running(words):
         attach = folder / "project" / "attach.json"
         if until(attach.exists, 60) is None:
             sys.exit("the project does not begin")
-        told = json.loads(attach.read_text())
+        account = json.loads(attach.read_text())
         client = Client(folder / "client", CORES, **preferences)
         try:
             client.start(before)
-            client.attach(told["url"], told["key"])
+            client.attach(account["url"], account["key"])
             if until(client.computes, 180) is None:
                 sys.exit("the BOINC client does not begin")
             yield client

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lib.arms import measured, row
 from lib.guarded import held
-from lib.loads import CORES, external, until
+from lib.loads import CORES, in_background, until
 from lib.wire import Server, output
 
 
@@ -23,7 +23,7 @@ def database(figures, bed, options):
     database = Database(bed.folder / "mariadb", options.transactions)
     with Server(database.command(), database.ready):
         database.prepare()
-        command = external("bench", bed.load("compute", t=50 * CORES))
+        command = in_background("bench", bed.load("compute", t=50 * CORES))
         blocks = measured("transactions", database.run, held(command, "1%"), options)
         for metric, key in (("transactions", "rate"), ("p99 of transactions", "p99")):
             pairs = [(block["guard"].foreground[key], block["alone"].foreground[key]) for block in blocks]

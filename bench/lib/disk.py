@@ -2,7 +2,7 @@
 
 from lib.arms import slowed
 from lib.guarded import held
-from lib.loads import CORES, MIB, Counter, external
+from lib.loads import CORES, MIB, Counter, in_background
 
 #: More than what a device's own cache holds of a file that is read at random.
 READ = 1024 * MIB
@@ -12,7 +12,7 @@ def disk(figures, bed, options):
     counter = Counter(bed)
     command = bed.load("disk", t=2 * CORES, f=bed.folder / "background", c=counter.path)
     # CPU time says little of work that waits for a device: what it writes is counted, 1 MiB a round.
-    ways = held(external("bench", command), "1%", used=counter.read)
+    ways = held(in_background("bench", command), "1%", used=counter.read)
     loads = {
         "synced writes": ("disk", {"f": bed.folder / "foreground"}),
         "reads from the device": ("fetch", {"f": bed.file("read", READ), "b": READ}),

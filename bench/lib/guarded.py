@@ -25,7 +25,7 @@ class Background:
 
 
 def held(command, slowdown, before=(), used=None):
-    """The two ways of what `crosstalk exec --external` starts: as it is, and under guard."""
+    """The two ways of what `crosstalk exec --background` starts: as it is, and under guard."""
     return {
         "exec": lambda: unguarded(command, before, used),
         "guard": lambda: guarded(command, slowdown, before, used),
@@ -34,7 +34,7 @@ def held(command, slowdown, before=(), used=None):
 
 @contextlib.contextmanager
 def unguarded(command, before=(), used=None):
-    """Background work that `exec` has started and nobody guards. `before` has it begin where it says."""
+    """Background work that `exec` has started, without a guard. The command `before` has it begin elsewhere."""
     with running([*before, *command]):
         folders = begun("bench")
         time.sleep(SETTLE)

@@ -6,15 +6,15 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from lib.loads import CORES, GROUPS, Guard, begun, external, foreign, knobs, placed, running, until
+from lib.loads import CORES, GROUPS, Guard, begun, foreign, in_background, knobs, placed, running, until
 
 
 def kills(figures, bed, options):
-    """External work in a group of ours, in one that somebody else has made, and without a group, by
-    turns. Own work uses all processors, so that it is frozen and thawed again and again."""
+    """Background work in a group of ours, in one that somebody else has made, and without a group, by
+    turns. Foreground work uses all processors, so that it is frozen and thawed again and again."""
     load = bed.load("compute", t=CORES)
     with ExitStack() as over:
-        over.enter_context(running(external("bench", load)))
+        over.enter_context(running(in_background("bench", load)))
         ours_, theirs = begun("bench"), over.enter_context(foreign(f"crosstalk-bench-{os.getpid()}"))
         over.enter_context(running(placed(theirs, load)))
         lone = over.enter_context(running(load)).pid
@@ -36,8 +36,8 @@ def kills(figures, bed, options):
     changed = undone.count(None)
     figures.add("kills", options.kills, "count", what="kills of the guard at random moments")
     figures.add("kills that mattered", found, "count", what="of these, at which something was changed")
-    told = "kills of the guard after which a knob is changed or something frozen 10 s later"
-    figures.add("changed after kill -9", changed, "count", n=options.kills, what=told)
+    what = "kills of the guard after which a knob is changed or something frozen 10 s later"
+    figures.add("changed after kill -9", changed, "count", n=options.kills, what=what)
     if changed < options.kills:
         slowest = max(time_ for time_ in undone if time_ is not None)
         figures.add("undone after kill -9", slowest, "s", n=options.kills - changed, what="until all is as before, slowest")

@@ -151,17 +151,17 @@ def running(command):
             process.wait()
 
 
-def external(name, command, *options):
-    """The command that runs another as external work, with more options of `exec`."""
-    return [CROSSTALK, "exec", "--external", "--name", name, *options, "--", *command]
+def in_background(name, command, *options):
+    """The command that runs another as background work, with more options of `exec`."""
+    return [CROSSTALK, "exec", "--background", "--name", name, *options, "--", *command]
 
 
 class Guard:
     """`crosstalk guard` of a group, a process, or what words say, while the block runs; `sums` when it
-    has ended: what it says itself, and `cpu`, the CPU time that the kernel says it took."""
+    has ended: what it reports itself, and `cpu`, the CPU time that the kernel counts for it."""
 
     def __init__(self, target, slowdown, before=()):
-        words = {int: ["--pid", target], str: ["--external", target], list: target}[type(target)]
+        words = {int: ["--pid", target], str: ["--background", target], list: target}[type(target)]
         self.command = [*before, CROSSTALK, "--json", "guard", *words, "--slowdown", slowdown]
 
     def start(self):
@@ -215,7 +215,7 @@ def directories(name):
     found = []
     for path, below, _ in os.walk(GROUPS):
         for folder in below:
-            if folder.startswith((f"crosstalk-background-{name}-", f"crosstalk-external-{name}-")):
+            if folder.startswith(f"crosstalk-background-{name}-"):
                 found.append(Path(path) / folder)
     return sorted(found)
 
@@ -237,7 +237,7 @@ def begun(name):
 
 @contextlib.contextmanager
 def foreign(name):
-    """A group that is nobody's of ours while the block runs, in every tree; its directories."""
+    """A group that neither `exec` nor the guard has made, in every tree, while the block runs; its directories."""
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     trees = [Path(at) for _, at, kind, *_ in mounts if kind in ("cgroup", "cgroup2")]
     folders = []
@@ -247,7 +247,7 @@ def foreign(name):
             with contextlib.suppress(OSError):
                 folder.mkdir()
                 folders.append(folder)
-                # v1's new groups have no processors and no memory, and take nobody without.
+                # v1's new groups have no processors and no memory, and admit no process without.
                 for file in ("cpuset.cpus", "cpuset.mems"):
                     if (folder / file).exists() and (text := (tree / file).read_text().strip()):
                         (folder / file).write_text(text)
@@ -265,14 +265,14 @@ def placed(folders, command):
 
 
 def cpu_time(folders):
-    """Seconds of CPU time that a group has used, told by whichever tree counts it."""
+    """Seconds of CPU time that a group has used, from whichever tree counts it."""
     for folder in folders:
         if (folder / "cpuacct.usage").exists():
             return int((folder / "cpuacct.usage").read_text()) * 1e-9
-    told = next((folder / "cpu.stat" for folder in folders if (folder / "cpu.stat").exists()), None)
-    if not told:
-        raise RuntimeError(f"the group is gone: external work has ended, or was killed ({folders[0]})")
-    return int(told.read_text().split()[1]) * 1e-6
+    stat = next((folder / "cpu.stat" for folder in folders if (folder / "cpu.stat").exists()), None)
+    if not stat:
+        raise RuntimeError(f"the group is gone: background work has ended, or was killed ({folders[0]})")
+    return int(stat.read_text().split()[1]) * 1e-6
 
 
 def knobs(folders):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lib.arms import measured, slowed
 from lib.guarded import held, unguarded
-from lib.loads import GROUPS, MIB, Counter, external, until
+from lib.loads import GROUPS, MIB, Counter, in_background, until
 from lib.wire import run_quietly
 
 #: What a group has in which memory is short, and the foreground's part of it.
@@ -40,8 +40,8 @@ def memory(figures, bed, options):
                 figures.missing("pages of memory", why)
             else:
                 displaced(figures, "pages of memory", parent, bed, ("touch", None), ("sweep", None), options)
-    told = "processes that the kernel killed meanwhile for want of memory"
-    figures.add("killed for memory", kills_for_memory() - before, "count", what=told)
+    what = "processes that the kernel killed meanwhile for want of memory"
+    figures.add("killed for memory", kills_for_memory() - before, "count", what=what)
 
 
 def kills_for_memory():
@@ -76,7 +76,7 @@ def displaced(figures, metric, parent, bed, foreground, background, options):
 
     def ways(command):
         # Its group of memory stands below that of whoever starts it, where the guard looks for it, too.
-        both = held(external("bench", command), "5%", before=parent.enter())
+        both = held(in_background("bench", command), "5%", before=parent.enter())
         return {way: without_traces(begins) for way, begins in both.items()}
 
     slowed(figures, metric, timed, ways(command), "5%", options)
@@ -91,16 +91,16 @@ def displaced(figures, metric, parent, bed, foreground, background, options):
     # Background work begins once the foreground's pages are there and it works on them.
     works = f'[ "$(od -An -tu8 -N8 {counter.path})" -gt 0 ]'
     waits = ["sh", "-c", f'until {works}; do sleep 0.02; done; exec "$@"', "sh", *command]
-    slowed(figures, f"{metric}, own first", timed_first, ways(waits), "5%", options)
+    slowed(figures, f"{metric}, foreground first", timed_first, ways(waits), "5%", options)
     if not options.more:
         return
 
     @contextlib.contextmanager
     def paused():
-        with unguarded(external("bench", command), parent.enter()) as background, frozen(background.folders):
+        with unguarded(in_background("bench", command), parent.enter()) as background, frozen(background.folders):
             yield background
 
-    limited = lambda: unguarded(external("bench", command, "--memory", OTHERS_PAGES), parent.enter())
+    limited = lambda: unguarded(in_background("bench", command, "--memory", OTHERS_PAGES), parent.enter())
     # What no guard of memory can spare the foreground: what background work had before, and all that is
     # not memory.
     controls = {"runs": without_traces(paused), **({"takes any": without_traces(limited)} if file else {})}

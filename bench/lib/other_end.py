@@ -69,7 +69,7 @@ def clock():
 
 
 def serve(messages, control, rest, work):
-    """Sends every datagram back until the measuring end says something; what was timed."""
+    """Sends every datagram back until the measuring end sends something; returns what was timed."""
     for option, value in ((STAMPNS, 1), (STAMPING, FLAGS)):
         messages.setsockopt(socket.SOL_SOCKET, option, value)
     # A limit on each wait that needs no second system call.
@@ -92,7 +92,7 @@ def serve(messages, control, rest, work):
             continue
         arrived, after = time.monotonic_ns(), delay()
         if len(message) == 8:
-            # The greeting tells who is at the other end.
+            # The greeting shows the address of the other end.
             messages.connect(sender)
         else:
             reply = bytearray(message)
@@ -108,7 +108,7 @@ def serve(messages, control, rest, work):
             replies.append(sent)
         before = delay()
         with contextlib.suppress(ConnectionRefusedError):
-            # The measuring end may have gone: the conversation tells.
+            # The measuring end may have gone: the control connection shows it.
             messages.send(message)
         sent += 1
         drain(messages, stamps)

@@ -46,7 +46,7 @@ def readings(text):
     return found
 
 
-def told(text):
+def counted_readings(text):
     """Every reading of the last line, with how many observations it stands for."""
     return [(line["reading"], line["n"]) for line in json.loads(text.splitlines()[-1])["readings"]]
 

@@ -15,7 +15,7 @@ def main():
     table("promised", lines)
     kept = lambda name, row: row["metric"] in PROMISES.get(name, {})
     table("also measured", [(row["what"], value(row), "", "") for name, row in measured if not kept(name, row)])
-    print(told(len(lines), failed, missing))
+    print(summary_of(len(lines), failed, missing))
     sys.exit(1 if failed or missing else 0)
 
 
@@ -48,7 +48,7 @@ def is_reached(promise, row):
     return keeps(promise["must"], *ends)
 
 
-def told(promises, failed, missing):
+def summary_of(promises, failed, missing):
     """The sum, with the names of what is not as promised."""
     reached = promises - len(failed) - len(missing)
     lines = [f"\n{reached} of {promises} reached, {len(failed)} not reached, {len(missing)} without a figure"]

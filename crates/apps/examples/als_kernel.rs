@@ -12,7 +12,7 @@ use crosstalk_apps::als::config::Config;
 use crosstalk_apps::als::model::Model;
 use crosstalk_apps::als::node::UntimedNode;
 use crosstalk_apps::als::rating::Split;
-use crosstalk_apps::als::shard::{Shard, Side};
+use crosstalk_apps::als::shard::{Shard, ShardSide};
 use crosstalk_apps::als::train::train;
 use crosstalk_apps::exchange::Alone;
 use crosstalk_core::Fault;
@@ -43,8 +43,8 @@ fn run() -> Result<(), Fault> {
         .with("rank", number(rank)?)
         .with("lambda", number(lambda)?)
         .with("iterations", number(iterations)?);
-    let config = Config::new(&params)?;
-    let split = config.source.open(None)?.read()?;
+    let config = Config::from_params(&params)?;
+    let split = config.source.open(None)?.read_split()?;
     let words = split.training.iter().flat_map(|r| [r.user, r.item, r.stars.to_bits()]);
     write(ratings, words)?;
     println!("{}", split.training.len());
@@ -68,7 +68,7 @@ fn number(text: &str) -> Result<f64, Fault> {
 }
 
 fn write_model(path: &str, shard: &Shard, model: &Model) -> Result<(), Fault> {
-    let sides: [(u32, &Side, _); 2] = [(0, &shard.users, &model.users), (1, &shard.items, &model.items)];
+    let sides: [(u32, &ShardSide, _); 2] = [(0, &shard.users, &model.users), (1, &shard.items, &model.items)];
     let words = sides.into_iter().flat_map(|(which, side, factors)| {
         side.rows.ids.iter().enumerate().flat_map(move |(row, id)| {
             [which, *id].into_iter().chain(factors.row(row).iter().map(|x| x.to_bits()))

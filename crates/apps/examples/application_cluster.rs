@@ -127,7 +127,7 @@ impl Drop for Node {
     }
 }
 
-/// Plays one node's part as it is told on standard input.
+/// Runs one node's part, as standard input says.
 fn node() -> Result<(), Fault> {
     let mut input = stdin().lock();
     let Some(ToAgent::Prepare { mut part }) = receive(&mut input)? else {
@@ -148,7 +148,7 @@ fn node() -> Result<(), Fault> {
     send(&mut stdout(), &FromAgent::Done(outcome))
 }
 
-/// Tells the parent every reading.
+/// Sends every reading to the parent.
 struct Told;
 
 impl Sink for Told {

@@ -11,7 +11,7 @@ use crosstalk_apps::bayes::config::Config;
 use crosstalk_apps::bayes::confusion::Confusion;
 use crosstalk_apps::bayes::node::{Node, STAGES};
 use crosstalk_apps::bayes::pipeline;
-use crosstalk_apps::bayes::source::{Source, export};
+use crosstalk_apps::bayes::source::{Source, write_corpus_export};
 use crosstalk_apps::mapreduce::budget::Memory;
 use crosstalk_apps::mapreduce::cluster::Single;
 use crosstalk_apps::mapreduce::spool::Spool;
@@ -45,34 +45,37 @@ fn run() -> Result<(), Fault> {
 fn write_corpus(documents: &str, words: &str) -> Result<(), Fault> {
     let params =
         Params::default().with("documents", number(documents)?).with("document_words", number(words)?);
-    let Source::Generated(corpus) = Config::new(&params)?.source else {
+    let Source::Generated(corpus) = Config::from_params(&params)?.source else {
         return Err(Fault::usage("expected no file"));
     };
-    export(&corpus, &mut BufWriter::new(stdout().lock()))
+    write_corpus_export(&corpus, &mut BufWriter::new(stdout().lock()))
         .map_err(|e| Fault::environment(format!("cannot write: {e}")))
 }
 
 fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
-    let config = Config::new(&Params::default().with("remove_labels", true))?;
+    let config = Config::from_params(&Params::default().with("remove_labels", true))?;
     let memory = Memory::new(Bytes(limit), 1)?;
     for _ in stdin().lines() {
         let scratch = Scratch::new(config.scratch.clone(), "TMPDIR");
-        let mut pages = Spool::new(&scratch, memory.budget().spool());
-        Source::File(corpus.into()).all(&mut pages)?;
-        let before = scratch.moved();
+        let mut pages = Spool::new(&scratch, memory.budget().spool_memory());
+        Source::File(corpus.into()).spool_all(&mut pages)?;
+        let before = scratch.traffic();
         let mut single = Single::default();
         let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single);
         let learned = pipeline::run(&mut node, pages, |counts, _| Ok(*counts))?;
         let stages =
             STAGES.iter().zip(node.stages).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));
         let mut confusion = Confusion::default();
-        learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
+        learned
+            .decisions
+            .iter()
+            .for_each(|decision| confusion.count_document(decision.label, decision.decided));
         println!(
             "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"held\": {}, \"peak\": {}}}",
             stages.collect::<Vec<_>>().join(", "),
             confusion.accuracy(),
             learned.features,
-            scratch.moved().since(before).written,
+            scratch.traffic().since(before).written,
             node.memory.peak,
             peak_memory(),
         );

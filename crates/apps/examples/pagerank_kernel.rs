@@ -55,9 +55,9 @@ fn run() -> Result<(), Fault> {
 fn iterate(shard: &Shard, iterations: usize) -> Result<Ranks<'_>, Fault> {
     let mut ranks = Ranks::new(shard, 0.15);
     for iteration in 1..=iterations {
-        let packed = ranks.pack();
-        ranks.unpack(packed)?;
-        ranks.step(iteration == iterations);
+        let packed = ranks.pack_shares();
+        ranks.unpack_shares(packed)?;
+        ranks.iterate(iteration == iterations);
     }
     Ok(ranks)
 }

@@ -1,19 +1,19 @@
 //! What every application reports: its answer, and each node's time and memory.
 
-use crosstalk_comm::Account;
+use crosstalk_comm::TimeAccount;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 use crosstalk_core::units::Seconds;
 
-/// The master's result.
+/// What the master of an application reports: its times and whether the answer is right.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct MasterAnswer {
     /// Time that loading the input took, before the clock was restarted.
     pub loading: Seconds,
     /// Where the master's time went: its total is the completion time.
-    pub account: Account,
+    pub account: TimeAccount,
     /// Bytes that slaves sent each other.
     pub exchanged: u64,
     /// A checksum: equal for equal answers, bit by bit.
@@ -24,7 +24,7 @@ pub struct Answer {
     pub verdict: Result<(), Fault>,
 }
 
-impl Answer {
+impl MasterAnswer {
     /// Reports the readings of the whole application.
     pub(super) fn report(&self, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
         // The upper 52 bits, which a floating-point number holds exactly.
@@ -57,20 +57,26 @@ pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
     metrics
 }
 
-/// The origin of times.
+/// How an application's times are obtained: emulated by virtual clocks, or measured in real
+/// time.
 pub fn origin(part: &Part) -> Origin {
     if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
 }
 
 /// Cores that all slaves compute on together. In real time a slave computes on
 /// one core of its node.
-pub fn cores(part: &Part) -> f64 {
+pub fn slave_cores(part: &Part) -> f64 {
     let cores = part.emulation.as_ref().map_or(1, |emulation| emulation.node.cores);
     (part.nodes - 1) as f64 * f64::from(cores)
 }
 
 /// Reports the readings of one node.
-pub fn report(node: usize, account: &Account, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
+pub fn report_node(
+    node: usize,
+    account: &TimeAccount,
+    origin: Origin,
+    out: &mut dyn Sink,
+) -> Result<(), Fault> {
     let times = [
         ("time_compute", account.compute),
         ("time_wait", account.wait),

@@ -1,12 +1,12 @@
 //! The roles of an application's N + 1 nodes: node 0 is the master, slave `p` is node `p + 1`.
 
-use crosstalk_comm::{Account, Rank};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::Metric;
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
 
-use super::account::{self, Answer};
+use super::account::{self, MasterAnswer};
 use crate::coordination::MASTER;
 use crosstalk_work::peer::rank;
 
@@ -14,12 +14,12 @@ use crosstalk_work::peer::rank;
 /// [`Rank::restart_clock`]; from then on time counts.
 pub type NodeTask<T> = Box<dyn FnOnce(&mut Rank) -> Result<T, Fault> + Send>;
 
-/// A node's role.
+/// What a node of an application is: its master, or one of its slaves.
 pub enum Role {
     /// Coordinates; returns the answer.
-    Master(NodeTask<Answer>),
+    Master(NodeTask<MasterAnswer>),
     /// Computes; returns where its time went.
-    Slave(NodeTask<Account>),
+    Slave(NodeTask<TimeAccount>),
 }
 
 /// Deploys one master and `slaves`, which report their `own` metrics and those of every application.
@@ -34,7 +34,7 @@ pub fn deployment(slaves: usize, own: Vec<Metric>, seconds: f64) -> Deployment {
 }
 
 /// Which of `slaves` this part's node is, from 0; `None`: the master.
-pub fn slave(part: &Part, slaves: usize) -> Result<Option<usize>, Fault> {
+pub fn slave_number(part: &Part, slaves: usize) -> Result<Option<usize>, Fault> {
     if part.nodes != slaves + 1 || part.node >= part.nodes {
         return Err(Fault::attempt(format!(
             "expected one master and {slaves} slaves, found node {} of {}",
@@ -44,7 +44,7 @@ pub fn slave(part: &Part, slaves: usize) -> Result<Option<usize>, Fault> {
     Ok(if part.node == MASTER { None } else { Some(part.node - 1) })
 }
 
-/// Gets a node ready that has checked its input.
+/// Prepares a node that has checked its input.
 pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
     let (node, origin) = (part.node, account::origin(part));
     let task: rank::RankTask = Box::new(move |mut rank, out| {
@@ -60,7 +60,7 @@ pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
                 answer.account
             }
         };
-        account::report(node, &account, origin, out)?;
+        account::report_node(node, &account, origin, out)?;
         rank.finish()
     });
     rank::prepare(part, task)

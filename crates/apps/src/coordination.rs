@@ -9,9 +9,9 @@ use super::exchange::Exchange;
 pub const MASTER: usize = 0;
 
 /// The slaves' side of an all-to-all exchange to which the master contributes nothing.
-pub struct Slaves<'a, 'c>(pub &'a mut Rank<'c>);
+pub struct SlaveExchange<'a, 'c>(pub &'a mut Rank<'c>);
 
-impl Exchange for Slaves<'_, '_> {
+impl Exchange for SlaveExchange<'_, '_> {
     fn part(&self) -> usize {
         self.0.id() - 1
     }
@@ -28,32 +28,32 @@ impl Exchange for Slaves<'_, '_> {
     }
 }
 
-/// The master's side of one [`Slaves::exchange`]: it sends and receives nothing.
-pub fn join_empty(rank: &mut Rank) -> Result<(), Fault> {
+/// The master's side of one [`SlaveExchange::exchange`]: it sends and receives nothing.
+pub fn join_exchange_empty(rank: &mut Rank) -> Result<(), Fault> {
     rank.alltoallv(vec![Vec::new(); rank.size()]).map(|_| ())
 }
 
 /// Sends words from the master to all slaves; every rank returns them.
-pub fn broadcast<const N: usize>(rank: &mut Rank, words: [u64; N]) -> Result<[u64; N], Fault> {
+pub fn broadcast_words<const N: usize>(rank: &mut Rank, words: [u64; N]) -> Result<[u64; N], Fault> {
     let mut bytes = to_bytes(&words);
     rank.bcast(MASTER, &mut bytes)?;
     exactly(&to_words(&bytes))
 }
 
 /// Sends words from a slave to the master.
-pub fn report(rank: &mut Rank, words: &[u64]) -> Result<(), Fault> {
+pub fn send_to_master(rank: &mut Rank, words: &[u64]) -> Result<(), Fault> {
     rank.gather(MASTER, &to_bytes(words)).map(|_| ())
 }
 
-/// Collects every slave's [`report`] at the master.
-pub fn collect(rank: &mut Rank) -> Result<Vec<Vec<u64>>, Fault> {
+/// Collects every slave's [`send_to_master`] at the master.
+pub fn collect_from_slaves(rank: &mut Rank) -> Result<Vec<Vec<u64>>, Fault> {
     let gathered = rank.gather(MASTER, &[])?.unwrap_or_default();
     Ok(gathered.iter().skip(MASTER + 1).map(|bytes| to_words(bytes)).collect())
 }
 
-/// Collects every slave's [`report`] of `N` words at the master.
-pub fn collect_exactly<const N: usize>(rank: &mut Rank) -> Result<Vec<[u64; N]>, Fault> {
-    collect(rank)?.iter().map(|words| exactly(words)).collect()
+/// Collects every slave's [`send_to_master`] of `N` words at the master.
+pub fn collect_exactly_from_slaves<const N: usize>(rank: &mut Rank) -> Result<Vec<[u64; N]>, Fault> {
+    collect_from_slaves(rank)?.iter().map(|words| exactly(words)).collect()
 }
 
 /// Converts words to an array of known length.

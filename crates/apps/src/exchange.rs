@@ -5,7 +5,7 @@ use crosstalk_core::Fault;
 #[cfg(test)]
 pub mod mock;
 
-/// One part of an exchange between `parts()` of them.
+/// Exchanges messages between the parts (slaves) of an application.
 pub trait Exchange {
     /// This part's number, from 0.
     fn part(&self) -> usize;
@@ -16,7 +16,7 @@ pub trait Exchange {
     fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault>;
 }
 
-/// The only part: it receives what it sends.
+/// The only part of an application: it receives what it sends.
 pub struct Alone;
 
 impl Exchange for Alone {
@@ -34,23 +34,23 @@ impl Exchange for Alone {
 }
 
 /// The little-endian 32-bit numbers in a buffer.
-pub fn numbers(buffer: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
+pub fn read_numbers(buffer: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
     buffer.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 /// The little-endian floating-point numbers in a buffer.
-pub fn floats(buffer: &[u8]) -> impl ExactSizeIterator<Item = f64> + '_ {
+pub fn read_floats(buffer: &[u8]) -> impl ExactSizeIterator<Item = f64> + '_ {
     buffer.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
 }
 
 /// Appends a number and its value.
-pub fn put_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
+pub fn append_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&number.to_le_bytes());
     buffer.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Reads the numbers and values that [`put_pair`] appended.
-pub fn pairs(buffer: &[u8]) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
+/// Reads the numbers and values that [`append_pair`] appended.
+pub fn read_pairs(buffer: &[u8]) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
     buffer
         .as_chunks::<12>()
         .0

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 mod packing;
 
 pub use packing::Packing;
-pub use packing::foreign as not_text;
-use packing::{HEAD, Unsupported, foreign};
+pub use packing::foreign_format as not_text;
+use packing::{HEAD, Unsupported, foreign_format};
 
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -23,7 +23,7 @@ const MARK: &[u8] = b"\xEF\xBB\xBF";
 /// # Errors
 /// Where it is a pipe, for whose writer `open` would wait, a device, which may not end, or a directory; and
 /// where it cannot be opened.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         return File::open(path);
     }
@@ -33,13 +33,13 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Finds out how a file is compressed.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_regular`].
 pub fn packing(path: &Path) -> io::Result<Packing> {
-    Ok(Packing::of(&head(&mut open(path)?)?))
+    Ok(Packing::detect(&head(&mut open_regular(path)?)?))
 }
 
 /// The text of a file, decompressed, without a byte order mark, with lines that end in LF.
-pub struct Text {
+pub struct TextFile {
     path: PathBuf,
     packing: Packing,
     from: Box<dyn Read + Send>,
@@ -47,7 +47,7 @@ pub struct Text {
     after_return: bool,
 }
 
-impl Text {
+impl TextFile {
     /// Opens a file and checks its first bytes.
     ///
     /// # Errors
@@ -55,20 +55,21 @@ impl Text {
     /// an archive, or text in UTF-16.
     pub fn open(path: &Path) -> Result<Self, Fault> {
         let begin = || -> io::Result<_> {
-            let mut file = open(path)?;
+            let mut file = open_regular(path)?;
             let first = head(&mut file)?;
-            Ok((Packing::of(&first), Cursor::new(first).chain(file)))
+            Ok((Packing::detect(&first), Cursor::new(first).chain(file)))
         };
         let (packing, file) = begin().map_err(|e| unreadable(path, Packing::Plain, &e))?;
-        let mut text = Text { path: path.into(), packing, from: packing.unpack(file), after_return: false };
+        let mut text =
+            TextFile { path: path.into(), packing, from: packing.unpack(file), after_return: false };
         text.begin()?;
         Ok(text)
     }
 
     /// Skips a byte order mark.
     fn begin(&mut self) -> Result<(), Fault> {
-        let mut first = head(&mut self.from).map_err(|e| self.fault(&e))?;
-        if let Some(found) = foreign(&first) {
+        let mut first = head(&mut self.from).map_err(|e| self.read_fault(&e))?;
+        if let Some(found) = foreign_format(&first) {
             let inside = match self.packing {
                 Packing::Plain => String::new(),
                 packing => format!(" in a {} file", packing.name()),
@@ -89,7 +90,7 @@ impl Text {
     ///
     /// # Errors
     /// Where the file cannot be read, or is cut short or damaged.
-    pub fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> Result<usize, Fault> {
+    pub fn append_to(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> Result<usize, Fault> {
         let held = buffer.len();
         buffer.resize(held + bytes, 0);
         let mut filled = held;
@@ -99,7 +100,7 @@ impl Text {
                 Ok(read) => filled += read,
                 Err(e) => {
                     buffer.truncate(filled);
-                    return Err(self.fault(&e));
+                    return Err(self.read_fault(&e));
                 }
             }
         }
@@ -107,25 +108,25 @@ impl Text {
         Ok(filled - held)
     }
 
-    /// The whole text.
+    /// Reads the whole text.
     ///
     /// # Errors
-    /// As [`Text::fill`].
-    pub fn whole(mut self) -> Result<Vec<u8>, Fault> {
+    /// As [`TextFile::append_to`].
+    pub fn read_whole(mut self) -> Result<Vec<u8>, Fault> {
         let mut whole = Vec::new();
         match self.read_to_end(&mut whole) {
             Ok(_) => Ok(whole),
-            Err(e) => Err(self.fault(&e)),
+            Err(e) => Err(self.read_fault(&e)),
         }
     }
 
     /// The fault for a file where reading it gave this error.
-    pub fn fault(&self, error: &io::Error) -> Fault {
+    pub fn read_fault(&self, error: &io::Error) -> Fault {
         unreadable(&self.path, self.packing, error)
     }
 }
 
-impl Read for Text {
+impl Read for TextFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self.from.read(buffer) {

@@ -35,8 +35,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 
-pub use account::Answer;
-pub use application::{NodeTask, Role, deployment, prepare, slave};
+pub use account::MasterAnswer;
+pub use application::{NodeTask, Role, deployment, prepare, slave_number};
 pub use input::not_text;
 
 /// The workloads of this room.
@@ -49,18 +49,18 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
 ///
 /// # Errors
 /// Where a parameter is wrong, or a file is not there or not what it should be.
-pub fn inputs(workload: &str, params: &Params) -> Result<Option<String>, Fault> {
+pub fn check_inputs(workload: &str, params: &Params) -> Result<Option<String>, Fault> {
     let text = |parameter| match params.path(parameter)? {
-        Some(path) => input::Text::open(&path).map(drop),
+        Some(path) => input::TextFile::open(&path).map(drop),
         None => Ok(()),
     };
     match workload {
         "als" => text("ratings").and_then(|()| text("personal"))?,
         "bayes" => {
-            params.path("corpus")?.map_or(Ok(()), |path| bayes::export::Pages::open(&path).map(drop))?
+            params.path("corpus")?.map_or(Ok(()), |path| bayes::mediawiki::Pages::open(&path).map(drop))?
         }
         "pagerank" => {
-            return params.path("graph")?.map_or(Ok(None), |path| pagerank::edge_list::remark(&path));
+            return params.path("graph")?.map_or(Ok(None), |path| pagerank::edge_list::heading_remark(&path));
         }
         _ => {}
     }

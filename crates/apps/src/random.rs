@@ -2,7 +2,7 @@
 
 /// The `index`-th number of the stream named by `seed` (SplitMix64's finaliser
 /// over a Weyl sequence: G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-pub fn counted(seed: u64, index: u64) -> u64 {
+pub fn random_at(seed: u64, index: u64) -> u64 {
     mix(seed.wrapping_add(index.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }
 

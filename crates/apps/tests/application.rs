@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::cluster::{emulation, play};
 use crate::scene::value;
-use crosstalk_apps::{Answer, Role};
-use crosstalk_comm::{Account, Rank};
+use crosstalk_apps::{MasterAnswer, Role};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
@@ -33,7 +33,7 @@ const SUM: Declared<Sum> = Declared {
     },
     needs: |_| Vec::new(),
     prepare: |config, part| {
-        let role = match crosstalk_apps::slave(part, config.slaves as usize)? {
+        let role = match crosstalk_apps::slave_number(part, config.slaves as usize)? {
             None => Role::Master(Box::new(move |rank| master(&config, rank))),
             Some(slave) => Role::Slave(Box::new(move |rank| report_number(slave, rank))),
         };
@@ -41,7 +41,7 @@ const SUM: Declared<Sum> = Declared {
     },
 };
 
-fn master(config: &Sum, rank: &mut Rank) -> Result<Answer, Fault> {
+fn master(config: &Sum, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
     let loading = rank.now();
     rank.restart_clock()?;
     let told = rank.gather(0, &[])?.unwrap_or_default();
@@ -52,10 +52,10 @@ fn master(config: &Sum, rank: &mut Rank) -> Result<Answer, Fault> {
         Err(Fault::attempt(format!("wrong answer: {sum}, not {}", config.expected)))
     };
     let own = vec![Reading::value("sum", sum as f64, Origin::Computed)];
-    Ok(Answer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
+    Ok(MasterAnswer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
 }
 
-fn report_number(slave: usize, rank: &mut Rank) -> Result<Account, Fault> {
+fn report_number(slave: usize, rank: &mut Rank) -> Result<TimeAccount, Fault> {
     rank.restart_clock()?;
     rank.gather(0, &[slave as u8 + 1])?;
     Ok(rank.account())

@@ -46,7 +46,7 @@ fn corpus(documents: u64) -> Corpus {
 /// A generated corpus as a file.
 fn written(directory: &Path, corpus: &Corpus) -> PathBuf {
     let mut text = String::from("<mediawiki xmlns=\"http://www.mediawiki.org/xml/export-0.10/\">\n");
-    (0..corpus.documents).for_each(|number| corpus.write(number, &mut text));
+    (0..corpus.documents).for_each(|number| corpus.write_page(number, &mut text));
     text.push_str("</mediawiki>\n");
     file(directory, "corpus.xml", text.as_bytes())
 }
@@ -181,7 +181,7 @@ fn a_generated_corpus_agrees_with_scikit_learn() {
 fn least(params: &Params, slaves: usize) -> i64 {
     let readings = run(params.clone(), true).expect("runs");
     let told = readings.iter().filter(|reading| reading.metric == "bytes_held").count();
-    (sum(&readings, "bytes_held") / told as f64) as i64 + budget::least(slaves) as i64
+    (sum(&readings, "bytes_held") / told as f64) as i64 + budget::least_memory(slaves) as i64
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 
-use crosstalk_apps::dataset::{Catalogue, get};
+use crosstalk_apps::dataset::{Catalogue, install};
 use crosstalk_core::{Fault, FaultKind};
 
 /// SHA-256 of `abc` (FIPS 180-2, appendix B.1).
@@ -42,7 +42,7 @@ fn catalogue(address: SocketAddr, size: usize, sha256: &str, files: &str) -> Cat
 }
 
 fn fetch(catalogue: &Catalogue, dir: &Path) -> Result<(), Fault> {
-    get(catalogue.find("tiny").expect("is there"), dir)
+    install(catalogue.find("tiny").expect("is there"), dir)
 }
 
 /// Whether this machine can fetch anything.
@@ -65,7 +65,7 @@ fn a_file_is_put_where_the_catalogue_says_and_is_not_fetched_twice() {
     let catalogue = catalogue(serve("200 OK", b"abc".to_vec()), 3, ABC, "file = \"deep/down/abc.txt\"");
     assert_eq!(fetch(&catalogue, &data), Ok(()));
     assert_eq!(fs::read(data.join("deep/down/abc.txt")).expect("is there"), b"abc");
-    assert!(catalogue.find("tiny").expect("is there").is_in(&data));
+    assert!(catalogue.find("tiny").expect("is there").is_complete_in(&data));
     let fault = fetch(&catalogue, &data).expect_err("is there");
     assert!(fault.message.contains("already there") && fault.kind == FaultKind::Usage, "{fault}");
     assert!(fault.place.is_some_and(|place| place.ends_with("abc.txt")));

@@ -103,7 +103,7 @@ fn least(slaves: usize) -> (u64, f64) {
     assert!((1..=slaves).all(|node| at_node(&free, "bytes_spilled", node) == 0.0));
     assert!(free.iter().all(|reading| reading.metric != "time_spill"));
     let held = at_node(&free, "bytes_held", 1) as u64;
-    (held + budget::least(slaves), value(&free, "answer_checksum"))
+    (held + budget::least_memory(slaves), value(&free, "answer_checksum"))
 }
 
 #[test]

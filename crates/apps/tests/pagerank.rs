@@ -179,7 +179,7 @@ fn every_node_says_where_its_time_went() {
     let completion = value(&readings, "completion_time");
     let declared = PAGERANK.deploy(&Params::default()).expect("deploys").metrics;
     assert!(readings.iter().all(|r| declared.iter().any(|metric| metric.name == r.metric)));
-    // All fits into memory, and what did not happen is not told.
+    // All fits into memory, and what did not happen is not reported.
     let told = |name: &str| readings.iter().any(|r| r.metric == name);
     assert!(declared.iter().all(|metric| told(&metric.name) != (metric.name == "time_spill")));
     for node in ["0", "1", "2"] {

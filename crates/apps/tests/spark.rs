@@ -127,7 +127,7 @@ impl Closed {
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        spark::close();
+        spark::end_kept_clusters();
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 use crate::client::PASSWORD;
 use crate::markup::escape;
 use crate::preferences::Preferences;
-use crate::project::{Attachment, NAME, SCHEDULER, TRANSFERS};
+use crate::project::{Attachment, PROJECT_NAME, SCHEDULER, TRANSFERS};
 
 /// The account file: its name and its text.
 pub fn account_file(project: &Attachment) -> (String, String) {
@@ -35,13 +35,13 @@ pub fn state_file(project: &Attachment, version: [u32; 3]) -> String {
         "<client_state>\n<core_client_major_version>{major}</core_client_major_version>\n\
          <core_client_minor_version>{minor}</core_client_minor_version>\n\
          <core_client_release>{release}</core_client_release>\n\
-         <project>\n<master_url>{url}</master_url>\n<project_name>{NAME}</project_name>\n\
+         <project>\n<master_url>{url}</master_url>\n<project_name>{PROJECT_NAME}</project_name>\n\
          <scheduler_url>{url}{SCHEDULER}</scheduler_url>\n</project>\n</client_state>\n"
     )
 }
 
 /// Parses a client's version, as in `7.20.5 x86_64-pc-linux-gnu`; zeros stand for numbers that are not there.
-pub fn version(text: &str) -> [u32; 3] {
+pub fn parse_version(text: &str) -> [u32; 3] {
     let mut numbers = text.split_whitespace().next().unwrap_or_default().split('.').map(str::parse);
     [(); 3].map(|()| numbers.next().and_then(Result::ok).unwrap_or(0))
 }
@@ -131,7 +131,7 @@ mod tests {
             ("no such option", [0, 0, 0]),
             ("", [0; 3]),
         ] {
-            assert_eq!(version(said), is, "{said}");
+            assert_eq!(parse_version(said), is, "{said}");
         }
     }
 

@@ -15,7 +15,7 @@ use crosstalk_host::process::{Account, fresh_mark};
 
 use super::client_files::{self, write_attachment, write_settings};
 use super::project::Attachment;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 use crosstalk_work::program;
 use crosstalk_work::program::Program;
 
@@ -41,19 +41,19 @@ const PROXIES: [&str; 8] = [
 pub const INSTALL: &str = "apt-get install --no-install-recommends boinc-client";
 
 /// The client's program: Debian's `boinc`.
-pub fn find() -> Option<PathBuf> {
+pub fn find_client_program() -> Option<PathBuf> {
     NAMES.into_iter().find_map(|name| program::find(name).ok())
 }
 
 /// What the workload needs of a machine.
-pub fn need() -> Need {
-    match find() {
+pub fn client_need() -> Need {
+    match find_client_program() {
         Some(path) => Need::found("a BOINC client", path.display().to_string()),
         None => Need::missing("a BOINC client", "no background work can run through BOINC", INSTALL),
     }
 }
 
-/// The settings of a client.
+/// What a client is started with: its project, processors and folders.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientSetup<'a> {
     /// Its data directory.
@@ -79,7 +79,7 @@ impl ClientProcess {
     /// # Errors
     /// An environment fault where no client is installed or it cannot be set up; an attempt fault where it
     /// does not answer.
-    pub fn start(setup: &ClientSetup<'_>, until: &Until) -> Result<Self, Fault> {
+    pub fn start(setup: &ClientSetup<'_>, until: &Deadline) -> Result<Self, Fault> {
         Self::start_as(Account::unprivileged()?, |client| Command::new(client), setup, until)
     }
 
@@ -87,10 +87,10 @@ impl ClientProcess {
     ///
     /// # Errors
     /// See [`ClientProcess::start`].
-    pub fn start_by(
+    pub fn start_with(
         launch: impl FnOnce(&Path) -> Command,
         setup: &ClientSetup<'_>,
-        until: &Until,
+        until: &Deadline,
     ) -> Result<Self, Fault> {
         Self::start_as(None, launch, setup, until)
     }
@@ -100,11 +100,11 @@ impl ClientProcess {
         account: Option<Account>,
         launch: impl FnOnce(&Path) -> Command,
         setup: &ClientSetup<'_>,
-        until: &Until,
+        until: &Deadline,
     ) -> Result<Self, Fault> {
         let ClientSetup { folder, cores, share, project } = *setup;
-        let binary =
-            find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
+        let binary = find_client_program()
+            .ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         let password = fresh_mark()?;
         let attachment =
             project.map(|project| Ok((project, version(&binary, account, until)?))).transpose()?;
@@ -132,12 +132,12 @@ impl ClientProcess {
         }
         if let Some(account) = account {
             account.hand_over(&opened, |_| true)?;
-            account.run(&mut command);
+            account.run_as_user(&mut command);
         }
         let program = Program::start(command, fresh_mark()?)?;
         let mut client =
             Client::new((Ipv4Addr::LOCALHOST, port).into(), Some(password)).within(Duration::from_secs(5));
-        let until = until.within(START);
+        let until = until.at_most(START);
         while client.version().is_err() {
             until.check("the BOINC client to answer").map_err(|fault| died(&program, fault))?;
             if !program.is_running() {
@@ -186,7 +186,7 @@ impl ClientProcess {
     ///
     /// # Errors
     /// An attempt fault where they do not in time.
-    pub fn steady(&mut self, tasks: usize, until: &Until) -> Result<(), Fault> {
+    pub fn wait_until_steady(&mut self, tasks: usize, until: &Deadline) -> Result<(), Fault> {
         let mut running = 0;
         loop {
             if let Err(fault) = until.check("all tasks to compute") {
@@ -212,23 +212,23 @@ impl Drop for ClientProcess {
 
 /// Adds the last that the client wrote.
 fn died(program: &Program, fault: Fault) -> Fault {
-    let said = program.last_words();
+    let said = program.last_lines();
     let said =
         if said.is_empty() { "it wrote nothing".to_string() } else { format!("the last it wrote:\n{said}") };
     Fault { message: format!("{}; {said}", fault.message), ..fault }
 }
 
 /// The version that the program reports; zeros where it reports none.
-fn version(client: &Path, account: Option<Account>, until: &Until) -> Result<[u32; 3], Fault> {
+fn version(client: &Path, account: Option<Account>, until: &Deadline) -> Result<[u32; 3], Fault> {
     let mut command = Command::new(client);
     command.arg("--version");
     if let Some(account) = account {
-        account.run(&mut command);
+        account.run_as_user(&mut command);
     }
     let mut program = Program::start(command, fresh_mark()?)?;
-    program.watch(&[], &until.within(START))?;
+    program.watch(&[], &until.at_most(START))?;
     program.end()?;
-    Ok(client_files::version(&String::from_utf8_lossy(&program.written())))
+    Ok(client_files::parse_version(&String::from_utf8_lossy(&program.last_output())))
 }
 
 /// A port that was free a moment ago.
@@ -245,13 +245,13 @@ mod tests {
 
     #[test]
     fn a_real_client_starts_answers_and_ends() {
-        if find().is_none() {
+        if find_client_program().is_none() {
             eprintln!("skipped: no BOINC client here");
             return;
         }
         let folder = tempfile::tempdir().expect("a temporary folder");
         let never = AtomicBool::new(false);
-        let until = Until::new(Seconds(60.0), &never);
+        let until = Deadline::new(Seconds(60.0), &never);
         let share = Preferences::default();
         let setup = ClientSetup { folder: folder.path(), cores: 3, share: &share, project: None };
         let mut host = ClientProcess::start(&setup, &until).expect("starts");

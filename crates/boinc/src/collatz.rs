@@ -16,24 +16,24 @@ use crosstalk_core::Fault;
 const HEAD: &str = "crosstalk collatz 1";
 
 /// Blocks of a span: checking one costs less than 1 % of the work.
-pub const BLOCKS: u32 = 128;
+pub const BLOCKS_PER_RANGE: u32 = 128;
 
 /// The sequences of numbers from here on take nearly the same time each.
-pub const FIRST: u64 = 1 << 40;
+pub const FIRST_NUMBER: u64 = 1 << 40;
 
 /// The longest file of either kind, in bytes, rounded up.
 pub const LONGEST_FILE: u64 = 16 << 10;
 
-/// A range of numbers.
+/// A range of numbers: the work of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub struct NumberRange {
     /// The first.
     pub from: u64,
     /// The one after the last.
     pub to: u64,
 }
 
-/// The answer for one block.
+/// The answer for one block of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
     /// The steps of the longest sequence.
@@ -44,11 +44,11 @@ pub struct Block {
     pub steps: u64,
 }
 
-impl Span {
+impl NumberRange {
     /// The numbers of block `index`.
     pub fn block(&self, index: u32) -> Range<u64> {
         let cut = |index: u32| {
-            let share = u128::from(self.to - self.from) * u128::from(index) / u128::from(BLOCKS);
+            let share = u128::from(self.to - self.from) * u128::from(index) / u128::from(BLOCKS_PER_RANGE);
             self.from + share as u64
         };
         cut(index)..cut(index + 1)
@@ -67,7 +67,7 @@ impl Span {
         let mut lines = text.lines();
         let span = (lines.next() == Some(HEAD)).then(|| {
             let mut number = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
-            Some(Span { from: number("from")?, to: number("to")? })
+            Some(NumberRange { from: number("from")?, to: number("to")? })
         });
         span.flatten()
             .filter(|span| 0 < span.from && span.from < span.to && span.to < u64::MAX / 4)
@@ -79,7 +79,7 @@ impl Block {
     /// Adds the answer for `numbers`, which must follow the numbers so far.
     pub fn add(&mut self, numbers: Range<u64>) {
         for number in numbers {
-            let steps = steps(number);
+            let steps = collatz_steps(number);
             self.steps += u64::from(steps);
             if steps > self.longest {
                 (self.longest, self.at) = (steps, number);
@@ -87,7 +87,7 @@ impl Block {
         }
     }
 
-    /// The answer for `numbers`.
+    /// Computes the answer for `numbers`.
     pub fn of(numbers: Range<u64>) -> Self {
         let mut block = Block::default();
         block.add(numbers);
@@ -113,7 +113,7 @@ impl Block {
 }
 
 /// The steps of the sequence of `number`, which is not 0.
-pub fn steps(number: u64) -> u32 {
+pub fn collatz_steps(number: u64) -> u32 {
     let mut n = number;
     let mut steps = 0;
     loop {
@@ -149,7 +149,7 @@ fn steps_128(number: u128) -> u32 {
 }
 
 /// The text of an answer file.
-pub fn answer(span: Span, blocks: &[Block]) -> String {
+pub fn answer_file(span: NumberRange, blocks: &[Block]) -> String {
     blocks.iter().fold(span.to_file(), |mut file, block| {
         // Writing to a string does not fail.
         let _ = write!(file, "{}", block.to_line());
@@ -161,17 +161,17 @@ pub fn answer(span: Span, blocks: &[Block]) -> String {
 ///
 /// # Errors
 /// Says what is wrong with it.
-pub fn read_answer(span: Span, file: &str) -> Result<Vec<Block>, String> {
+pub fn read_answer(span: NumberRange, file: &str) -> Result<Vec<Block>, String> {
     let rest = file.strip_prefix(&span.to_file()).ok_or("it is the answer for another span")?;
     let blocks: Vec<Block> = rest.lines().map_while(Block::parse).collect();
-    if blocks.len() != BLOCKS as usize || answer(span, &blocks) != file {
-        return Err(format!("expected {BLOCKS} blocks, found {} and something else", blocks.len()));
+    if blocks.len() != BLOCKS_PER_RANGE as usize || answer_file(span, &blocks) != file {
+        return Err(format!("expected {BLOCKS_PER_RANGE} blocks, found {} and something else", blocks.len()));
     }
     Ok(blocks)
 }
 
 /// Computes block `index` again; returns whether the answer has it right.
-pub fn block_is_right(span: Span, blocks: &[Block], index: u32) -> bool {
+pub fn block_is_right(span: NumberRange, blocks: &[Block], index: u32) -> bool {
     blocks.get(index as usize).is_some_and(|block| *block == Block::of(span.block(index)))
 }
 
@@ -181,7 +181,7 @@ pub fn measure_rate() -> f64 {
     let mut done = 0;
     // Long enough that one interruption hardly counts.
     while begin.elapsed().as_millis() < 200 {
-        std::hint::black_box(Block::of(FIRST + done..FIRST + done + 10_000));
+        std::hint::black_box(Block::of(FIRST_NUMBER + done..FIRST_NUMBER + done + 10_000));
         done += 10_000;
     }
     done as f64 / begin.elapsed().as_secs_f64()

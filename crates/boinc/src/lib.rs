@@ -44,7 +44,7 @@ mod workload;
 
 use crosstalk_core::scene::Workload;
 
-pub use client_process::{ClientProcess, ClientSetup, find};
+pub use client_process::{ClientProcess, ClientSetup, find_client_program};
 pub use preferences::Preferences;
 pub use spec::Spec;
 pub use workload::BOINC;

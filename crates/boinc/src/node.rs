@@ -12,11 +12,11 @@ use crosstalk_core::scene::{Prepared, Sink};
 use crosstalk_host::Launcher;
 use crosstalk_host::process::{Account, end_with_starter, fresh_mark};
 
-use crate::client_process::{ClientProcess, ClientSetup, INSTALL, find};
+use crate::client_process::{ClientProcess, ClientSetup, INSTALL, find_client_program};
 use crate::project::{Attachment, read_counts};
 use crate::spec::Spec;
-use crosstalk_work::alone;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::prepare_alone;
 use crosstalk_work::program::Program;
 
 /// How long a project may take to start.
@@ -28,16 +28,17 @@ const POLL: Duration = Duration::from_millis(500);
 /// How often a wait checks whether it is stopped.
 const STOP_POLL: Duration = Duration::from_millis(5);
 
-/// Gets the node ready.
+/// Prepares the node that runs the project and its client.
 pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if spec.ncpus > 0 {
-        find().ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
+        find_client_program()
+            .ok_or_else(|| Fault::environment("there is no BOINC client here").remedy(INSTALL))?;
         // Root may lack the right to start it as another user.
         Account::unprivileged()?;
     }
     let (scratch, deadline) = (part.scratch.clone(), part.deadline);
-    Ok(alone(move |out, cancelled| {
-        let until = Until::new(deadline, cancelled);
+    Ok(prepare_alone(move |out, cancelled| {
+        let until = Deadline::new(deadline, cancelled);
         let measured = if spec.ncpus == 0 {
             out.steady()?;
             while !is_stopped(&until) {}
@@ -49,15 +50,18 @@ pub fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     }))
 }
 
-fn run(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Until) -> Result<Measurements, Fault> {
+fn run(spec: &Spec, scratch: &Path, out: &mut dyn Sink, until: &Deadline) -> Result<Measurements, Fault> {
     let folder = Folder::new(scratch.join(format!("boinc-{}", fresh_mark()?)))?;
     let project = Project::start(&folder.0.join("project"), spec, until)?;
     let begun = Instant::now();
     let (client, attach) = (folder.0.join("client"), Some(&project.attach));
     let setup = ClientSetup { folder: &client, cores: spec.ncpus, share: &spec.share, project: attach };
     let mut host = ClientProcess::start(&setup, until)?;
-    host.steady(spec.share.tasks(spec.ncpus) as usize, &until.within(Duration::from_secs_f64(spec.steady.0)))
-        .map_err(|fault| fault.of_parameter("steady"))?;
+    host.wait_until_steady(
+        spec.share.tasks(spec.ncpus) as usize,
+        &until.at_most(Duration::from_secs_f64(spec.steady.0)),
+    )
+    .map_err(|fault| fault.of_parameter("steady"))?;
     let start = begun.elapsed().as_secs_f64();
     Ok(Measurements { start: Some(start), ..measure(&mut host, &project, out, until)? })
 }
@@ -88,12 +92,12 @@ impl Measurements {
 }
 
 /// Waits for the next sample, or until it is stopped; returns whether it was.
-fn is_stopped(until: &Until) -> bool {
+fn is_stopped(until: &Deadline) -> bool {
     let next = Instant::now() + POLL;
-    while !until.cancelled() && Instant::now() < next {
+    while !until.is_cancelled() && Instant::now() < next {
         thread::sleep(STOP_POLL);
     }
-    until.cancelled()
+    until.is_cancelled()
 }
 
 /// Measures from now, when it is steady, until it is stopped.
@@ -101,7 +105,7 @@ fn measure(
     host: &mut ClientProcess,
     project: &Project,
     out: &mut dyn Sink,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<Measurements, Fault> {
     let before = read_counts(&project.folder)?;
     let (begun, at_first) = (Instant::now(), host.background_cpu_time()?);
@@ -136,13 +140,13 @@ struct Project {
 }
 
 impl Project {
-    fn start(folder: &Path, spec: &Spec, until: &Until) -> Result<Self, Fault> {
+    fn start(folder: &Path, spec: &Spec, until: &Deadline) -> Result<Self, Fault> {
         let mut command = Launcher::current().command("boinc-project");
         command.arg(folder).args(["--listen", "127.0.0.1:0", "--task", &format!("{} s", spec.task.0)]);
         // Root may lack the right to find it by its mark, once it is another user's.
         end_with_starter(&mut command);
         let program = Program::start(command, fresh_mark()?)?;
-        let until = until.within(START);
+        let until = until.at_most(START);
         let attach = loop {
             if let Some(attach) = Attachment::read(folder) {
                 break attach;
@@ -165,7 +169,7 @@ fn died(program: &Program) -> Result<(), Fault> {
     }
     Err(Fault::attempt(format!(
         "the BOINC project ended during the run; the last it wrote: {}",
-        program.last_words()
+        program.last_lines()
     )))
 }
 

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::Seconds;
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 use crosstalk_work::threads;
 
 use crate::preferences::Preferences;
@@ -12,7 +12,7 @@ use crate::project::Settings;
 /// The most tasks at a time.
 const MOST: usize = 1000;
 
-/// The workload's parameters.
+/// The parameters of the workload `boinc`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "ncpus",
@@ -28,7 +28,8 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("steady", "120 s", "time within which all tasks must compute"),
 ]]);
 
-/// What to run.
+/// What the workload `boinc` runs: how many tasks, how long, and under which limits of the
+/// client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// Processors that the client is set to have; 0: no client.
@@ -46,13 +47,13 @@ impl Spec {
     ///
     /// # Errors
     /// Names the parameter that is wrong.
-    pub fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
         let all = Params::default().with("ncpus", "all");
         let given = if params.get("ncpus").is_some() { params } else { &all };
         let ncpus = threads(given, "ncpus", 0)?;
         if ncpus > MOST {
-            return Err(parameter("ncpus", format!("expected at most {MOST}, found {ncpus}")));
+            return Err(parameter_fault("ncpus", format!("expected at most {MOST}, found {ncpus}")));
         }
         let spec = Spec {
             ncpus: ncpus as u32,
@@ -65,12 +66,15 @@ impl Spec {
         };
         for (name, value) in [("task", spec.task), ("steady", spec.steady)] {
             if !(0.1..=86_400.0).contains(&value.0) {
-                return Err(parameter(name, format!("expected from 100 ms to 24 h, found {} s", value.0)));
+                return Err(parameter_fault(
+                    name,
+                    format!("expected from 100 ms to 24 h, found {} s", value.0),
+                ));
             }
         }
         // The project refuses the same tasks.
         let settings = Settings { task: spec.task.0, ..Settings::default() };
-        settings.check().map_err(|fault| parameter("task", fault.message))?;
+        settings.check().map_err(|fault| parameter_fault("task", fault.message))?;
         Ok(spec)
     }
 }

@@ -31,19 +31,19 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
                 .remedy(format!("give a directory with at least one of {}", FOLDERS.join(", "))));
         }
         for (path, name) in files(&dir.join("fabrics"), "toml")? {
-            all.fabric(&name, &read_entry(&path)?, &path.display().to_string())?;
+            all.add_fabric(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("systems"), "toml")? {
-            all.system(&name, &read_entry(&path)?, &path.display().to_string())?;
+            all.add_system(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("components"), "toml")? {
-            all.components(&read_entry(&path)?, &path.display().to_string())?;
+            all.add_components(&read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, name) in files(&dir.join("interconnects"), "toml")? {
-            all.interconnect(&name, &read_entry(&path)?, &path.display().to_string())?;
+            all.add_interconnect(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("published"), "csv")? {
-            all.published_csv(&read_entry(&path)?, &path.display().to_string())?;
+            all.add_published_csv(&read_entry(&path)?, &path.display().to_string())?;
         }
     }
     Ok(all)
@@ -70,7 +70,7 @@ fn files(dir: &Path, ending: &str) -> Result<Vec<(PathBuf, String)>, Fault> {
 ///
 /// # Errors
 /// A usage fault that says what to name instead.
-pub fn read(path: &Path) -> Result<String, Fault> {
+pub fn read_text_file(path: &Path) -> Result<String, Fault> {
     text(regular::open_any(path), path)
 }
 
@@ -82,7 +82,7 @@ fn read_entry(path: &Path) -> Result<String, Fault> {
 fn text(file: io::Result<File>, path: &Path) -> Result<String, Fault> {
     let place = || path.display().to_string();
     let bytes =
-        regular::small(file, path).map_err(|fault| fault.remedy("name a text file that can be read"))?;
+        regular::read_small(file, path).map_err(|fault| fault.remedy("name a text file that can be read"))?;
     if let Some(found) = not_text(&bytes) {
         return Err(Fault::usage(format!("expected UTF-8 text, found {found}"))
             .at(place())
@@ -100,19 +100,21 @@ fn text(file: io::Result<File>, path: &Path) -> Result<String, Fault> {
 }
 
 /// Whether a study's name is a path.
-pub fn is_file(name: &str) -> bool {
+pub fn is_path(name: &str) -> bool {
     name.ends_with(".toml") || name.contains('/')
 }
 
 /// The bundled study of this name, or the study file at this path.
 pub fn study(name: &str) -> Result<Study, Fault> {
-    if is_file(name) {
+    if is_path(name) {
         let path = Path::new(name);
         let runs = |about: fs::Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
         if !name.ends_with(".toml") && path.metadata().is_ok_and(runs) {
-            return Err(Fault::usage("expected a study, found a program").at(name).remedy(own_program(name)));
+            return Err(Fault::usage("expected a study, found a program")
+                .at(name)
+                .remedy(own_program_hint(name)));
         }
-        let mut study = crosstalk_study::parse(&read(path)?, name)?;
+        let mut study = crosstalk_study::parse(&read_text_file(path)?, name)?;
         if study.name.is_empty() {
             study.name = path.file_stem().and_then(|n| n.to_str()).unwrap_or("study").to_string();
         }
@@ -124,13 +126,13 @@ pub fn study(name: &str) -> Result<Study, Fault> {
             let names: Vec<_> = crosstalk_study::bundled_studies().iter().map(|s| s.0).collect();
             let fault = unknown("study", name, names);
             let remedy =
-                fault.remedy.iter().cloned().chain([own_program(name)]).collect::<Vec<_>>().join("; ");
+                fault.remedy.iter().cloned().chain([own_program_hint(name)]).collect::<Vec<_>>().join("; ");
             Err(fault.remedy(remedy))
         }
     }
 }
 
 /// The hint where to write a program of the user.
-pub fn own_program(name: &str) -> String {
+pub fn own_program_hint(name: &str) -> String {
     format!("your own program goes after `--`: crosstalk run -- {}", shell_word(name))
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::out::Out;
-use crate::resolved::{Resolved, busy};
+use crate::resolved::{Resolved, noted_busy};
 use crate::{shell, signal};
 
 /// What a run or an analysis outputs besides its report.
@@ -37,7 +37,7 @@ pub fn conclude(
     out: &Out,
 ) -> Result<(ExitCode, Findings), Fault> {
     let same = RunDir::open(dir.path())?;
-    let reports = signal::unless_during(interrupted, move || Reports::of(&same, &resolved))?;
+    let reports = signal::unless_interrupted_during(interrupted, move || Reports::of(&same, &resolved))?;
     let findings = reports.findings;
     dir.write("findings.json", &reports.json)?;
     dir.write("report.html", &reports.html)?;
@@ -47,7 +47,7 @@ pub fn conclude(
     if outputs.quiet {
         out.say(&findings.headline.text);
     } else {
-        out.paint(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
+        out.print_raw(&crosstalk_report::terminal(&findings, out.width(), out.colour()));
         out.say("");
     }
     out.say(&format!("report: {}", page.display()));
@@ -78,7 +78,7 @@ struct Reports {
 
 impl Reports {
     fn of(dir: &RunDir, resolved: &Resolved) -> Result<Self, Fault> {
-        let run = Run { busy: busy(dir)?, ..dir.read()? };
+        let run = Run { busy: noted_busy(dir)?, ..dir.read_run()? };
         let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
         let json = serde_json::to_string_pretty(&findings)
             .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;

@@ -1,7 +1,7 @@
 //! The table of `crosstalk probe wire`: all datapaths of this host, compared.
 
 use crosstalk_core::units::human;
-use crosstalk_probe::wire::{Comparison, Datapath, ROUNDS, State};
+use crosstalk_probe::wire::{Comparison, Datapath, ROUNDS_PER_DATAPATH, State};
 
 /// A line for each datapath: its median, the range of the rounds' medians, and the ratio of its median to that of
 /// the first one. For a missing datapath: the reason and the remedy.
@@ -11,7 +11,7 @@ pub fn table(comparison: &Comparison) -> String {
     let time = |value: Option<f64>| value.map_or("–".into(), |value| human(value, "s"));
     let widest = comparison.datapaths.iter().map(|datapath| datapath.name.len()).max().unwrap_or(0);
     let head = format!(
-        "one-way time over one wire, {ROUNDS} rounds\n  {:widest$}  {:>9}  {:>21}  {:>9}  {:>9}  {:>9}",
+        "one-way time over one wire, {ROUNDS_PER_DATAPATH} rounds\n  {:widest$}  {:>9}  {:>21}  {:>9}  {:>9}  {:>9}",
         "", "p50", "p50 of the rounds", "p99", "max", "p50 to first"
     );
     let line = |datapath: &Datapath| match (&datapath.state, datapath.summary()) {

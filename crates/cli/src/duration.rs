@@ -1,12 +1,12 @@
 //! Estimated times in words.
 
 /// An estimated time: `about 5 min 24 s`.
-pub fn about(seconds: f64) -> String {
+pub fn about_in_words(seconds: f64) -> String {
     about_text(&text(seconds))
 }
 
 /// From the least to the most: `between 24 s and 48 s`.
-pub fn range(least: f64, most: f64) -> String {
+pub fn range_in_words(least: f64, most: f64) -> String {
     match (text(least), text(most)) {
         (least, most) if least == most => about_text(&most),
         (least, most) => format!("between {least} and {most}"),
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn equal_estimates_are_no_range() {
-        assert_eq!(range(324.0, 324.0), "about 5 min 24 s");
-        assert_eq!(range(24.0, 48.0), "between 24 s and 48 s");
-        assert_eq!(about(0.2), "under a second");
+        assert_eq!(range_in_words(324.0, 324.0), "about 5 min 24 s");
+        assert_eq!(range_in_words(24.0, 48.0), "between 24 s and 48 s");
+        assert_eq!(about_in_words(0.2), "under a second");
     }
 }

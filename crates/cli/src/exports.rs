@@ -24,7 +24,7 @@ impl ExportArgs {
                 let why = "two exports name this file, expected one file for each";
                 return Err(refused(flag, path, why, "name another file for one of them"));
             }
-            may_write(flag, path)
+            check_writable(flag, path)
         })
     }
 
@@ -39,7 +39,7 @@ impl ExportArgs {
                 "--export-markdown" => crosstalk_report::export::markdown(rows),
                 _ => json(rows)?,
             };
-            regular::write(path, &text).map_err(|e| unwritable(flag, path, &e))
+            regular::replace_content(path, &text).map_err(|e| unwritable_fault(flag, path, &e))
         })
     }
 
@@ -58,7 +58,7 @@ impl ExportArgs {
 ///
 /// # Errors
 /// A usage fault that names the flag and the file.
-pub fn may_write(flag: &str, path: &Path) -> Result<(), Fault> {
+pub fn check_writable(flag: &str, path: &Path) -> Result<(), Fault> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     match parent {
         _ if path.is_dir() => Err(refused(flag, path, "this is a directory, expected a file", "name a file")),
@@ -68,7 +68,7 @@ pub fn may_write(flag: &str, path: &Path) -> Result<(), Fault> {
         Some(parent) if !parent.is_dir() => {
             Err(refused(flag, path, "there is no such directory", "create it, or name a file elsewhere"))
         }
-        _ => regular::may_write(path).map_err(|e| unwritable(flag, path, &e)),
+        _ => regular::may_write(path).map_err(|e| unwritable_fault(flag, path, &e)),
     }
 }
 
@@ -77,7 +77,7 @@ fn refused(flag: &str, path: &Path, why: &str, remedy: &str) -> Fault {
 }
 
 /// The fault for a path that cannot be written; a usage fault if it is no file.
-pub fn unwritable(flag: &str, path: &Path, e: &std::io::Error) -> Fault {
+pub fn unwritable_fault(flag: &str, path: &Path, e: &std::io::Error) -> Fault {
     let message = format!("cannot write {}: {e}", path.display());
     match e.kind() {
         ErrorKind::InvalidInput => {

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::{BitRate, human};
-use crosstalk_testbed::{HEADROOM, Virtual, fastest_rate, scale_for};
+use crosstalk_testbed::{HEADROOM, VirtualTestbed, fastest_rate, scale_for};
 use serde_json::{Value, json};
 
 use crate::catalogue;
@@ -18,7 +18,7 @@ pub struct Links {
 const TRIALS: usize = 3;
 
 /// Measures them, within a few seconds.
-pub fn measured(bed: &Virtual) -> Result<Links, Fault> {
+pub fn measure_links(bed: &VirtualTestbed) -> Result<Links, Fault> {
     let catalogues = catalogue::catalogues(&[])?;
     let rates: Vec<BitRate> = catalogues.fabrics().map(|fabric| fabric.rate).collect();
     // A cluster measures each rate only once, so each trial has its own cluster.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crosstalk_core::units::human;
 use crosstalk_host::load::{TOO_BUSY, busy};
-use crosstalk_study::counted;
+use crosstalk_study::count_in_words;
 use crosstalk_study::plan::Plan;
 
 /// How long other programs' use of the processors is measured.
@@ -17,7 +17,7 @@ impl OtherPrograms {
     /// Measures it; `None` if the machine is idle enough.
     pub fn measure() -> Option<Self> {
         let busy = busy(WINDOW).filter(|busy| busy.share() > TOO_BUSY)?;
-        let (share, processors) = (human(busy.share(), "%"), counted(busy.processors, "processor"));
+        let (share, processors) = (human(busy.share(), "%"), count_in_words(busy.processors, "processor"));
         Some(OtherPrograms(format!("{share} of its {processors}")))
     }
 
@@ -36,8 +36,8 @@ impl OtherPrograms {
     }
 }
 
-/// The speed of this machine relative to the one that estimates are made for. It is measured only if an estimate of
-/// the plan depends on it; else it is 1.
+/// The pace of this machine: the seconds in which it computes what the reference machine computes in one. It is measured
+/// only if an estimate of the plan depends on it; else it is 1.
 pub fn pace(plan: &Plan) -> f64 {
     if plan.runnable().any(|cell| cell.effort.computes()) { crosstalk_host::pace::pace() } else { 1.0 }
 }

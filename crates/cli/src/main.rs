@@ -38,14 +38,14 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let (out, prose) = (out::Out::new(is_json), error.render());
     if error.use_stderr() {
         let prose = prose.to_string() + &own_program(error).unwrap_or_default();
-        out.record_refusal(&prose, error.exit_code());
-        out::note(prose.trim_end());
+        out.print_refusal(&prose, error.exit_code());
+        out::print_note(prose.trim_end());
         return ExitCode::from(2);
     }
     // Help is for people, also under --json.
     let out = out::Out::new(false);
-    out.paint(&if out.colour() { prose.ansi().to_string() } else { prose.to_string() });
-    streams::lost().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
+    out.print_raw(&if out.colour() { prose.ansi().to_string() } else { prose.to_string() });
+    streams::unread_output_fault().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
 }
 
 /// The hint for a program of the user's among the arguments of `run`: the `--` is missing.
@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let out = out::Out::new(cli.json);
-    if let Err(fault) = signal::outlive_full_files() {
+    if let Err(fault) = signal::fail_at_file_limit() {
         return report(&out, &fault);
     }
     // `exec` returns its command's exit code, also if a text of ours could not be written.
@@ -102,13 +102,13 @@ fn main() -> ExitCode {
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
         Verb::Agent(args) => verb::agent::main(&args),
-        Verb::Endpoint => verb::agent::endpoint(),
-        Verb::Hold(args) => verb::agent::hold(args),
-        Verb::Reap(args) => verb::agent::reap(args),
+        Verb::Endpoint => verb::agent::run_endpoint(),
+        Verb::Hold(args) => verb::agent::run_holder(args),
+        Verb::Reap(args) => verb::agent::run_reaper(args),
     };
-    let all_written = || streams::lost().filter(|_| !is_exec).map_or(Ok(()), Err);
+    let all_written = || streams::unread_output_fault().filter(|_| !is_exec).map_or(Ok(()), Err);
     let code =
         result.and_then(|code| all_written().map(|()| code)).unwrap_or_else(|fault| report(&out, &fault));
-    streams::finish();
+    streams::wait_for_readers();
     code
 }

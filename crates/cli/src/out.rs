@@ -6,19 +6,20 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use crosstalk_core::Fault;
-use crosstalk_core::quote::steers;
+use crosstalk_core::quote::is_control;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::streams::{self, Stream};
 
-/// Prints text, or NDJSON instead.
+/// Prints a program's output: text for people, or NDJSON with `--json`.
 pub struct Out {
     /// NDJSON instead of text.
     pub json: bool,
 }
 
 impl Out {
+    /// Output for people, or NDJSON with `json`.
     pub fn new(json: bool) -> Self {
         Out { json }
     }
@@ -26,40 +27,40 @@ impl Out {
     /// Prints a line or more for people; nothing under `--json`. Text may contain names that anybody chose, so
     /// codes that would steer the terminal are escaped.
     pub fn say(&self, text: &str) {
-        self.paint(&escaped(text));
+        self.print_raw(&escape_controls(text));
     }
 
     /// Like [`Out::say`], for text that steers the terminal on purpose.
-    pub fn paint(&self, text: &str) {
+    pub fn print_raw(&self, text: &str) {
         if !self.json {
             line(text.trim_end_matches('\n'));
         }
     }
 
     /// Sends a control code to the terminal.
-    pub fn steer(&self, code: &str) {
-        streams::put(Stream::Output, code.into());
+    pub fn send_control(&self, code: &str) {
+        streams::write_text(Stream::Output, code.into());
     }
 
     /// Prints a control code and a text that is soon replaced, unless earlier texts still wait to be written.
     /// Returns whether it is printed.
-    pub fn flash(&self, code: &str, text: &str) -> bool {
-        streams::put_if_idle(Stream::Output, format!("{code}{}\n", escaped(text)))
+    pub fn print_transient(&self, code: &str, text: &str) -> bool {
+        streams::write_text_if_idle(Stream::Output, format!("{code}{}\n", escape_controls(text)))
     }
 
-    /// Prints one line of JSON; nothing without `--json`.
+    /// Prints one value as a line of JSON; nothing without `--json`.
     pub fn record(&self, value: &impl Serialize) {
         if self.json
             && let Ok(text) = serde_json::to_string(value)
         {
             // JSON has these characters in strings only, and escapes those below U+0020 itself.
-            line(&replaced(&text, steers, |c| format!("\\u{:04x}", c as u32)));
+            line(&replaced(&text, is_control, |c| format!("\\u{:04x}", c as u32)));
         }
     }
 
     /// Prints a fault on stderr, and as the last line of JSON.
     pub fn fault(&self, fault: &Fault) {
-        complain(&fault.to_string());
+        print_error(&fault.to_string());
         self.record(&json!({
             "result": "fault",
             "place": fault.whereabouts(),
@@ -70,7 +71,7 @@ impl Out {
     }
 
     /// Prints the last line of JSON for a command line that could not be read; `prose` is clap's message.
-    pub fn record_refusal(&self, prose: &str, exit: i32) {
+    pub fn print_refusal(&self, prose: &str, exit: i32) {
         let (message, remedy) = prose.trim().split_once("\n\n").unwrap_or((prose.trim(), ""));
         self.record(&json!({
             "result": "fault",
@@ -99,23 +100,23 @@ pub fn is_dumb() -> bool {
 }
 
 /// Prints a fault or a warning of the program on stderr.
-pub fn complain(text: &str) {
-    note(&format!("crosstalk: {text}"));
+pub fn print_error(text: &str) {
+    print_note(&format!("crosstalk: {text}"));
 }
 
 /// Prints a line on stderr.
-pub fn note(text: &str) {
-    streams::put(Stream::Error, format!("{}\n", escaped(text)));
+pub fn print_note(text: &str) {
+    streams::write_text(Stream::Error, format!("{}\n", escape_controls(text)));
 }
 
 /// The text with the codes that steer a terminal escaped, except ends of lines and tabs.
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| steers(c) && !['\n', '\t'].contains(&c), |c| c.escape_unicode().to_string())
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| is_control(c) && !['\n', '\t'].contains(&c), |c| c.escape_unicode().to_string())
 }
 
-/// Like [`escaped`], on one line.
-pub fn escaped_in_line(text: &str) -> Cow<'_, str> {
-    replaced(text, steers, |c| c.escape_default().to_string())
+/// Like [`escape_controls`], on one line.
+pub fn escape_controls_in_line(text: &str) -> Cow<'_, str> {
+    replaced(text, is_control, |c| c.escape_default().to_string())
 }
 
 fn replaced(text: &str, which: impl Fn(char) -> bool, how: impl Fn(char) -> String) -> Cow<'_, str> {
@@ -126,7 +127,7 @@ fn replaced(text: &str, which: impl Fn(char) -> bool, how: impl Fn(char) -> Stri
 }
 
 fn line(text: &str) {
-    streams::put(Stream::Output, format!("{text}\n"));
+    streams::write_text(Stream::Output, format!("{text}\n"));
 }
 
 fn terminal_width() -> Option<usize> {
@@ -140,9 +141,9 @@ mod tests {
 
     #[test]
     fn codes_that_steer_the_terminal_are_escaped() {
-        assert_eq!(escaped("a\u{1b}[2J\tb\n\u{7f}\u{9b}"), "a\\u{1b}[2J\tb\n\\u{7f}\\u{9b}");
-        assert_eq!(escaped("\u{202e}\u{2066}\u{200f}\r"), "\\u{202e}\\u{2066}\\u{200f}\\u{d}");
-        assert_eq!(escaped_in_line("a\nb\t"), "a\\nb\\t");
-        assert!(matches!(escaped("plain…\n"), Cow::Borrowed(_)));
+        assert_eq!(escape_controls("a\u{1b}[2J\tb\n\u{7f}\u{9b}"), "a\\u{1b}[2J\tb\n\\u{7f}\\u{9b}");
+        assert_eq!(escape_controls("\u{202e}\u{2066}\u{200f}\r"), "\\u{202e}\\u{2066}\\u{200f}\\u{d}");
+        assert_eq!(escape_controls_in_line("a\nb\t"), "a\\nb\\t");
+        assert!(matches!(escape_controls("plain…\n"), Cow::Borrowed(_)));
     }
 }

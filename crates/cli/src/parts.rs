@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use clap::ValueEnum;
 use crosstalk_apps::engine;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
@@ -12,7 +13,7 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::value::Value;
 use crosstalk_study::plan::{Place, Plan};
-use crosstalk_testbed::{Launcher, Local, Virtual};
+use crosstalk_testbed::{Launcher, LocalTestbed, VirtualTestbed};
 
 use crate::args::TestbedKind;
 
@@ -42,7 +43,7 @@ pub fn facts() -> Provenance {
 }
 
 /// The levels that a factor with `discover` finds on this host.
-pub fn discovered() -> BTreeMap<String, Vec<Value>> {
+pub fn discovered_levels() -> BTreeMap<String, Vec<Value>> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as i64);
     let devices =
         crosstalk_host::pci::devices().into_iter().map(|device| Value::from(device.address)).collect();
@@ -50,6 +51,18 @@ pub fn discovered() -> BTreeMap<String, Vec<Value>> {
         ("cores".to_string(), (1..=cores).map(Value::Int).collect()),
         ("devices".to_string(), devices),
     ])
+}
+
+/// Every testbed that a user can name, in the order of [`TestbedKind`], whether or not this host has what it needs.
+pub fn testbeds() -> Vec<Box<dyn Testbed>> {
+    let testbed = |kind: &TestbedKind| -> Option<Box<dyn Testbed>> {
+        match kind {
+            TestbedKind::Auto => None,
+            TestbedKind::Virtual => Some(Box::new(VirtualTestbed::new(Launcher::current()))),
+            TestbedKind::Local => Some(Box::new(LocalTestbed::new(Launcher::current()))),
+        }
+    };
+    TestbedKind::value_variants().iter().filter_map(testbed).collect()
 }
 
 /// The requested testbed, or the one that suits the plan. Shaped links need the virtual one. A cluster of the user is
@@ -75,7 +88,7 @@ pub fn testbed(
 fn choose(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Result<Box<dyn Testbed>, Fault> {
     let shaped = plan.runnable().any(|c| matches!(c.scene.place, Place::Real { link: Link::Rate(_), .. }));
     let outside = plan.cells().any(|c| matches!(c.scene.place, Place::Outside { .. }));
-    let local = || Box::new(Local::new(Launcher::current()));
+    let local = || Box::new(LocalTestbed::new(Launcher::current()));
     if outside && shaped {
         return Err(Fault::usage("nodes with shaped links have no way to a cluster of yours")
             .remedy("choose one of both by --engine or --set"));
@@ -88,7 +101,7 @@ fn choose(kind: TestbedKind, plan: &Plan, interrupted: &Arc<AtomicBool>) -> Resu
             TestbedKind::Local | TestbedKind::Auto => Ok(local()),
         };
     }
-    let bed = Virtual::new(Launcher::current()).interrupted_by(interrupted);
+    let bed = VirtualTestbed::new(Launcher::current()).interrupted_by(interrupted);
     let missing = bed.needs().into_iter().find(|need| !need.is_found());
     match (kind, missing) {
         (TestbedKind::Local, _) if shaped => Err(Fault::usage("the local testbed cannot shape links")

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crosstalk_core::record::Status;
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::units::{Seconds, human};
-use crosstalk_core::value::describe;
+use crosstalk_core::value::describe_levels;
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_lab::Lab;
+use crosstalk_lab::RunInputs;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::journal::Journal;
 use crosstalk_lab::progress::Event;
@@ -54,7 +54,7 @@ impl RunSettings {
         let deadline = deadline(args)?;
         crosstalk_host::ledger::temporary_root()?;
         let testbed = parts::testbed(args.testbed, plan, &interrupted);
-        let testbed = signal::unless(&interrupted, testbed)?;
+        let testbed = signal::unless_interrupted(&interrupted, testbed)?;
         Ok(RunSettings {
             testbed,
             deadline,
@@ -66,7 +66,7 @@ impl RunSettings {
     }
 
     /// The name of the testbed.
-    pub fn testbed(&self) -> &'static str {
+    pub fn testbed_name(&self) -> &'static str {
         self.testbed.name()
     }
 
@@ -117,7 +117,7 @@ pub fn perform(
     }
     let (mut resolved, mut before) = (resolved, before);
     let ending = loop {
-        let lab = Lab {
+        let lab = RunInputs {
             registry: &registry,
             catalogues: &resolved.catalogues,
             study: &resolved.study,
@@ -134,7 +134,7 @@ pub fn perform(
         if !ending.as_ref().is_ok_and(|ending| ending.status == Status::Finished) {
             break ending;
         }
-        let journal = dir.reopen()?;
+        let journal = dir.reopen_journal()?;
         let Some(next) = resolved.next_stage(dir, journal.run())? else { break ending };
         (resolved, before) = (next, Some(journal));
     };
@@ -142,7 +142,7 @@ pub fn perform(
     let resume = shell::resume_line(dir, &settings.export);
     match ending {
         Ok(ending) if ending.status == Status::Interrupted => Err(Fault::interrupted().remedy(resume)),
-        Ok(_) => finish(dir, resolved, &settings.outputs(), &settings.interrupted, out),
+        Ok(_) => conclude_ended_run(dir, resolved, &settings.outputs(), &settings.interrupted, out),
         // A fault of the study will occur again: resuming is no remedy.
         Err(fault) if fault.kind == FaultKind::Usage => Err(fault),
         Err(fault) => Err(Fault { remedy: fault.remedy.clone().or(Some(resume)), ..fault }),
@@ -153,7 +153,7 @@ pub fn perform(
 ///
 /// # Errors
 /// Faults of the analysis; nothing was measured; nothing was compared although the study compares.
-pub fn finish(
+pub fn conclude_ended_run(
     dir: &RunDir,
     resolved: Resolved,
     outputs: &Outputs,
@@ -178,7 +178,7 @@ pub fn finish(
 
 /// Returns a fault if no attempt has finished. There is a report, but nothing was measured.
 fn require_finished(dir: &RunDir) -> Result<(), Fault> {
-    let run = dir.read()?;
+    let run = dir.read_run()?;
     let reason = run.attempts.iter().rev().find_map(|a| a.failure.clone());
     if run.attempts.iter().any(|a| a.status == Status::Finished) {
         return Ok(());
@@ -195,7 +195,7 @@ fn require_comparison(findings: &Findings) -> Result<(), Fault> {
         None => Ok(()),
         Some(cell) => Err(Fault::attempt(format!(
             "nothing was compared: no attempt at {} finished: {}",
-            describe(&cell.id.levels),
+            describe_levels(&cell.id.levels),
             cell.reasons.join("; ")
         ))),
     }

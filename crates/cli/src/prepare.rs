@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::value::Value;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::Plan;
-use crosstalk_study::{PlanOptions, command_study, setting};
+use crosstalk_study::{PlanOptions, command_study, parse_setting};
 use crosstalk_tools::command;
 
 use crate::args::StudyArgs;
@@ -22,14 +22,14 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
     let study = study(args)?;
     let options = PlanOptions {
         quick: args.quick,
-        set: args.set.iter().map(|s| setting(s)).collect::<Result<_, _>>()?,
+        set: args.set.iter().map(|s| parse_setting(s)).collect::<Result<_, _>>()?,
         seed: args.seed,
         engine: args.engine.clone(),
         scale: args.scale,
         looks: args.runs.map(|n| vec![n]).or_else(|| (!args.looks.is_empty()).then(|| args.looks.clone())),
         warmup: args.warmup,
         prepare: args.prepare.clone(),
-        discovered: parts::discovered(),
+        discovered: parts::discovered_levels(),
         ..PlanOptions::default()
     };
     Resolved::new(study, catalogues, options)
@@ -81,7 +81,7 @@ fn factor(text: &str) -> Result<(String, Vec<Value>), Fault> {
             .at("--vary")
             .remedy("write for example --vary fabric=ethernet-1g,ethernet-10g")
     };
-    let (factor, levels) = setting(text).map_err(unreadable)?;
+    let (factor, levels) = parse_setting(text).map_err(unreadable)?;
     let levels = match levels {
         Value::List(levels) => levels,
         one => vec![one],
@@ -109,8 +109,8 @@ fn as_typed(text: &str) -> Option<Vec<Value>> {
 pub fn check_inputs(plan: &Plan) -> Result<BTreeSet<String>, Fault> {
     let work = plan.runnable().flat_map(|cell| cell.scene.work.values());
     let notes = work.map(|work| match work.kind.as_str() {
-        "command" => command::present(&work.params).map(|()| None),
-        kind => crosstalk_apps::inputs(kind, &work.params),
+        "command" => command::check_program(&work.params).map(|()| None),
+        kind => crosstalk_apps::check_inputs(kind, &work.params),
     });
     notes.filter_map(Result::transpose).collect()
 }

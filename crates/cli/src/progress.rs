@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use crosstalk_core::record::Status;
 use crosstalk_core::value::Levels;
 use crosstalk_lab::progress::{Event, Progress};
-use crosstalk_study::counted;
+use crosstalk_study::count_in_words;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::duration::about;
-use crate::out::{Out, escaped, escaped_in_line, is_dumb, note};
+use crate::duration::about_in_words;
+use crate::out::{Out, escape_controls, escape_controls_in_line, is_dumb, print_note};
 
 /// Shows progress in the way that suits where the output goes.
 pub fn watcher(out: &Out, quiet: bool) -> Box<dyn Progress> {
@@ -62,12 +62,12 @@ impl Bar {
 
     /// Prints beside the bar. Names that anybody chose must not steer the terminal.
     fn print_beside(&self, text: &str) {
-        self.bar.set_message(escaped_in_line(text).into_owned());
+        self.bar.set_message(escape_controls_in_line(text).into_owned());
     }
 
     /// Prints a line above the bar, which stays.
     fn print_above(&self, text: &str) {
-        self.bar.println(escaped(text));
+        self.bar.println(escape_controls(text));
     }
 }
 
@@ -131,30 +131,30 @@ impl Progress for Plain {
     fn event(&mut self, event: Event) {
         match event {
             Event::Began { cells, blocks, seconds_to_look, seconds_to_end, .. } => {
-                note(&format!(
+                print_note(&format!(
                     "{}, at most {}; {}",
-                    counted(cells, "cell"),
-                    counted(blocks, "block"),
+                    count_in_words(cells, "cell"),
+                    count_in_words(blocks, "block"),
                     left(seconds_to_look, seconds_to_end)
                 ));
             }
             Event::Ended { status: Status::Failed, reason, experiment, levels, .. } => {
                 if let Some(line) = self.failures.line(&scene(&experiment, &levels), reason) {
-                    note(&line);
+                    print_note(&line);
                 }
             }
             Event::Ended { done, until_look, seconds_to_look, seconds_to_end, .. } => {
                 if self.printed.elapsed() >= PLAIN_INTERVAL {
                     self.printed = Instant::now();
-                    note(&format!(
+                    print_note(&format!(
                         "{done} attempts made, {until_look} until the next analysis; {}",
                         left(seconds_to_look, seconds_to_end)
                     ));
                 }
             }
-            Event::Look { blocks, why, .. } => note(&analysis(blocks, &why)),
-            Event::Note { text } => note(&format!("note: {text}")),
-            Event::Warning { text } => note(&format!("warning: {text}")),
+            Event::Look { blocks, why, .. } => print_note(&analysis(blocks, &why)),
+            Event::Note { text } => print_note(&format!("note: {text}")),
+            Event::Warning { text } => print_note(&format!("warning: {text}")),
             Event::Preparing { .. } | Event::Attempt { .. } => {}
         }
     }
@@ -162,7 +162,7 @@ impl Progress for Plain {
 
 /// The result of an interim analysis.
 fn analysis(blocks: usize, why: &str) -> String {
-    format!("after {}: {why}", counted(blocks, "block"))
+    format!("after {}: {why}", count_in_words(blocks, "block"))
 }
 
 /// The failures that were printed: a program that fails mostly fails again, with the same message.
@@ -181,9 +181,9 @@ impl Failures {
 /// The estimated time left.
 fn left(to_look: f64, to_end: f64) -> String {
     if to_end - to_look < 1.0 {
-        format!("{} left", about(to_end))
+        format!("{} left", about_in_words(to_end))
     } else {
-        format!("{} to the next analysis, at most {}", about(to_look), about(to_end))
+        format!("{} to the next analysis, at most {}", about_in_words(to_look), about_in_words(to_end))
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_stats::quantile::reported;
+use crosstalk_stats::quantile::reportable_percentiles;
 use crosstalk_study::row::percentile;
 use serde_json::{Value, json};
 
 /// One reading as JSON. A distribution has those percentiles for which there are enough samples, with 95 %
 /// intervals.
-pub fn to_json(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
+pub fn reading_to_json(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
     let mut json = json!({ "reading": reading, "n": n, "unit": unit });
     if let (Observation::Histogram(seen), Value::Object(fields)) = (&reading.observation, &mut json) {
         let scale = if unit.is_some_and(|unit| unit == "s") { 1e-9 } else { 1.0 };
@@ -21,7 +21,7 @@ pub fn to_json(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
             Some((name.to_string(), json!({ "value": at(q), "low": low, "high": high })))
         };
         let percentiles: serde_json::Map<String, Value> =
-            reported(seen.count()).filter_map(interval).collect();
+            reportable_percentiles(seen.count()).filter_map(interval).collect();
         fields.insert("percentiles".into(), percentiles.into());
         fields.insert("max".into(), json!(at(1.0)));
     }
@@ -29,7 +29,7 @@ pub fn to_json(reading: &Reading, n: u64, unit: Option<&String>) -> Value {
 }
 
 /// The bandwidth of one interval, as a line of text and as an event; `None` for other readings.
-pub fn interval(reading: &Reading) -> Option<(String, Value)> {
+pub fn bandwidth_interval(reading: &Reading) -> Option<(String, Value)> {
     let (rate, label) = (reading.number()?, |name: &str| reading.labels.get(name)?.parse::<f64>().ok());
     let (begin, end) = (label("begin")?, label("end")?);
     let line = format!("{begin:>8.2}–{end:<8.2} s  {}", human(rate, "bit/s"));
@@ -44,7 +44,7 @@ fn is_interval(reading: &Reading) -> bool {
 
 /// Readings as text. Numbers of one metric for many things are a table, for pairs a matrix; all others are a
 /// paragraph for each thing.
-pub fn text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
+pub fn readings_as_text(readings: &[(Reading, u64)], units: &BTreeMap<String, String>) -> String {
     // Intervals were printed while the measurement ran.
     let readings: Vec<_> = readings.iter().filter(|(reading, _)| !is_interval(reading)).cloned().collect();
     let readings = &readings[..];
@@ -217,7 +217,7 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
             _ => amount(*v, unit),
         }),
         Observation::Histogram(h) => {
-            let percentiles: Vec<String> = reported(n)
+            let percentiles: Vec<String> = reportable_percentiles(n)
                 .filter_map(|(q, name)| Some(format!("{name} {}", human(h.quantile(q)? * 1e-9, unit))))
                 .collect();
             let max = h.quantile(1.0).map(|max| format!("   max {}", human(max * 1e-9, unit)));
@@ -241,7 +241,7 @@ mod tests {
     fn one_metric_of_many_things_is_a_table_with_bars() {
         let reading =
             |size: u64, time| (Reading::value("time", time, Origin::Measured).label("size", size), 9);
-        let text = text(&[reading(64, 1e-9), reading(4096, 2e-9)], &units());
+        let text = readings_as_text(&[reading(64, 1e-9), reading(4096, 2e-9)], &units());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "time");
         let bar = |line: &str| line.matches('█').count();
@@ -253,7 +253,8 @@ mod tests {
         let reading = |from: u64, to: u64, time| {
             (Reading::value("time", time, Origin::Measured).label("from", from).label("to", to), 9)
         };
-        let text = text(&[reading(0, 1, 1e-9), reading(0, 10, 2e-9), reading(1, 10, 3e-9)], &units());
+        let text =
+            readings_as_text(&[reading(0, 1, 1e-9), reading(0, 10, 2e-9), reading(1, 10, 3e-9)], &units());
         assert_eq!(text.matches("2.00 ns").count(), 2, "{text}");
         assert!(text.lines().nth(1).is_some_and(|head| head.trim_end().ends_with("10")), "{text}");
     }
@@ -262,7 +263,8 @@ mod tests {
     fn json_has_percentiles_with_intervals_if_there_are_enough_samples() {
         let mut seen = Histogram::default();
         (1..=400).for_each(|n| seen.record(n * 1000));
-        let json = to_json(&Reading::histogram("time", seen, Origin::Measured), 400, Some(&"s".to_string()));
+        let json =
+            reading_to_json(&Reading::histogram("time", seen, Origin::Measured), 400, Some(&"s".to_string()));
         let names: Vec<&String> = json["percentiles"].as_object().expect("some").keys().collect();
         assert_eq!(names, ["p50", "p90", "p99"]);
         let number = |name: &str| json["percentiles"]["p50"][name].as_f64().expect("a number");
@@ -279,7 +281,7 @@ mod tests {
             .label("size", 64)
             .label("transport", "tcp");
         let units = BTreeMap::from([("round_trip".to_string(), "s".to_string())]);
-        let text = text(&[(reading, 30)], &units);
+        let text = readings_as_text(&[(reading, 30)], &units);
         assert!(text.starts_with("tcp, 64 B\n"), "{text}");
         assert!(text.contains("p50 20.0 µs") && !text.contains("p99"), "{text}");
     }

@@ -11,21 +11,21 @@ use crosstalk_core::record::{Better, Metric, Reading};
 use crosstalk_core::units::Seconds;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_study::catalogue::Catalogues;
-use crosstalk_study::counted;
+use crosstalk_study::count_in_words;
 use crosstalk_study::measurements::{Measurements, Range};
 use serde::Deserialize;
 
 use crate::args::PathArgs;
 use crate::catalogue;
 
-/// Which components have another time than the catalogued one.
-pub struct Replacements {
+/// The times of components that the command line gives or measurements show, in place of catalogued ones.
+pub struct ComponentTimes {
     /// Components with a time from the command line.
     given: Vec<String>,
     measured: BTreeMap<String, MeasuredTime>,
 }
 
-impl Replacements {
+impl ComponentTimes {
     /// Replaces times in the catalogues, as the command line says.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Replacements {
         let given =
             args.with.iter().map(|text| apply_given(catalogues, text)).collect::<Result<Vec<_>, _>>()?;
         match given.iter().find(|name| measured.contains_key(*name)) {
-            None => Ok(Replacements { given, measured }),
+            None => Ok(ComponentTimes { given, measured }),
             Some(twice) => Err(Fault::usage(format!("`{twice}` is measured, too"))
                 .at("--with")
                 .remedy("give it one time: leave out --with, or --measured")),
@@ -43,12 +43,12 @@ impl Replacements {
     }
 
     /// The measured time of a component.
-    pub fn measured(&self, component: &str) -> Option<&MeasuredTime> {
+    pub fn measured_time(&self, component: &str) -> Option<&MeasuredTime> {
         self.measured.get(component)
     }
 
     /// Where a component's time comes from: `measured`, `given` or `catalogued`.
-    pub fn origin(&self, component: &str) -> &'static str {
+    pub fn origin_of(&self, component: &str) -> &'static str {
         match (self.measured.contains_key(component), self.given.iter().any(|name| name == component)) {
             (true, _) => "measured",
             (false, true) => "given",
@@ -64,10 +64,10 @@ impl Replacements {
             .iter()
             .map(|(name, measured)| {
                 let MeasuredTime { metric, from, attempts } = measured;
-                format!("{name} is measured: {metric} of {from} ({})", counted(*attempts, "value"))
+                format!("{name} is measured: {metric} of {from} ({})", count_in_words(*attempts, "value"))
             })
             .collect();
-        if !here.is_empty() && hops.iter().any(|(hop, _)| self.origin(&hop.component) != "measured") {
+        if !here.is_empty() && hops.iter().any(|(hop, _)| self.origin_of(&hop.component) != "measured") {
             notes.push("the sum mixes measured and other times".into());
         }
         notes
@@ -176,9 +176,9 @@ fn not_measured(sources: &[Measurements], metric: &str) -> Fault {
 fn read(path: &Path) -> Result<Measurements, Fault> {
     let place = path.display().to_string();
     if path.is_dir() {
-        return Ok(Measurements::from_run(&place, &RunDir::open(path)?.read()?));
+        return Ok(Measurements::from_run(&place, &RunDir::open(path)?.read_run()?));
     }
-    let text = catalogue::read(path)?;
+    let text = catalogue::read_text_file(path)?;
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let result: ProbeResult = serde_json::from_str(last).map_err(|e| {
         Fault::usage(format!(

@@ -9,7 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 use crosstalk_core::value::Value;
 use crosstalk_lab::digests::{Digests, check_unchanged, digests_of};
-use crosstalk_lab::rundir::{OPTIONS, RunDir};
+use crosstalk_lab::rundir::{OPTIONS_FILE, RunDir};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::{Plan, PlanOptions};
@@ -59,6 +59,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// Resolves a study with what it refers to, and plans it.
     pub fn new(study: Study, catalogues: Catalogues, options: PlanOptions) -> Result<Self, Fault> {
         let PreparedStudy { study, plan, full_plan: whole } =
             crosstalk_study::prepare(&study, &catalogues, &parts::registry(), &options)?;
@@ -70,7 +71,7 @@ impl Resolved {
     pub fn save(&self, dir: &RunDir, testbed: &str) -> Result<(), Fault> {
         dir.write("study.toml", &crosstalk_study::to_toml(&self.study))?;
         let mut names = vec!["study.toml".to_string()];
-        for (name, text) in self.catalogues.used_by(&self.whole) {
+        for (name, text) in self.catalogues.files_used_by(&self.whole) {
             let name = format!("catalogue/{name}");
             dir.write(&name, &text)?;
             names.push(name);
@@ -109,16 +110,16 @@ impl Resolved {
         Self::load(dir).map(Some)
     }
 
-    /// Reads it back.
+    /// Reads the study back from the run's directory.
     pub fn load(dir: &RunDir) -> Result<Self, Fault> {
         let own: PathBuf = dir.path().join("catalogue");
         let dirs: Vec<_> = own.is_dir().then_some(own).into_iter().collect();
         let place = dir.path().join("study.toml").display().to_string();
-        let study = crosstalk_study::parse(&dir.text("study.toml")?, &place)?;
+        let study = crosstalk_study::parse(&dir.read_text("study.toml")?, &place)?;
         let options = read(dir)?;
         let options = PlanOptions {
             quick: options.quick,
-            discovered: parts::discovered(),
+            discovered: parts::discovered_levels(),
             from_results: options.taken,
             ..PlanOptions::default()
         };
@@ -134,11 +135,10 @@ pub fn testbed(dir: &RunDir) -> Result<Option<TestbedKind>, Fault> {
     let Some(name) = read(dir)?.testbed else { return Ok(None) };
     match TestbedKind::from_str(&name, false) {
         Ok(kind) if kind != TestbedKind::Auto => Ok(Some(kind)),
-        _ => Err(unknown("testbed", &name, ["virtual", "local"]).at(dir
-            .path()
-            .join(OPTIONS)
-            .display()
-            .to_string())),
+        _ => {
+            let names: Vec<&str> = parts::testbeds().iter().map(|testbed| testbed.name()).collect();
+            Err(unknown("testbed", &name, names).at(dir.path().join(OPTIONS_FILE).display().to_string()))
+        }
     }
 }
 
@@ -165,7 +165,7 @@ pub fn revisions(dir: &RunDir) -> Result<Vec<String>, Fault> {
 }
 
 /// What other programs used of this machine, if it was much.
-pub fn busy(dir: &RunDir) -> Result<Option<String>, Fault> {
+pub fn noted_busy(dir: &RunDir) -> Result<Option<String>, Fault> {
     Ok(read(dir)?.busy)
 }
 
@@ -175,9 +175,9 @@ pub fn note_busy(dir: &RunDir, busy: String) -> Result<(), Fault> {
 }
 
 fn read(dir: &RunDir) -> Result<RunOptions, Fault> {
-    dir.json(OPTIONS)
+    dir.read_json(OPTIONS_FILE)
 }
 
 fn write(dir: &RunDir, options: &RunOptions) -> Result<(), Fault> {
-    dir.write(OPTIONS, &json!(options).to_string())
+    dir.write(OPTIONS_FILE, &json!(options).to_string())
 }

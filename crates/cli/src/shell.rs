@@ -9,9 +9,9 @@ use crate::catalogue;
 
 /// The command line that repeats a run. If the study was read from a file or changed, it names the copy in the
 /// run's directory, because the file may change.
-pub fn repeat(args: &RunArgs, dir: &RunDir, is_quick: bool) -> String {
+pub fn repeat_line(args: &RunArgs, dir: &RunDir, is_quick: bool) -> String {
     let study = &args.study;
-    let Some(name) = &study.study else { return command_line() };
+    let Some(name) = &study.study else { return this_command_line() };
     let is_changed = study.engine.is_some()
         || !study.set.is_empty()
         || !study.looks.is_empty()
@@ -21,8 +21,8 @@ pub fn repeat(args: &RunArgs, dir: &RunDir, is_quick: bool) -> String {
         || study.runs.is_some()
         || study.warmup.is_some()
         || study.prepare.is_some();
-    if !catalogue::is_file(name) && !is_changed {
-        return command_line();
+    if !catalogue::is_path(name) && !is_changed {
+        return this_command_line();
     }
     let mut words =
         vec!["crosstalk".to_string(), "run".into(), dir.path().join("study.toml").display().to_string()];
@@ -45,7 +45,7 @@ pub fn repeat(args: &RunArgs, dir: &RunDir, is_quick: bool) -> String {
 }
 
 /// This program's command line, to be typed again: without files to write, which exist by then.
-pub fn command_line() -> String {
+pub fn this_command_line() -> String {
     let words = without_outputs(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     std::iter::once("crosstalk".to_string())
         .chain(words.iter().map(|word| shell_word(word)))

@@ -28,14 +28,14 @@ pub fn interrupted() -> Result<Arc<AtomicBool>, Fault> {
 ///
 /// # Errors
 /// If the signal cannot be handled.
-pub fn outlive_full_files() -> Result<(), Fault> {
+pub fn fail_at_file_limit() -> Result<(), Fault> {
     signal_hook::flag::register(SIGXFSZ, Arc::default())
         .map(drop)
         .map_err(|e| Fault::environment(format!("cannot watch for files that are full: {e}")))
 }
 
 /// A flag that Ctrl-Z sets instead of pausing the program, for callers that must first undo something.
-pub fn asked_to_pause() -> Result<Arc<AtomicBool>, Fault> {
+pub fn pause_flag() -> Result<Arc<AtomicBool>, Fault> {
     let flag = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGTSTP, Arc::clone(&flag))
         .map_err(|e| Fault::environment(format!("cannot watch for Ctrl-Z: {e}")))?;
@@ -44,22 +44,22 @@ pub fn asked_to_pause() -> Result<Arc<AtomicBool>, Fault> {
 
 /// `result`, or the fault of an interruption. An interruption replaces other faults, which are probably its
 /// consequence: a terminal's Ctrl-C reaches every program that was being started.
-pub fn unless<T>(interrupted: &AtomicBool, result: Result<T, Fault>) -> Result<T, Fault> {
+pub fn unless_interrupted<T>(interrupted: &AtomicBool, result: Result<T, Fault>) -> Result<T, Fault> {
     if interrupted.load(Ordering::SeqCst) { Err(Fault::interrupted()) } else { result }
 }
 
 /// Does `work` on a thread of its own, and abandons it when the user interrupts. `work` must not write anything.
-pub fn unless_during<T: Send + 'static>(
+pub fn unless_interrupted_during<T: Send + 'static>(
     interrupted: &AtomicBool,
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     let worker = thread::spawn(work);
     while !worker.is_finished() {
-        unless(interrupted, Ok(()))?;
+        unless_interrupted(interrupted, Ok(()))?;
         thread::sleep(POLL_INTERVAL);
     }
     let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    unless(interrupted, done)
+    unless_interrupted(interrupted, done)
 }
 
 /// Ignores Ctrl-C, for an agent. The terminal's Ctrl-C reaches it too, but its runner ends it after closing the
@@ -78,15 +78,18 @@ mod tests {
     #[test]
     fn work_is_waited_for_and_abandoned_when_interrupted() {
         let flag = AtomicBool::new(false);
-        assert_eq!(unless_during(&flag, || Ok(7)), Ok(7));
-        assert_eq!(unless_during(&flag, || Err::<(), _>(Fault::usage("no"))), Err(Fault::usage("no")));
+        assert_eq!(unless_interrupted_during(&flag, || Ok(7)), Ok(7));
+        assert_eq!(
+            unless_interrupted_during(&flag, || Err::<(), _>(Fault::usage("no"))),
+            Err(Fault::usage("no"))
+        );
         let began = Instant::now();
         let result = thread::scope(|scope| {
             scope.spawn(|| {
                 thread::sleep(Duration::from_millis(30));
                 flag.store(true, Ordering::SeqCst);
             });
-            unless_during(&flag, || {
+            unless_interrupted_during(&flag, || {
                 thread::sleep(Duration::from_secs(20));
                 Ok(())
             })
@@ -98,7 +101,7 @@ mod tests {
     #[test]
     fn an_interruption_replaces_the_fault_that_it_caused() {
         let fault = || Err::<(), _>(Fault::environment("the holder has ended"));
-        assert_eq!(unless(&AtomicBool::new(false), fault()), fault());
-        assert_eq!(unless(&AtomicBool::new(true), fault()), Err(Fault::interrupted()));
+        assert_eq!(unless_interrupted(&AtomicBool::new(false), fault()), fault());
+        assert_eq!(unless_interrupted(&AtomicBool::new(true), fault()), Err(Fault::interrupted()));
     }
 }

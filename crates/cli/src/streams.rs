@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::writer::Writer;
 
-/// One of the two streams that people read.
+/// Standard output or standard error.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     Output,
@@ -65,7 +65,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// If no thread can be started.
-pub fn wait_for_nobody() -> Result<(), Fault> {
+pub fn never_wait_for_readers() -> Result<(), Fault> {
     start_writers(64, None)
 }
 
@@ -73,7 +73,7 @@ pub fn wait_for_nobody() -> Result<(), Fault> {
 ///
 /// # Errors
 /// If no thread can be started.
-pub fn wait_at_the_end(interrupted: &Arc<AtomicBool>) -> Result<(), Fault> {
+pub fn wait_for_readers_at_end(interrupted: &Arc<AtomicBool>) -> Result<(), Fault> {
     start_writers(1 << 16, Some(Arc::clone(interrupted)))
 }
 
@@ -91,21 +91,21 @@ fn start_writers(capacity: usize, interrupted: Option<Arc<AtomicBool>>) -> Resul
 }
 
 /// Writes a text to a stream, or queues it for the stream's thread.
-pub fn put(stream: Stream, text: String) {
+pub fn write_text(stream: Stream, text: String) {
     match WRITERS.get() {
         None => write(stream, &text),
-        Some(writers) if writers.of(stream).put(text) => {}
+        Some(writers) if writers.of(stream).queue(text) => {}
         Some(_) => reader_is_late(stream),
     }
 }
 
-/// Like [`put`], but drops the text if others still wait to be written. Returns whether it is written.
-pub fn put_if_idle(stream: Stream, text: String) -> bool {
+/// Like [`write_text`], but drops the text if others still wait to be written. Returns whether it is written.
+pub fn write_text_if_idle(stream: Stream, text: String) -> bool {
     let Some(writers) = WRITERS.get() else {
         write(stream, &text);
         return true;
     };
-    writers.of(stream).put_if_idle(text)
+    writers.of(stream).queue_if_idle(text)
 }
 
 /// Writes a text. A reader that has gone (`| head`, a terminal that was closed) is no fault. A full disk is one, but
@@ -162,7 +162,7 @@ fn note_loss(stream: Stream, why: &str, remedy: &str) {
 }
 
 /// Waits for readers, and returns the fault if something has not reached them.
-pub fn lost() -> Option<Fault> {
+pub fn unread_output_fault() -> Option<Fault> {
     if let Some(writers) = WRITERS.get() {
         let streams = [Stream::Output, Stream::Error];
         streams.into_iter().filter(|stream| !writers.is_written(*stream)).for_each(reader_is_late);
@@ -171,7 +171,7 @@ pub fn lost() -> Option<Fault> {
 }
 
 /// Waits for readers, as long as it may.
-pub fn finish() {
+pub fn wait_for_readers() {
     if let Some(writers) = WRITERS.get() {
         writers.is_written(Stream::Error);
         writers.is_written(Stream::Output);

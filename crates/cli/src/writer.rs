@@ -14,7 +14,7 @@ struct Queue {
     is_writing: bool,
 }
 
-/// The thread, and its queue of at most `capacity` texts.
+/// A thread that writes texts in order, and its queue of at most `capacity` texts.
 pub struct Writer {
     shared: Arc<(Mutex<Queue>, Condvar)>,
     capacity: usize,
@@ -49,12 +49,12 @@ impl Writer {
     }
 
     /// Queues a text; `false` if the queue is full.
-    pub fn put(&self, text: String) -> bool {
+    pub fn queue(&self, text: String) -> bool {
         self.put_within(self.capacity, text)
     }
 
     /// Queues a text only if nothing else waits to be written.
-    pub fn put_if_idle(&self, text: String) -> bool {
+    pub fn queue_if_idle(&self, text: String) -> bool {
         self.put_within(1, text)
     }
 
@@ -97,12 +97,12 @@ mod tests {
             written.send(text.to_string()).expect("the test goes on");
         });
         let writer = writer.expect("a thread starts");
-        assert!(writer.put_if_idle("0".into()), "nothing waits");
-        assert!(!writer.put_if_idle("never".into()), "one does");
+        assert!(writer.queue_if_idle("0".into()), "nothing waits");
+        assert!(!writer.queue_if_idle("never".into()), "one does");
         for n in 1..CAPACITY {
-            assert!(writer.put(n.to_string()), "{n}");
+            assert!(writer.queue(n.to_string()), "{n}");
         }
-        assert!(!writer.put("never".into()));
+        assert!(!writer.queue("never".into()));
         assert!(!writer.wait_until_empty(Duration::from_millis(1)));
         (0..CAPACITY).for_each(|_| reads.send(()).expect("it goes on"));
         assert!(writer.wait_until_empty(LONG));

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::record::{Line, Status};
 use crosstalk_host::user::is_root;
-use crosstalk_lab::Lab;
+use crosstalk_lab::RunInputs;
 use crosstalk_lab::clock::SystemClock;
 use crosstalk_lab::progress::Event;
 use crosstalk_lab::rundir::RunDir;
@@ -82,7 +82,7 @@ fn run(dir: &Path, waits: &str) -> ExitCode {
     let study = crosstalk_study::parse(&text, "apart.toml").expect("the study parses");
     let study = crosstalk_study::resolve(&study, &registry, &options).expect("it resolves");
     let plan = crosstalk_study::plan(&study, &catalogues, &registry, &options).expect("it plans");
-    let lab = Lab {
+    let lab = RunInputs {
         registry: &registry,
         catalogues: &catalogues,
         study: &study,

@@ -4,13 +4,13 @@
 mod common;
 mod unprivileged;
 
-use common::external::{Guarding, await_that};
+use common::external::{Guarding, Running, await_that, holds_within};
 use common::{command, crosstalk, finish, kill, lacks_groups, stderr, stdout};
 use crosstalk_boinc::client::{Client, ClientSelector, PASSWORD};
 use crosstalk_boinc::project::Attachment;
-use crosstalk_boinc::{ClientProcess, ClientSetup, Preferences, find};
+use crosstalk_boinc::{ClientProcess, ClientSetup, Preferences, find_client_program};
 use crosstalk_core::units::Seconds;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,28 +19,10 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// A process that ends with the test, also if the test fails.
-struct Running(Child);
-
-impl Running {
-    fn kill(mut self) {
-        self.0.kill().expect("was ours");
-        self.0.wait().expect("was ours");
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn project(dir: &Path, more: &[&str]) -> Running {
     project_by(command(dir, &[&["boinc-project", "p"], more].concat()), dir)
@@ -50,7 +32,7 @@ fn project(dir: &Path, more: &[&str]) -> Running {
 fn project_by(mut command: Command, dir: &Path) -> Running {
     let _ = fs::remove_file(dir.join("p/attach.json"));
     // Nobody reads its output, and a full pipe would block it.
-    let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
+    let running = Running::of(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it listens", || dir.join("p/attach.json").exists());
     running
 }
@@ -93,7 +75,7 @@ fn wrong_options_are_refused_and_create_nothing() {
 }
 
 #[test]
-fn another_project_s_directory_is_neither_changed_nor_waited_for() {
+fn another_program_s_journal_is_neither_changed_nor_waited_for() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir(dir.path().join("p")).expect("makes");
     let journal = dir.path().join("p/journal.ndjson");
@@ -113,7 +95,7 @@ fn another_project_s_directory_is_neither_changed_nor_waited_for() {
 #[test]
 fn a_killed_project_continues_at_the_same_address_with_the_same_settings() {
     let dir = tempfile::tempdir().expect("a directory");
-    let first = project(dir.path(), &["--listen", "127.0.0.1:0", "--units", "7", "--task", "50 ms"]);
+    let mut first = project(dir.path(), &["--listen", "127.0.0.1:0", "--units", "7", "--task", "50 ms"]);
     let reported = attach(dir.path());
     let status = counts(&reported.url);
     assert_eq!((&status["done"], &status["settings"]["units"]), (&Value::Bool(false), &Value::from(7)));
@@ -124,20 +106,19 @@ fn a_killed_project_continues_at_the_same_address_with_the_same_settings() {
     let output = crosstalk(dir.path(), &["boinc-project", "p", "--units", "8"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("--units"), "{}", stderr(&output));
-    let again = project(dir.path(), &[]);
+    let _again = project(dir.path(), &[]);
     assert_eq!(attach(dir.path()), reported);
     assert_eq!(counts(&reported.url), status);
-    again.kill();
 }
 
 #[test]
 fn an_interruption_ends_it_with_its_result() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["--json", "boinc-project", "p", "--listen", "127.0.0.1:0", "--task", "50 ms"];
-    let child = command(dir.path(), &args).spawn().expect("starts");
+    let child = Running::start(command(dir.path(), &args));
     await_that("it listens", || dir.path().join("p/attach.json").exists());
     kill("-INT", child.id());
-    let output = finish(child);
+    let output = child.finish();
     assert_eq!(output.status.code(), Some(130));
     let reported = stdout(&output);
     let lines: Vec<Value> = reported.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -160,27 +141,31 @@ fn client(folder: &Path) -> Option<ClientProcess> {
 /// Like [`client`], started by another command.
 fn client_by(launch: impl FnOnce(&Path) -> Command, folder: &Path) -> Option<ClientProcess> {
     static NEVER: AtomicBool = AtomicBool::new(false);
-    if find().is_none() {
+    if find_client_program().is_none() {
         eprintln!("skipped: no BOINC client here");
         return None;
     }
     let setup = ClientSetup { folder, cores: 2, share: &Preferences::default(), project: None };
-    Some(ClientProcess::start_by(launch, &setup, &Until::new(Seconds(60.0), &NEVER)).expect("starts"))
+    Some(ClientProcess::start_with(launch, &setup, &Deadline::new(Seconds(60.0), &NEVER)).expect("starts"))
 }
 
-/// Asks the clients to contact the project until it is done; else each waits for its back-off.
-fn finished(url: &str, clients: &mut [&mut ClientProcess]) -> Value {
-    let began = Instant::now();
-    while counts(url)["done"] != true {
-        assert!(began.elapsed() < Duration::from_secs(120), "{}", counts(url));
-        for client in &mut *clients {
-            let update = format!("<project_update>\n<project_url>{url}</project_url>\n</project_update>");
-            for operation in ["<network_available/>", &update] {
-                client.client().command(operation).expect("is done");
+/// Waits until the project is done, and returns its counts. Clients contact it at most this often, without their
+/// usual delay after a failure.
+fn counts_when_done(url: &str, clients: &mut [&mut ClientProcess]) -> Value {
+    const INTERVAL: Duration = Duration::from_secs(1);
+    let mut contacted: Option<Instant> = None;
+    await_that("the project is done", || {
+        if contacted.is_none_or(|at| at.elapsed() >= INTERVAL) {
+            contacted = Some(Instant::now());
+            for client in &mut *clients {
+                let update = format!("<project_update>\n<project_url>{url}</project_url>\n</project_update>");
+                for operation in ["<network_available/>", &update] {
+                    client.client().command(operation).expect("is done");
+                }
             }
         }
-        thread::sleep(Duration::from_secs(1));
-    }
+        counts(url)["done"] == true
+    });
     counts(url)["counts"].clone()
 }
 
@@ -188,7 +173,7 @@ fn finished(url: &str, clients: &mut [&mut ClientProcess]) -> Value {
 fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     let dir = tempfile::tempdir().expect("a directory");
     let args = ["--listen", "127.0.0.1:0", "--units", "4", "--task", "300 ms", "--quorum", "2"];
-    let killed = project(dir.path(), &args);
+    let mut killed = project(dir.path(), &args);
     let Some(mut first) = client(&dir.path().join("c")) else { return };
     let mut second = client(&dir.path().join("d")).expect("there is one");
     let reported = attach(dir.path());
@@ -204,11 +189,11 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
     await_that("it gets work", || counts(&reported.url)["counts"]["sent"].as_u64() > Some(0));
     killed.kill();
     let again = project(dir.path(), &["--units", "4"]);
-    let counts = finished(&reported.url, &mut [&mut first, &mut second]);
+    let counts = counts_when_done(&reported.url, &mut [&mut first, &mut second]);
     assert_eq!((&counts["answered"], &counts["failed"]), (&4.into(), &0.into()), "{counts}");
     assert_eq!((&counts["hosts"], &counts["valid"]), (&2.into(), &8.into()), "{counts}");
     assert!(counts["cpu"].as_f64() > Some(0.0), "{counts}");
-    again.kill();
+    drop(again);
     // Each work unit has a result from both, with the same answer.
     let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
     let lines: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -224,19 +209,19 @@ fn two_real_clients_agree_on_every_work_unit_while_the_project_is_killed() {
 #[test]
 fn a_client_that_knows_its_project_gets_all_its_tasks_by_one_request() {
     let dir = tempfile::tempdir().expect("a directory");
-    if find().is_none() {
+    if find_client_program().is_none() {
         eprintln!("skipped: no BOINC client here");
         return;
     }
     let _project = project(dir.path(), &["--listen", "127.0.0.1:0", "--task", "60 s"]);
     let reported = attach(dir.path());
     let never = AtomicBool::new(false);
-    let within = Until::new(Seconds(60.0), &never);
+    let within = Deadline::new(Seconds(60.0), &never);
     let folder = dir.path().join("c");
     let setup =
         ClientSetup { folder: &folder, cores: 20, share: &Preferences::default(), project: Some(&reported) };
     let mut host = ClientProcess::start(&setup, &within).expect("starts");
-    host.steady(20, &within).expect("all compute");
+    host.wait_until_steady(20, &within).expect("all compute");
     let journal = fs::read_to_string(dir.path().join("p/journal.ndjson")).expect("reads");
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let sent: Vec<String> =
@@ -256,17 +241,17 @@ fn without_threads_hosts_are_refused_until_there_are_some() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("is ours");
     let mut other = command(dir.path(), &["boinc-project", "p", "--listen", "127.0.0.1:0", "--task", "1 s"]);
-    // A user of its own, because the limit counts all processes of a user.
+    // Another user, because the limit counts all processes of a user.
     other.uid(54_321).gid(54_321).stdout(Stdio::null()).stderr(Stdio::null());
-    let Ok(project) = other.spawn().map(Running) else {
-        eprintln!("skipped: only root can be somebody else");
+    let Ok(project) = other.spawn().map(Running::of) else {
+        eprintln!("skipped: only root can run as another user");
         return;
     };
     await_that("it listens", || dir.path().join("p/attach.json").exists());
     let reported = attach(dir.path());
     let allow = |threads: &str| {
-        let pid = project.0.id().to_string();
-        // A user may lower the limits of own processes, and raise them again to where they were.
+        let pid = project.id().to_string();
+        // A user may lower the limits of their processes, and raise them again to the hard limit.
         let mut prlimit = Command::new("prlimit");
         prlimit.args(["--pid", &pid, &format!("--nproc={threads}:")]).uid(54_321).gid(54_321).status()
     };
@@ -289,7 +274,7 @@ fn without_threads_hosts_are_refused_until_there_are_some() {
 
 /// A program that computes until it is killed.
 fn spinner() -> Running {
-    Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh starts"))
+    Running::of(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh starts"))
 }
 
 /// Whether the client is not limited.
@@ -318,9 +303,9 @@ fn without_groups_the_guard_pauses_the_client_by_requests_and_resumes_it() {
     may(dir.path(), 0o755);
     // In a group of its own, so that there is foreground work.
     let apart = |client: &Path| {
-        let mut own = command(dir.path(), &["exec", "--foreground", "--name", "boinc", "--"]);
-        own.arg(client);
-        own
+        let mut command = command(dir.path(), &["exec", "--foreground", "--name", "boinc", "--"]);
+        command.arg(client);
+        command
     };
     let Some(mut host) = client_by(apart, &dir.path().join("c")) else { return };
     let client = host.client();
@@ -339,7 +324,7 @@ fn without_groups_the_guard_pauses_the_client_by_requests_and_resumes_it() {
         command
     };
     let Ok(refused) = guard(&wrong, &[]).spawn() else {
-        eprintln!("skipped: only root can be somebody else");
+        eprintln!("skipped: only root can run as another user");
         return;
     };
     let refused = finish(refused);
@@ -347,9 +332,9 @@ fn without_groups_the_guard_pauses_the_client_by_requests_and_resumes_it() {
     assert!(stderr(&refused).contains("refuses the password"), "{}", stderr(&refused));
     assert!(is_free(client));
 
-    let _own: Vec<Running> = (0..2 * all).map(|_| spinner()).collect();
+    let _foreground: Vec<Running> = (0..2 * all).map(|_| spinner()).collect();
     let mut killed = guard(&secret, &[]);
-    let killed = Running(killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
+    let mut killed = Running::of(killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it is paused", || is_paused(client));
     killed.kill();
     // By itself: the guard has ended.
@@ -373,9 +358,9 @@ fn a_restarted_client_is_guarded_again_and_that_is_reported_once() {
     }
     let dir = tempfile::tempdir().expect("a directory");
     let apart = |words: &[String]| {
-        let mut own = command(dir.path(), &["exec", "--foreground", "--"]);
-        own.args(words).stdout(Stdio::null()).stderr(Stdio::null());
-        own
+        let mut command = command(dir.path(), &["exec", "--foreground", "--"]);
+        command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        command
     };
     let launch = |client: &Path| apart(&[client.display().to_string()]);
     let Some(mut host) = client_by(launch, &dir.path().join("c")) else { return };
@@ -386,7 +371,7 @@ fn a_restarted_client_is_guarded_again_and_that_is_reported_once() {
     let says = |what: &str| fs::read_to_string(&reported).expect("reads").matches(what).count();
     let mut guard = command(dir.path(), &["guard", "boinc", "--boinc-address", &address.to_string()]);
     let file = fs::File::create(&reported).expect("makes");
-    let mut guard = Running(guard.stdout(file).stderr(Stdio::null()).spawn().expect("starts"));
+    let mut guard = Running::of(guard.stdout(file).stderr(Stdio::null()).spawn().expect("starts"));
     await_that("it guards", || says("") > 1);
 
     let line = fs::read(format!("/proc/{pid}/cmdline")).expect("runs");
@@ -394,17 +379,13 @@ fn a_restarted_client_is_guarded_again_and_that_is_reported_once() {
     let words: Vec<String> = words.trim_end_matches('\0').split('\0').map(String::from).collect();
     kill("-KILL", pid);
     await_that("its end is reported", || says("BOINC has ended") > 0);
-    let _again = Running(apart(&words).spawn().expect("starts"));
+    let _again = Running::start(apart(&words));
     await_that("it is guarded", || says("BOINC is guarded from now on") > 0);
-    // Enough time to report it again.
-    thread::sleep(Duration::from_secs(2));
-    kill("-INT", guard.0.id());
-    assert_eq!(
-        guard.0.wait().expect("ends").code(),
-        Some(0),
-        "{}",
-        fs::read_to_string(&reported).expect("reads")
-    );
-    assert_eq!((says("BOINC has ended"), says("BOINC is guarded from now on")), (1, 1));
     await_that("the new one answers", || host.client().version().is_ok());
+    let repeated = || says("BOINC has ended") > 1 || says("BOINC is guarded from now on") > 1;
+    assert!(!holds_within(Duration::from_secs(2), repeated), "a report is repeated");
+    kill("-INT", guard.id());
+    let text = || fs::read_to_string(&reported).expect("reads");
+    assert_eq!(guard.child().wait().expect("ends").code(), Some(0), "{}", text());
+    assert_eq!((says("BOINC has ended"), says("BOINC is guarded from now on")), (1, 1), "{}", text());
 }

@@ -1,4 +1,4 @@
-//! `crosstalk exec` on this machine: what gives way, what comes back, and that nothing is left however
+//! `crosstalk exec` on this machine: background work yields, exit codes are passed on, and nothing is left however
 //! it ends. Skipped where no control groups can be made.
 
 use std::ffi::OsStr;
@@ -28,29 +28,29 @@ fn the_exit_code_comes_back_and_signals_go_through() {
 }
 
 #[test]
-fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
+fn a_frozen_command_receives_the_signal_to_end() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
-    let mut child = external("still", "trap 'exit 33' TERM; sleep 100 & while :; do :; done");
-    await_that("it catches the signal", || inside("still").len() > 1);
-    // In the tree in which a guard would do so.
+    let mut child = external("frozen", "trap 'exit 33' TERM; sleep 100 & while :; do :; done");
+    await_that("it catches the signal", || inside("frozen").len() > 1);
+    // In the tree in which a guard would freeze it.
     let files = [("cgroup.freeze", "1"), ("freezer.state", "FROZEN")];
-    let all = dirs("still");
+    let all = dirs("frozen");
     let found = files.iter().find_map(|(file, word)| {
         Some((all.iter().map(|dir| dir.join(file)).find(|path| path.exists())?, word))
     });
     let Some((path, word)) = found else {
-        eprintln!("skipped: here are no groups that stand still");
+        eprintln!("skipped: no control group here can be frozen");
         return;
     };
-    // It may be gone.
+    // Its group may be removed already.
     let freeze = || {
         drop(fs::OpenOptions::new().write(true).open(&path).and_then(|mut f| f.write_all(word.as_bytes())))
     };
-    // As a guard does that sees foreground work use all: it is frozen again before it has had a processor.
-    let _own: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
+    // A guard that sees foreground work use all processors freezes it again before it has run.
+    let _foreground: Vec<Spinner> = (0..8).map(|_| Spinner::on("0-1023")).collect();
     freeze();
     child.ask_to_end();
     let until = Instant::now() + Duration::from_secs(1);
@@ -59,19 +59,19 @@ fn who_is_to_end_hears_of_it_though_it_is_frozen_again() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(child.finish().status.code(), Some(33));
-    assert!(dirs("still").is_empty(), "its group is gone");
+    assert!(dirs("frozen").is_empty(), "its group is gone");
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_options_are_refused() {
     let _alone = alone();
     let run = |args: &[&str]| crosstalk(Path::new("/"), &[&["exec"], args].concat());
-    assert_eq!(run(&["--", "true"]).status.code(), Some(2), "own or external?");
-    assert_eq!(run(&["--background"]).status.code(), Some(2), "what?");
+    assert_eq!(run(&["--", "true"]).status.code(), Some(2), "foreground or background?");
+    assert_eq!(run(&["--background"]).status.code(), Some(2), "which command?");
     if lacks_groups() {
         return;
     }
-    for (args, says) in [
+    for (args, expected) in [
         (["--", "/no/such/program"].as_slice(), "/no/such/program"),
         (&["--name", "a/b", "--", "true"], "--name"),
         (&["--cores", "9999", "--", "true"], "--cores"),
@@ -82,7 +82,7 @@ fn what_cannot_be_is_said() {
     ] {
         let output = run(&[&["--background"], args].concat());
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{args:?}: {}", stderr(&output));
     }
 }
 
@@ -99,12 +99,12 @@ fn arguments_are_any_bytes() {
 }
 
 #[test]
-fn without_privileges_it_says_what_helps() {
+fn without_privileges_the_fault_has_a_remedy() {
     use std::os::unix::process::CommandExt;
     let _alone = alone();
     let mut command = command(Path::new("/"), &["exec", "--background", "--", "true"]);
     let Ok(child) = command.uid(65_534).gid(65_534).spawn() else {
-        eprintln!("skipped: only root can be somebody else");
+        eprintln!("skipped: only root can run as another user");
         return;
     };
     let output = finish(child);
@@ -113,7 +113,7 @@ fn without_privileges_it_says_what_helps() {
 }
 
 #[test]
-fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
+fn processes_that_it_leaves_end_with_it_and_killing_leaves_nothing() {
     if lacks_groups() {
         return;
     }
@@ -126,8 +126,8 @@ fn what_it_has_left_running_ends_with_it_and_killing_leaves_nothing() {
     await_that("it begins", || inside("killed").len() > 2);
     let pids = inside("killed");
     child.kill();
-    await_that("the group goes", || dirs("killed").is_empty());
-    // One that has ended may wait to be counted by whoever starts this machine's programs.
+    await_that("the group is removed", || dirs("killed").is_empty());
+    // A process that has ended may be a zombie until its new parent waits for it.
     let ended = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ")
@@ -159,22 +159,23 @@ fn a_group_has_no_more_than_its_caller() {
         return;
     }
     let _alone = alone();
-    let told = "find /sys/fs/cgroup -path '*crosstalk-background-inner-*' \
+    let limits = "find /sys/fs/cgroup -path '*crosstalk-background-inner-*' \
                 \\( -name cpu.max -o -name cpu.cfs_quota_us \\) -exec cat {} +";
-    for (asked, holds) in [(&[][..], "50000"), (&["--quota", "1"], "50000"), (&["--quota", "0.25"], "25000")]
+    for (options, expected) in
+        [(&[][..], "50000"), (&["--quota", "1"], "50000"), (&["--quota", "0.25"], "25000")]
     {
         let mut args = vec!["exec", "--foreground", "--quota", "0.5", "--", env!("CARGO_BIN_EXE_crosstalk")];
         args.extend(["exec", "--background", "--name", "inner"]);
-        args.extend(asked);
-        args.extend(["--", "sh", "-c", told]);
+        args.extend(options);
+        args.extend(["--", "sh", "-c", limits]);
         let output = crosstalk(Path::new("/"), &args);
         let (out, err) = (stdout(&output), stderr(&output));
-        assert_eq!(out.split_whitespace().next(), Some(holds), "{asked:?}: {out} {err}");
+        assert_eq!(out.split_whitespace().next(), Some(expected), "{options:?}: {out} {err}");
     }
 }
 
 #[test]
-fn own_work_has_the_processor_beside_eight_external_spinners() {
+fn foreground_work_gets_the_processor_beside_eight_background_spinners() {
     if lacks_groups() {
         return;
     }
@@ -182,16 +183,21 @@ fn own_work_has_the_processor_beside_eight_external_spinners() {
     let script = "for n in 1 2 3 4 5 6 7 8; do taskset -c 0 sh -c 'while :; do :; done' & done; wait";
     let child = external("spin", script);
     await_that("they spin", || inside("spin").len() > 8);
-    let own = Spinner::on("0");
-    let others = || inside("spin").into_iter().map(ticks).sum::<u64>();
-    let (before, theirs) = (ticks(own.id()), others());
-    // Both have what there is of one processor, whoever else is on the machine.
-    await_that("time passes", || ticks(own.id()) - before + others() - theirs > 200);
-    let (own, theirs) = (ticks(own.id()) - before, others() - theirs);
+    let spinner = Spinner::on("0");
+    let foreground = || ticks(spinner.id());
+    let background = || inside("spin").into_iter().map(ticks).sum::<u64>();
+    let (foreground_before, background_before) = (foreground(), background());
+    let used = || (foreground() - foreground_before, background() - background_before);
+    // Ticks of both together: other programs may use the processor meanwhile.
+    await_that("they have used 200 ticks", || used().0 + used().1 > 200);
+    let (foreground_ticks, background_ticks) = used();
     child.end();
     assert!(
         dirs("spin").is_empty(),
         "its group is gone, although foreground work leaves it no processor to end on"
     );
-    assert!(own > 20 * theirs, "{own} ticks beside {theirs}");
+    assert!(
+        foreground_ticks > 20 * background_ticks,
+        "{foreground_ticks} ticks beside {background_ticks} of background work"
+    );
 }

@@ -1,5 +1,5 @@
-//! `crosstalk exec` and `crosstalk guard` beside programs and groups of any name: they are found, and nobody hides by
-//! one. Skipped where no control groups can be made.
+//! `crosstalk exec` and `crosstalk guard` find programs and groups of any name: no process escapes the guard by its
+//! name. Skipped where no control groups can be made.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,25 +12,25 @@ use crate::common::external::{Running, alone, await_that, inside};
 use crate::common::{command, crosstalk, lacks_groups, stderr, stdout};
 
 #[test]
-fn a_program_is_found_by_its_name_whatever_that_holds() {
+fn a_program_is_found_by_its_name_whatever_characters_that_has() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // What its group is called, and what the program is.
-    for (known, name) in [("spin.sh", "spin.sh"), ("myjob2J2.sh", "my job\u{1b}[2J(2).sh")] {
+    // The name of its group, and that of the program.
+    for (group, name) in [("spin.sh", "spin.sh"), ("myjob2J2.sh", "my job\u{1b}[2J(2).sh")] {
         let program = folder.path().join(name);
         fs::write(&program, "#!/bin/sh\nexec sleep 300\n").expect("writes");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("is ours");
         let path = program.display().to_string();
         let child = command(folder.path(), &["exec", "--background", "--", &path]).spawn().expect("starts");
         let child = Running::of(child);
-        await_that("it begins", || !inside(known).is_empty());
-        for told in [name, known, &path] {
+        await_that("it begins", || !inside(group).is_empty());
+        for target in [name, group, &path] {
             let output =
-                crosstalk(folder.path(), &["guard", "--background", told, "--for", "0.1 s", "--json"]);
-            assert_eq!(output.status.code(), Some(0), "{told:?}: {}", stderr(&output));
+                crosstalk(folder.path(), &["guard", "--background", target, "--for", "0.1 s", "--json"]);
+            assert_eq!(output.status.code(), Some(0), "{target:?}: {}", stderr(&output));
             assert!(stdout(&output).contains("is guarded from now on"), "{}", stdout(&output));
         }
         child.end();
@@ -39,40 +39,40 @@ fn a_program_is_found_by_its_name_whatever_that_holds() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
-/// A program that is called so.
-fn sleeper(folder: &Path, name: &[u8]) -> Child {
+/// A sleeping process with this name, which may be any bytes.
+fn sleeper(folder: &Path, name: &[u8]) -> Running {
     let program = folder.join(OsStr::from_bytes(name));
     fs::copy("/bin/sleep", &program).expect("copies");
-    Command::new(&program).arg("300").spawn().expect("starts")
+    Running::of(Command::new(&program).arg("300").spawn().expect("starts"))
 }
 
 #[test]
-fn a_process_whose_name_is_no_text_is_guarded_like_others() {
+fn a_process_whose_name_is_not_utf_8_is_guarded_like_others() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut child = sleeper(folder.path(), b"\xff) Z 1");
-    let pid = child.id().to_string();
+    let sleeper = sleeper(folder.path(), b"\xff) Z 1");
+    let pid = sleeper.id().to_string();
     let output = crosstalk(folder.path(), &["guard", "--pid", &pid, "--for", "0.1 s"]);
-    child.kill().and_then(|()| child.wait()).expect("is ours");
+    drop(sleeper);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains(&format!("process {pid} is guarded")), "{}", stdout(&output));
 }
 
-/// A group of this name in the tree that shares processors out, which is where a guard needs one.
-struct Named(PathBuf, Child);
+/// A control group of the controller `cpu`, where a guard needs it, and a process in it. Dropping it removes both.
+struct GroupWithProcess(PathBuf, Child);
 
-impl Drop for Named {
+impl Drop for GroupWithProcess {
     fn drop(&mut self) {
         self.1.kill().and_then(|()| self.1.wait()).expect("is ours");
-        await_that("its group goes", || fs::remove_dir(&self.0).is_ok());
+        await_that("its group is removed", || fs::remove_dir(&self.0).is_ok());
     }
 }
 
 #[test]
-fn a_group_whose_name_is_no_text_is_refused_with_the_reason() {
+fn a_group_whose_name_is_not_utf_8_is_refused_with_the_reason() {
     let tree = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(Path::new);
     let Some(tree) = tree.into_iter().find(|tree| tree.join("cgroup.procs").exists()) else {
         eprintln!("skipped: there are no control groups");
@@ -85,11 +85,11 @@ fn a_group_whose_name_is_no_text_is_refused_with_the_reason() {
         return;
     }
     let child = Command::new("sleep").arg("300").spawn().expect("sleep starts");
-    let named = Named(group, child);
-    fs::write(named.0.join("cgroup.procs"), named.1.id().to_string()).expect("may be moved");
+    let group = GroupWithProcess(group, child);
+    fs::write(group.0.join("cgroup.procs"), group.1.id().to_string()).expect("may be moved");
     let mut by_name = command(Path::new("/"), &["guard", "--for", "0.1 s", "--background"]);
     by_name.arg(OsStr::from_bytes(&name));
-    let pid = named.1.id().to_string();
+    let pid = group.1.id().to_string();
     let by_process = command(Path::new("/"), &["guard", "--for", "0.1 s", "--pid", &pid]);
     for mut start in [by_name, by_process] {
         let output = start.output().expect("starts");

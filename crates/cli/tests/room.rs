@@ -1,4 +1,5 @@
-//! Where there is no room for more: processes, or clients that ask for metrics. It is said, and nothing panics.
+//! `crosstalk guard` and `exec` at a limit of processes, or of clients that read metrics: they report it, and do not
+//! panic.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,43 +11,43 @@ use std::time::Duration;
 use crate::common::external::{Running, alone, await_that};
 use crate::common::{command, finish, lacks_groups, stderr};
 
-/// A group in which so many processes and threads may be.
-struct Few(PathBuf);
+/// A control group that limits its processes and threads (`pids.max`).
+struct LimitedGroup(PathBuf);
 
-impl Few {
-    fn new() -> Option<Few> {
+impl LimitedGroup {
+    fn new() -> Option<LimitedGroup> {
         let tree = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(Path::new);
         let found = tree.into_iter().find(|tree| {
-            let told = fs::read_to_string(tree.join("cgroup.subtree_control"));
-            tree.ends_with("pids") && tree.exists() || told.is_ok_and(|told| told.contains("pids"))
+            let offered = fs::read_to_string(tree.join("cgroup.subtree_control"));
+            tree.ends_with("pids") && tree.exists() || offered.is_ok_and(|offered| offered.contains("pids"))
         });
-        let made = found.map(|tree| tree.join(format!("crosstalk-test-{}", std::process::id())));
-        let Some(made) = made.filter(|made| fs::create_dir(made).is_ok()) else {
-            eprintln!("skipped: there is no group in which processes can be limited");
+        let path = found.map(|tree| tree.join(format!("crosstalk-test-{}", std::process::id())));
+        let Some(path) = path.filter(|path| fs::create_dir(path).is_ok()) else {
+            eprintln!("skipped: no control group here can limit processes");
             return None;
         };
-        Some(Few(made))
+        Some(LimitedGroup(path))
     }
 }
 
-impl Drop for Few {
+impl Drop for LimitedGroup {
     fn drop(&mut self) {
         await_that("it is empty", || fs::remove_dir(&self.0).is_ok());
     }
 }
 
 #[test]
-fn without_room_for_a_process_or_thread_it_is_said() {
+fn a_limit_of_processes_and_threads_is_reported() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
-    let Some(few) = Few::new() else { return };
+    let Some(group) = LimitedGroup::new() else { return };
     for words in ["guard --for 0.1s --metrics 127.0.0.1:0", "exec --background -- true"] {
         let mut codes = Vec::new();
         for most in [1, 3, 4, 5, 9] {
-            fs::write(few.0.join("pids.max"), most.to_string()).expect("may be set");
-            let script = format!("echo $$ > {}/cgroup.procs && exec $CROSSTALK {words}", few.0.display());
+            fs::write(group.0.join("pids.max"), most.to_string()).expect("may be set");
+            let script = format!("echo $$ > {}/cgroup.procs && exec $CROSSTALK {words}", group.0.display());
             let mut start = Command::new("sh");
             start.args(["-c", &script]).env("CROSSTALK", env!("CARGO_BIN_EXE_crosstalk"));
             start.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -61,31 +62,33 @@ fn without_room_for_a_process_or_thread_it_is_said() {
 }
 
 #[test]
-fn who_asks_for_metrics_while_too_many_do_is_told_so() {
+fn a_client_too_many_for_metrics_gets_503() {
     if lacks_groups() {
         return;
     }
     let _alone = alone();
     let mut guard = command(Path::new("/"), &["guard", "--metrics", "127.0.0.1:0"]).spawn().expect("starts");
-    let mut said = String::new();
+    let mut first_line = String::new();
     let stdout = guard.stdout.take().expect("piped");
     let mut stdout = BufReader::new(stdout);
-    stdout.read_line(&mut said).expect("says where");
+    stdout.read_line(&mut first_line).expect("prints the address");
     let _guard = Running::of(guard);
     let address =
-        said.trim().trim_start_matches("metrics at http://").trim_end_matches("/metrics").to_string();
-    let ask = || {
+        first_line.trim().trim_start_matches("metrics at http://").trim_end_matches("/metrics").to_string();
+    let request = || {
         let mut stream = TcpStream::connect(&address).expect("listens");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("may be set");
         stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").expect("is taken");
-        let mut told = String::new();
-        stream.read_to_string(&mut told).map(|_| told)
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).map(|_| reply)
     };
-    assert!(ask().expect("answers").starts_with("HTTP/1.1 200 OK\r\n"));
-    // They say nothing, and are let go after two seconds.
+    assert!(request().expect("answers").starts_with("HTTP/1.1 200 OK\r\n"));
+    // They send nothing, and the guard closes their connections after two seconds.
     let silent: Vec<TcpStream> = (0..16).map(|_| TcpStream::connect(&address).expect("listens")).collect();
-    let told = ask().expect("answers");
-    assert!(told.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{told}");
+    let reply = request().expect("answers");
+    assert!(reply.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{reply}");
     drop(silent);
-    await_that("there is room again", || ask().is_ok_and(|told| told.starts_with("HTTP/1.1 200 OK\r\n")));
+    await_that("there is room again", || {
+        request().is_ok_and(|reply| reply.starts_with("HTTP/1.1 200 OK\r\n"))
+    });
 }

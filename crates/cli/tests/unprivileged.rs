@@ -5,10 +5,10 @@ use crate::common::{command, finish, stderr};
 use crate::{attach, counts, project, project_by};
 use crosstalk_boinc::client::ClientSelector;
 use crosstalk_boinc::project::Attachment;
-use crosstalk_boinc::{ClientProcess, ClientSetup, Preferences, find};
+use crosstalk_boinc::{ClientProcess, ClientSetup, Preferences, find_client_program};
 use crosstalk_core::units::Seconds;
 use crosstalk_host::process::{Account, end_with_starter};
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
@@ -51,24 +51,24 @@ fn owner(path: &Path) -> u32 {
 /// A client of that project, started as the workload does.
 fn client(folder: &Path, project: &Attachment) -> ClientProcess {
     static NEVER: AtomicBool = AtomicBool::new(false);
-    let until = Until::new(Seconds(60.0), &NEVER);
+    let until = Deadline::new(Seconds(60.0), &NEVER);
     let setup = ClientSetup { folder, cores: 1, share: &Preferences::default(), project: Some(project) };
     let mut client = ClientProcess::start(&setup, &until).expect("starts");
-    client.steady(1, &until).expect("computes");
+    client.wait_until_steady(1, &until).expect("computes");
     client
 }
 
 #[test]
 fn project_client_and_tasks_run_as_nobody_below_a_folder_of_root_s() {
     let Some(nobody) = nobody() else { return };
-    if find().is_none() {
+    if find_client_program().is_none() {
         eprintln!("skipped: no BOINC client here");
         return;
     }
     // Only root may enter it.
     let dir = tempfile::tempdir().expect("a directory");
     let project = project(dir.path(), &["--listen", "127.0.0.1:0", "--task", "2 s"]);
-    is_only(project.0.id(), nobody);
+    is_only(project.id(), nobody);
     let project = attach(dir.path());
     let mut host = client(&dir.path().join("c"), &project);
     let selector = ClientSelector { address: Some(host.client().address()), password: None };
@@ -106,7 +106,7 @@ fn a_project_of_root_s_is_handed_over_with_a_low_port_and_a_program_that_only_ro
         let mut command = Command::new(&program);
         command.current_dir(dir.path()).args(["boinc-project", "p"]).args(more);
         let project = project_by(command, dir.path());
-        is_only(project.0.id(), nobody);
+        is_only(project.id(), nobody);
         project
     };
     start(&["--listen", &format!("127.0.0.1:{port}"), "--task", "1 s"]).kill();
@@ -117,7 +117,7 @@ fn a_project_of_root_s_is_handed_over_with_a_low_port_and_a_program_that_only_ro
     }
     fs::write(path("outside"), "").expect("writes");
     symlink(path("outside"), path("p/upload/link")).expect("links");
-    let again = start(&[]);
+    let mut again = start(&[]);
     assert_eq!(attach(dir.path()).url, format!("http://127.0.0.1:{port}/project/"));
     assert_eq!((owner(&path("p")), owner(&path("p/journal.ndjson"))), (nobody, nobody));
     assert_eq!((owner(&path("outside")), owner(&path("p/upload/link"))), (0, 0));
@@ -141,8 +141,8 @@ fn a_project_of_a_user_who_runs_it_stays_theirs_and_root_leaves_it_to_them() {
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("is ours");
     let mut theirs = command(dir.path(), &["boinc-project", "p", "--listen", "127.0.0.1:0", "--task", "1 s"]);
     theirs.uid(USER).gid(USER);
-    let project = project_by(theirs, dir.path());
-    is_only(project.0.id(), USER);
+    let mut project = project_by(theirs, dir.path());
+    is_only(project.id(), USER);
     project.kill();
     let refused = finish(command(dir.path(), &["boinc-project", "p"]).spawn().expect("starts"));
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
@@ -161,8 +161,8 @@ fn a_project_that_has_become_nobody_s_still_ends_with_its_starter() {
     end_with_starter(&mut command);
     let mut project =
         thread::scope(|scope| scope.spawn(|| project_by(command, dir.path())).join().expect("starts"));
-    await_that("it ends", || project.0.try_wait().expect("is ours").is_some());
-    assert_eq!(project.0.wait().expect("has ended").signal(), Some(9));
+    await_that("it ends", || project.child().try_wait().expect("is ours").is_some());
+    assert_eq!(project.child().wait().expect("has ended").signal(), Some(9));
 }
 
 #[test]

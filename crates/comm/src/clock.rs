@@ -8,7 +8,7 @@ use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, PinnedThread};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::loggops::Arrival;
-use crosstalk_model::{Access, Charge, Port, TimeBreakdown, VirtualTime, disk_time};
+use crosstalk_model::{Access, Charge, RankClock, TimeBreakdown, VirtualTime, disk_time};
 use std::time::{Duration, Instant};
 
 use crate::meter::{Meter, Window};
@@ -17,7 +17,7 @@ use crate::monitor::{Monitor, RankCounters, SWITCH_NANOS};
 /// How a rank spent its time, in seconds of its clock. The parts add up to the
 /// clock's time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Account {
+pub struct TimeAccount {
     /// Computing.
     pub compute: Seconds,
     /// Waiting for messages. In real time: all time spent in communication.
@@ -29,16 +29,16 @@ pub struct Account {
     pub spill: Seconds,
 }
 
-impl Account {
+impl TimeAccount {
     /// The clock's time: the sum of the parts.
     pub fn total(&self) -> Seconds {
         Seconds(self.compute.0 + self.wait.0 + self.serialise.0 + self.spill.0)
     }
 }
 
-impl From<TimeBreakdown> for Account {
+impl From<TimeBreakdown> for TimeAccount {
     fn from(spent: TimeBreakdown) -> Self {
-        Account {
+        TimeAccount {
             compute: spent.compute.seconds(),
             wait: spent.wait.seconds(),
             serialise: spent.serialise.seconds(),
@@ -68,7 +68,7 @@ pub(crate) enum Clock {
 }
 
 pub(crate) struct Virtual {
-    port: Port,
+    port: RankClock,
     meter: Meter,
     node: usize,
     emulation: Emulation,
@@ -95,7 +95,7 @@ impl Clock {
     pub(crate) fn new(node: usize, emulation: Option<&Emulation>) -> Self {
         match emulation {
             Some(emulation) => Clock::Virtual(Box::new(Virtual {
-                port: Port::default(),
+                port: RankClock::default(),
                 node,
                 emulation: emulation.clone(),
                 monitor: Monitor::begin(),
@@ -112,11 +112,11 @@ impl Clock {
     pub(crate) fn restart(&mut self) {
         match self {
             Clock::Virtual(clock) => {
-                clock.port = Port::default();
+                clock.port = RankClock::default();
                 clock.counted = RankCounters::default();
                 clock.monitor = Monitor::begin();
                 if clock.core.is_none() {
-                    clock.core = cpu::fastest().and_then(|cpu| PinnedThread::begin(cpu).ok());
+                    clock.core = cpu::fastest_allowed().and_then(|cpu| PinnedThread::begin(cpu).ok());
                 }
             }
             Clock::Real(clock) => *clock = Real::new(),
@@ -186,7 +186,7 @@ impl Clock {
             .iter()
             .map(|&(from, size, head)| (from, Arrival { head, charge: clock.cost(from, size) }))
             .collect();
-        let order = Port::arrival_order(&arrivals);
+        let order = RankClock::arrival_order(&arrivals);
         for &index in &order {
             if arrivals[index].0 != clock.node {
                 clock.port.receive(&arrivals[index].1);
@@ -225,7 +225,7 @@ impl Clock {
     }
 
     /// How the time was spent, including the current window.
-    pub(crate) fn account(&self, between: TimeUse) -> Account {
+    pub(crate) fn account(&self, between: TimeUse) -> TimeAccount {
         match self {
             Clock::Virtual(clock) => {
                 let mut spent = clock.port.spent();
@@ -236,7 +236,7 @@ impl Clock {
             }
             Clock::Real(clock) => {
                 let seconds = |spent: Duration| Seconds(spent.as_secs_f64());
-                Account {
+                TimeAccount {
                     compute: seconds(clock.compute + clock.since.elapsed()),
                     wait: seconds(clock.wait),
                     serialise: seconds(clock.serialise),
@@ -252,7 +252,7 @@ impl Clock {
         let Clock::Virtual(clock) = self else { return None };
         Some(clock.monitor.end(&RankCounters {
             clock: clock.port.clock().seconds().0,
-            late: (clock.port.late_hand_overs(), clock.port.late_time().seconds().0),
+            late: (clock.port.late_messages(), clock.port.late_time().seconds().0),
             wildcards,
             ranks,
             ..clock.counted
@@ -265,7 +265,7 @@ impl Virtual {
         if peer == self.node {
             return Charge::default();
         }
-        Charge::of(self.emulation.fabric(self.node, peer).costs_for(size as u64), size as u64)
+        Charge::for_message(self.emulation.fabric(self.node, peer).costs_for(size as u64), size as u64)
     }
 
     /// Charges a window that has ended.

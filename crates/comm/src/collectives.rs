@@ -11,7 +11,7 @@ use crate::rank::Rank;
 
 /// The operation by which a reduction combines numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
+pub enum ReduceOp {
     /// a + b.
     Sum,
     /// The smaller, by IEEE 754's total order.
@@ -45,7 +45,7 @@ impl Rank<'_> {
 
     /// Combines all ranks' `data` element by element, and stores the result in the root's
     /// `data`. All must have the same length.
-    pub fn reduce(&mut self, root: usize, data: &mut [f64], op: Op) -> Result<(), Fault> {
+    pub fn reduce(&mut self, root: usize, data: &mut [f64], op: ReduceOp) -> Result<(), Fault> {
         self.check_rank(root)?;
         self.operation(|rank| {
             let rounds = collective::reduce(rank.id(), rank.size(), root);
@@ -60,7 +60,7 @@ impl Rank<'_> {
 
     /// Combines all ranks' `data` element by element, and stores the result in every rank's
     /// `data`, equal bit by bit. All must have the same length.
-    pub fn allreduce(&mut self, data: &mut [f64], op: Op) -> Result<(), Fault> {
+    pub fn allreduce(&mut self, data: &mut [f64], op: ReduceOp) -> Result<(), Fault> {
         self.operation(|rank| {
             let (count, rounds) = collective::allreduce(rank.id(), rank.size(), size_of_val(data) as u64);
             let length = data.len();
@@ -161,7 +161,7 @@ impl Rank<'_> {
         which: Collective,
         rounds: &[Round],
         pieces: &mut Pieces,
-        op: Option<Op>,
+        op: Option<ReduceOp>,
     ) -> Result<(), Fault> {
         let tag = self.next_collective();
         for round in rounds {
@@ -189,7 +189,7 @@ impl Rank<'_> {
         Ok(())
     }
 
-    fn combine(&mut self, mine: &mut [u8], theirs: &[u8], op: Op, from: usize) -> Result<(), Fault> {
+    fn combine(&mut self, mine: &mut [u8], theirs: &[u8], op: ReduceOp, from: usize) -> Result<(), Fault> {
         if mine.len() != theirs.len() {
             return Err(Fault::attempt(format!(
                 "reduces {} numbers where node {} reduces {}",
@@ -206,11 +206,11 @@ impl Rank<'_> {
     }
 }
 
-fn combine(mine: &mut [u8], theirs: &[u8], op: Op) {
+fn combine(mine: &mut [u8], theirs: &[u8], op: ReduceOp) {
     let apply = match op {
-        Op::Sum => |a: f64, b: f64| a + b,
-        Op::Min => |a: f64, b: f64| if a.total_cmp(&b).is_le() { a } else { b },
-        Op::Max => |a: f64, b: f64| if a.total_cmp(&b).is_ge() { a } else { b },
+        ReduceOp::Sum => |a: f64, b: f64| a + b,
+        ReduceOp::Min => |a: f64, b: f64| if a.total_cmp(&b).is_le() { a } else { b },
+        ReduceOp::Max => |a: f64, b: f64| if a.total_cmp(&b).is_ge() { a } else { b },
     };
     let (mine, _) = mine.as_chunks_mut::<8>();
     let (theirs, _) = theirs.as_chunks::<8>();

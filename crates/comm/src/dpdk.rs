@@ -7,7 +7,7 @@ use crosstalk_host::huge;
 
 use crate::embedded::EmbeddedProgram;
 
-/// The embedded program.
+/// The embedded program in C that uses DPDK.
 pub static PROGRAM: EmbeddedProgram =
     EmbeddedProgram { what: "DPDK", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/dpdk")) };
 
@@ -17,7 +17,7 @@ pub const MEMORY: u64 = 128 << 20;
 /// The environment variable that lets the program use huge pages.
 pub const HUGE: &str = "CROSSTALK_HUGE_PAGES";
 
-/// Whether this machine can use it.
+/// Whether this machine can use DPDK.
 pub fn need() -> Need {
     static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
     if let Some(why) = OBSTACLE.get_or_init(|| PROGRAM.obstacle()) {

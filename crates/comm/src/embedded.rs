@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// A compiled program. It is empty if its library's headers were missing at build time.
+/// A program in C that was compiled with this one and is part of it. It is empty if its library's
+/// headers were missing at build time.
 #[derive(Debug)]
 pub struct EmbeddedProgram {
     /// The technology that it uses, for people.
@@ -59,7 +60,7 @@ impl EmbeddedProgram {
     }
 }
 
-/// A program in memory, as long as this value lives.
+/// An embedded program in a file in memory, as long as this value lives.
 #[derive(Debug)]
 pub struct LoadedProgram {
     file: OwnedFd,

@@ -1,6 +1,6 @@
 //! Ranks that exchange messages, in virtual or in real time.
 //!
-//! Every node of a workload is one rank. It [`bind`]s a listener, connects to
+//! Every node of a workload is one rank. It [`listen`]s a listener, connects to
 //! all others, and then sends, receives and takes part in collectives. Payloads
 //! are really sent, over TCP between the nodes' addresses.
 //!
@@ -38,8 +38,8 @@ pub mod ring;
 pub mod uring;
 pub mod xdp;
 
-pub use clock::Account;
-pub use collectives::Op;
+pub use clock::TimeAccount;
+pub use collectives::ReduceOp;
 pub use crosstalk_model::Access;
-pub use listener::{Listener, bind};
+pub use listener::{Listener, listen};
 pub use rank::Rank;

@@ -29,7 +29,7 @@ pub struct Listener {
 ///
 /// # Errors
 /// An environment fault if the address cannot be bound.
-pub fn bind(address: IpAddr) -> Result<Listener, Fault> {
+pub fn listen(address: IpAddr) -> Result<Listener, Fault> {
     let listen = || {
         let socket = TcpListener::bind((address, 0))?;
         let endpoint = socket.local_addr()?;

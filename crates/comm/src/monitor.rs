@@ -6,7 +6,7 @@
 //! not virtual time. Its effect on computing is counted as switches.
 
 use crosstalk_core::fidelity::Fidelity;
-use crosstalk_host::clock::{SchedStat, ThreadUsage, steal, thread_schedstat, thread_usage};
+use crosstalk_host::clock::{SchedStat, ThreadUsage, stolen_time, thread_schedstat, thread_usage};
 use std::time::{Duration, Instant};
 
 /// The share of its time by which a disturbance may move the clock: a third of the
@@ -59,14 +59,19 @@ pub(crate) struct Monitor {
 impl Monitor {
     /// Begins to monitor the calling thread and the host.
     pub(crate) fn begin() -> Self {
-        Monitor { began: Instant::now(), usage: thread_usage(), sched: thread_schedstat(), steal: steal() }
+        Monitor {
+            began: Instant::now(),
+            usage: thread_usage(),
+            sched: thread_schedstat(),
+            steal: stolen_time(),
+        }
     }
 
     /// The counters since, and the bounds that were exceeded.
     pub(crate) fn end(&self, counted: &RankCounters) -> Fidelity {
         let usage = self.usage.zip(thread_usage());
         let sched = self.sched.zip(thread_schedstat());
-        let stolen = self.steal.zip(steal()).map(|(before, now)| now.saturating_sub(before));
+        let stolen = self.steal.zip(stolen_time()).map(|(before, now)| now.saturating_sub(before));
         let faults = usage.map(|(before, now)| now.major_faults - before.major_faults);
 
         let mut fidelity = Fidelity::default();

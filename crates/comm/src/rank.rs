@@ -8,7 +8,7 @@ use crosstalk_model::{Access, VirtualTime};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use crate::clock::{Account, Clock, TimeUse};
+use crate::clock::{Clock, TimeAccount, TimeUse};
 use crate::header::{Collective, Header, Kind};
 use crate::link::Message;
 use crate::mesh::Mesh;
@@ -86,13 +86,13 @@ impl<'c> Rank<'c> {
 
     /// Runs `work` as computing on all cores of the node, assumed to scale ideally: its
     /// CPU time is divided by the number of cores. Work outside of `parallel` uses one core.
-    pub fn parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
+    pub fn compute_in_parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
         self.used_for(TimeUse::Parallel, |_| work())
     }
 
     /// The same for work that spills to disk: the time between two [`Rank::spill`]s is
     /// computing on all cores.
-    pub fn parallel_spilling<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn compute_in_parallel_spilling<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.used_for(TimeUse::Parallel, work)
     }
 
@@ -134,7 +134,7 @@ impl<'c> Rank<'c> {
     }
 
     /// How the time was spent. The parts add up to the clock's time.
-    pub fn account(&self) -> Account {
+    pub fn account(&self) -> TimeAccount {
         self.clock.account(self.between)
     }
 

@@ -8,7 +8,7 @@ use crosstalk_core::need::Need;
 
 use crate::embedded::EmbeddedProgram;
 
-/// The embedded program.
+/// The embedded program in C that uses RDMA.
 pub static PROGRAM: EmbeddedProgram =
     EmbeddedProgram { what: "RDMA verbs", bytes: include_bytes!(concat!(env!("OUT_DIR"), "/rdma")) };
 
@@ -19,7 +19,7 @@ const DEVICES: &str = "/sys/class/infiniband";
 pub const REMEDY: &str =
     "over an ordinary card, as root: modprobe rdma_rxe && rdma link add rxe0 type rxe netdev CARD";
 
-/// Whether this machine can use them.
+/// Whether this machine can use RDMA devices.
 pub fn need() -> Need {
     let consequence = "messages through them cannot be timed";
     static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
@@ -30,7 +30,7 @@ pub fn need() -> Need {
             "apt-get install libibverbs-dev pkg-config, then build it again",
         );
     }
-    match devices().as_slice() {
+    match active_devices().as_slice() {
         [] => {
             Need::missing("RDMA verbs", format!("{consequence}: no port of an RDMA device is active"), REMEDY)
         }
@@ -39,7 +39,7 @@ pub fn need() -> Need {
 }
 
 /// The names of the RDMA devices that have an active port.
-pub fn devices() -> Vec<String> {
+pub fn active_devices() -> Vec<String> {
     active(Path::new(DEVICES))
 }
 

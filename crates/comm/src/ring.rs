@@ -31,7 +31,7 @@ const COUNTERS: usize = 4096;
 /// Bytes of the whole memory.
 const SIZE: usize = 2 * (COUNTERS + CAPACITY);
 
-/// One of the two sides of a connection.
+/// A side of a connection in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// It writes to the first ring.
@@ -40,7 +40,7 @@ pub enum Side {
     Second,
 }
 
-/// One side's access to the connection.
+/// One side of a connection over rings in shared memory.
 #[derive(Debug)]
 pub struct Ring {
     base: *mut u8,
@@ -71,7 +71,7 @@ struct Direction {
 ///
 /// # Errors
 /// Those of memfd_create(2).
-pub fn memory() -> io::Result<OwnedFd> {
+pub fn create_memory() -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string, and the call makes a new file descriptor.
     let file = unsafe { libc::memfd_create(c"crosstalk-ring".as_ptr(), libc::MFD_CLOEXEC) };
     if file < 0 {
@@ -285,7 +285,7 @@ mod tests {
     const MAX_SLEEP: Option<Duration> = Some(Duration::from_millis(100));
 
     fn pair(max_sleep: Option<Duration>) -> (Ring, Ring) {
-        let memory = memory().expect("makes one");
+        let memory = create_memory().expect("makes one");
         let end = |side| Ring::map(&memory, side, max_sleep, max_sleep.is_some()).expect("maps");
         (end(Side::First), end(Side::Second))
     }
@@ -327,7 +327,7 @@ mod tests {
     }
 
     fn tempfile_of(length: u64) -> File {
-        let file = File::from(memory().expect("makes one"));
+        let file = File::from(create_memory().expect("makes one"));
         file.set_len(length).expect("cuts it");
         file
     }

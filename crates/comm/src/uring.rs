@@ -18,8 +18,9 @@ const SEND: u64 = 2;
 /// How long dropping waits for operations under way.
 const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection. Reads and writes sleep at most `max_sleep`, and never if that is
-/// `None`. Both fail with [`ErrorKind::WouldBlock`] if nothing could be done.
+/// A TCP connection that is read and written with io_uring. Reads and writes sleep at most
+/// `max_sleep`, and never if that is `None`. Both fail with [`ErrorKind::WouldBlock`] if nothing
+/// could be done.
 pub struct Uring {
     ring: IoUring,
     socket: TcpStream,
@@ -47,7 +48,7 @@ struct Buffers {
 ///
 /// # Errors
 /// If the kernel is too old, or io_uring is disabled.
-pub fn available() -> io::Result<()> {
+pub fn check_available() -> io::Result<()> {
     let ring = IoUring::new(ENTRIES)?;
     match ring.params().is_feature_ext_arg() {
         true => Ok(()),
@@ -62,7 +63,7 @@ impl Uring {
     /// A connection over a connected socket.
     ///
     /// # Errors
-    /// As [`available`].
+    /// As [`check_available`].
     pub fn new(socket: TcpStream, max_sleep: Option<Duration>) -> io::Result<Self> {
         // A receive on a non-blocking socket would fail instead of waiting.
         socket.set_nonblocking(false)?;
@@ -252,7 +253,7 @@ mod tests {
 
     /// Both sides of a connection; `None` if io_uring cannot be used here.
     fn pair(max_sleep: Option<Duration>) -> Option<(Uring, Uring)> {
-        if let Err(e) = available() {
+        if let Err(e) = check_available() {
             eprintln!("skipped: io_uring cannot be used here: {e}");
             return None;
         }

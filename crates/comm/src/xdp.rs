@@ -36,7 +36,7 @@ const SLOT_BYTES: u32 = 2048;
 const MAX_SEND_CALLS: usize = 1000;
 
 /// The longest frame that is sent or received, in bytes.
-pub const LONGEST: usize = 1514;
+pub const LONGEST_FRAME: usize = 1514;
 
 /// An AF_XDP socket on the first queue of a device.
 pub struct Xdp {
@@ -109,7 +109,7 @@ impl Xdp {
     /// As [`Xdp::send`].
     #[inline]
     pub fn send_many(&mut self, frame: &[u8], count: usize) -> io::Result<usize> {
-        if frame.len() > LONGEST {
+        if frame.len() > LONGEST_FRAME {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the frame is too long"));
         }
         while let Some(slot) = self.completion.pop() {

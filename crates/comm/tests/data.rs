@@ -1,7 +1,7 @@
 //! Every operation delivers the right data, in virtual and in real time.
 
 use crate::common::{emulation, fabric, run};
-use crosstalk_comm::Op;
+use crosstalk_comm::ReduceOp;
 
 #[test]
 fn messages_arrive_by_source_and_tag() {
@@ -63,17 +63,17 @@ fn collectives_deliver(nodes: usize, emulation: Option<&crosstalk_core::emulatio
             assert_eq!(rank.scatter(root, dealt)?, piece(root, id));
 
             let mut sum = vec![id as f64, 1.0];
-            rank.reduce(root, &mut sum, Op::Sum)?;
+            rank.reduce(root, &mut sum, ReduceOp::Sum)?;
             if id == root {
                 assert_eq!(sum, [(nodes * (nodes - 1) / 2) as f64, nodes as f64]);
             }
         }
         for length in [3, 1000] {
             let mut numbers: Vec<f64> = (0..length).map(|i| (i + id) as f64).collect();
-            rank.allreduce(&mut numbers, Op::Max)?;
+            rank.allreduce(&mut numbers, ReduceOp::Max)?;
             assert!(numbers.iter().enumerate().all(|(i, n)| *n == (i + nodes - 1) as f64));
-            rank.allreduce(&mut numbers, Op::Min)?;
-            rank.allreduce(&mut numbers, Op::Sum)?;
+            rank.allreduce(&mut numbers, ReduceOp::Min)?;
+            rank.allreduce(&mut numbers, ReduceOp::Sum)?;
             assert!(numbers.iter().enumerate().all(|(i, n)| *n == (nodes * (i + nodes - 1)) as f64));
         }
         let all: Vec<_> = (0..nodes).map(|from| piece(from, 0)).collect();

@@ -74,7 +74,7 @@ fn a_node_of_four_slow_cores_computes_as_such() {
             let timed = |rank: &mut crosstalk_comm::Rank, parallel: bool| {
                 let begin = rank.now().0;
                 if parallel {
-                    rank.parallel(|| work(3_000_000));
+                    rank.compute_in_parallel(|| work(3_000_000));
                 } else {
                     work(3_000_000);
                 }

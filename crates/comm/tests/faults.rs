@@ -2,14 +2,22 @@
 //! unbounded memory.
 
 use crate::common::{LOOPBACK, NEVER, emulation, fabric, part, ranks, run, try_run};
-use crosstalk_comm::{Op, bind};
+use crosstalk_comm::{ReduceOp, listen};
 use crosstalk_core::message::Part;
 use crosstalk_core::{Fault, FaultKind};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Waits until `count` is `expected`, at most 20 s: a rank that fails early does not count.
+fn await_count(count: &AtomicUsize, expected: usize) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::SeqCst) < expected && Instant::now() < until {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
 
 fn fault<R>(result: &Result<R, Fault>) -> String {
     result.as_ref().err().expect("a fault").to_string()
@@ -60,10 +68,12 @@ fn a_node_that_finished_too_early_is_named() {
 #[test]
 fn the_deadline_ends_a_wait() {
     let begin = Instant::now();
+    // Each reaches its deadline before the other ends: else it would report that the other is gone.
+    let ended = AtomicUsize::new(0);
     let results = try_run(2, None, 0.3, |mut rank| {
         let result = rank.recv(1 - rank.id(), 0);
-        // Each must reach its own deadline before the other ends.
-        thread::sleep(Duration::from_millis(300));
+        ended.fetch_add(1, Ordering::SeqCst);
+        await_count(&ended, 2);
         result
     });
     assert!(begin.elapsed() < Duration::from_secs(5));
@@ -87,19 +97,23 @@ fn cancelling_ends_a_wait_soon() {
     let ranks = ranks(2, None, 60.0);
     let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
     let endpoints = &endpoints;
+    // The main thread cancels once both are connected. Neither ends before the other was cancelled.
+    let (connected, ended) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
     let (begin, results) = thread::scope(|scope| {
         let threads: Vec<_> = ranks
             .into_iter()
             .map(|(part, listener)| {
                 scope.spawn(move || {
                     let mut rank = listener.connect(&part, endpoints, &CANCELLED)?;
+                    connected.fetch_add(1, Ordering::SeqCst);
                     let result = rank.recv(1 - part.node, 0);
-                    thread::sleep(Duration::from_millis(200));
+                    ended.fetch_add(1, Ordering::SeqCst);
+                    await_count(ended, 2);
                     result
                 })
             })
             .collect();
-        thread::sleep(Duration::from_millis(100));
+        await_count(connected, 2);
         CANCELLED.store(true, Ordering::Relaxed);
         let begin = Instant::now();
         let results: Vec<_> = threads.into_iter().map(|t| t.join().expect("no panic")).collect();
@@ -129,7 +143,7 @@ fn header(kind: u16, source: u32, tag: u32, length: u64, number: u32, key: u64) 
 /// Rank 0 receives from a peer that sends a valid `Hello` and then `wire`.
 fn receive_from_peer(wire: impl Fn(&Part) -> Vec<u8>) -> Result<Vec<u8>, Fault> {
     let part = part(0, 2, None, 5.0);
-    let listener = bind(LOOPBACK).expect("binds");
+    let listener = listen(LOOPBACK).expect("binds");
     let endpoints = [Some(listener.endpoint()), None];
     let mut peer = TcpStream::connect(listener.endpoint()).expect("connects");
     peer.write_all(&header(0, 1, 0, 0, 0, part.seed)).expect("introduces itself");
@@ -210,7 +224,7 @@ fn ranks_that_call_different_collectives_fail() {
 fn vectors_of_different_length_are_not_reduced() {
     let results = try_run(2, None, 10.0, |mut rank| {
         let mut data = vec![1.0; 1 + rank.id()];
-        rank.allreduce(&mut data, Op::Sum)
+        rank.allreduce(&mut data, ReduceOp::Sum)
     });
     assert!(fault(&results[0]).contains("2 numbers where node 0 reduces 1"), "{}", fault(&results[0]));
 }
@@ -230,7 +244,7 @@ fn ranks_that_do_not_exist_and_messages_never_sent_are_faults() {
 #[test]
 fn a_part_that_does_not_fit_is_refused() {
     let part = Part { nodes: 3, ..part(0, 2, Some(&emulation(2, &fabric(1.0, 1.0, 1.0, 1.0, 0.0))), 1.0) };
-    let listener = bind(LOOPBACK).expect("binds");
+    let listener = listen(LOOPBACK).expect("binds");
     let result = listener.connect(&part, &[None; 3], &NEVER);
     assert!(fault(&result).contains("each of 3 nodes, found 3 and 2"), "{}", fault(&result));
 }

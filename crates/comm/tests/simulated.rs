@@ -25,7 +25,8 @@ fn agrees(
     execute: impl Fn(&mut Rank, &mut Data) -> Result<(), Fault> + Sync,
 ) {
     let fabric = fabric(20_000.0, 4_000.0, 9_000.0, 8.0, 0.3);
-    let programs = (0..NODES).map(|rank| Program::of(steps(rank), vec![size as u64; NODES])).collect();
+    let programs =
+        (0..NODES).map(|rank| Program::of_collective(steps(rank), vec![size as u64; NODES])).collect();
     let ports = simulate(programs, |_, _| &fabric).expect("runs to its end");
     let expected = ports.iter().map(|port| port.clock().seconds().0).fold(0.0, f64::max);
 

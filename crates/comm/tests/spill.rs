@@ -92,7 +92,7 @@ fn work_that_spills_is_charged_for_its_computing_and_for_the_disk() {
             compute(8);
             Ok::<_, Fault>(rank.now())
         };
-        let within = rank.parallel_spilling(work)?;
+        let within = rank.compute_in_parallel_spilling(work)?;
         let parallel = rank.account();
         // The subtracted cost of a reading is an estimate: the clock may then show a little less.
         assert!(within.0 <= parallel.total().0 + 2e-6, "work sees the same clock");

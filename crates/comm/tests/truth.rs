@@ -16,7 +16,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::fabric::Fabric;
 use crosstalk_host::clock::thread_schedstat;
 use crosstalk_host::namespace::{self, Kinds};
-use crosstalk_host::netlink::Socket;
+use crosstalk_host::netlink::Netlink;
 use crosstalk_model::fit::{MeasuredTimes, fit_steps};
 use crosstalk_stats::quantile;
 use std::fs::File;
@@ -299,17 +299,17 @@ fn joined() -> Result<[File; 2], Fault> {
     let first = apart(&own)?;
     let second = apart(&|| {
         let second = own()?;
-        let mut socket = Socket::open()?;
-        socket.veth("here", [2, 0, 0, 0, 0, 2], "there", first.as_fd())?;
+        let mut socket = Netlink::open()?;
+        socket.create_veth("here", [2, 0, 0, 0, 0, 2], "there", first.as_fd())?;
         Ok(second)
     })?;
     for (node, (namespace, device)) in [(&first, "there"), (&second, "here")].into_iter().enumerate() {
         thread::scope(|scope| {
             let set_up = || {
                 enter(namespace);
-                let mut socket = Socket::open()?;
-                socket.address(device, address(node), 24)?;
-                socket.up(device)
+                let mut socket = Netlink::open()?;
+                socket.add_address(device, address(node), 24)?;
+                socket.switch_on(device)
             };
             scope.spawn(set_up).join().expect("no panic")
         })?;

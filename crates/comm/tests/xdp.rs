@@ -7,8 +7,8 @@ use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
 
-use crosstalk_comm::xdp::{LONGEST, Xdp};
-use crosstalk_host::netlink::Socket;
+use crosstalk_comm::xdp::{LONGEST_FRAME, Xdp};
+use crosstalk_host::netlink::Netlink;
 use crosstalk_host::{carrier, namespace, user};
 
 const DEVICE: &str = "xdp";
@@ -41,14 +41,14 @@ fn wire() -> Option<[File; 2]> {
         File::open("/proc/thread-self/ns/net").expect("opens")
     };
     let ends = [fresh(), fresh()];
-    let mut second = Socket::open().expect("opens");
-    second.veth(DEVICE, HARDWARE[1], DEVICE, ends[0].as_fd()).expect("makes");
-    second.address(DEVICE, ADDRESSES[1], 30).expect("sets");
-    second.up(DEVICE).expect("begins");
+    let mut second = Netlink::open().expect("opens");
+    second.create_veth(DEVICE, HARDWARE[1], DEVICE, ends[0].as_fd()).expect("makes");
+    second.add_address(DEVICE, ADDRESSES[1], 30).expect("sets");
+    second.switch_on(DEVICE).expect("begins");
     namespace::join(&ends[0]).expect("enters");
-    let mut first = Socket::open().expect("opens");
-    first.hardware(DEVICE, HARDWARE[0]).expect("sets");
-    first.up(DEVICE).expect("begins");
+    let mut first = Netlink::open().expect("opens");
+    first.set_hardware_address(DEVICE, HARDWARE[0]).expect("sets");
+    first.switch_on(DEVICE).expect("begins");
     carrier::wait(DEVICE, Duration::from_secs(10)).expect("carries");
     Some(ends)
 }
@@ -79,10 +79,10 @@ fn frames_arrive_as_the_datagrams_that_they_are() {
         for _ in 0..sent {
             assert_eq!(datagrams.recv(&mut into).expect("arrives"), 22);
         }
-        let mut longest = frame(&vec![9; LONGEST - 42]);
-        assert_eq!(longest.len(), LONGEST);
+        let mut longest = frame(&vec![9; LONGEST_FRAME - 42]);
+        assert_eq!(longest.len(), LONGEST_FRAME);
         socket.send(&longest).expect("sends");
-        assert_eq!(datagrams.recv(&mut into).expect("arrives"), LONGEST - 42);
+        assert_eq!(datagrams.recv(&mut into).expect("arrives"), LONGEST_FRAME - 42);
         longest.push(0);
         assert_eq!(socket.send(&longest).expect_err("is too long").kind(), ErrorKind::InvalidInput);
         // No frames are redirected to the socket.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::value::{Levels, describe};
+use crate::value::{Levels, describe_levels};
 
 /// A cell's identity: its experiment, and a level of each factor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +26,7 @@ impl CellId {
 impl fmt::Display for CellId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.experiment)?;
-        if self.levels.is_empty() { Ok(()) } else { write!(f, " at {}", describe(&self.levels)) }
+        if self.levels.is_empty() { Ok(()) } else { write!(f, " at {}", describe_levels(&self.levels)) }
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Step {
     pub costs: Costs,
 }
 
-/// Where a number comes from.
+/// Where a number of a catalogue comes from: the publication and the place in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -97,7 +97,7 @@ impl Links {
 impl Fabric {
     /// This fabric with other links. Another rate scales the NIC's time for a byte (G).
     /// The costs of the same nodes and software (o, O, g) stay.
-    pub fn with(mut self, links: &Links) -> Self {
+    pub fn with_links(mut self, links: &Links) -> Self {
         let slower = links.rate.map_or(1.0, |rate| self.rate.0 / rate.0);
         for costs in std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
         {
@@ -130,9 +130,9 @@ mod tests {
             "#,
         )
         .expect("reads");
-        assert_eq!(fabric.clone().with(&Links::default()), fabric);
+        assert_eq!(fabric.clone().with_links(&Links::default()), fabric);
         let links = Links { rate: Some(BitRate(4e9)), latency: Some(Seconds(1e-6)) };
-        let other = fabric.clone().with(&links);
+        let other = fabric.clone().with_links(&links);
         assert_eq!(other.rate, BitRate(4e9));
         let (small, large) = (other.costs_for(64), other.costs_for(256));
         assert!((small.gap_per_byte.0 - 2e-9).abs() < 1e-18 && (large.gap_per_byte.0 - 2.5e-9).abs() < 1e-18);

@@ -113,32 +113,33 @@ impl Fault {
         }
     }
 
-    /// The command line or a file is wrong.
+    /// A fault of the command line, of a file or of a parameter: the user can mend it.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(FaultKind::Usage, message)
     }
 
-    /// The machine does not allow it.
+    /// A fault of the machine or of its settings: it does not allow what is needed.
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(FaultKind::Environment, message)
     }
 
-    /// One attempt failed.
+    /// A fault of one attempt; the run goes on, and the attempt is repeated.
     pub fn attempt(message: impl Into<String>) -> Self {
         Self::new(FaultKind::Attempt, message)
     }
 
-    /// One attempt failed because another node of it is gone.
+    /// A fault of one attempt because another node of it has ended or hung up.
     pub fn gone(message: impl Into<String>) -> Self {
         Self::new(FaultKind::Gone, message)
     }
 
-    /// The user interrupted.
+    /// The fault that the user interrupted the program.
     pub fn interrupted() -> Self {
         Self::new(FaultKind::Interrupted, "interrupted")
     }
 
-    /// Names the place, unless a more precise one is named already.
+    /// Sets where the fault is (`file:line`, a flag, a path), unless a more precise place is set
+    /// already.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         if self.parameter.is_none() {
@@ -147,7 +148,8 @@ impl Fault {
         self
     }
 
-    /// Names the workload's parameter, unless a more precise place is named already.
+    /// Sets the workload's parameter that the fault is about, unless a more precise place is set
+    /// already.
     #[must_use]
     pub fn of_parameter(mut self, name: impl Into<String>) -> Self {
         if self.place.is_none() {
@@ -156,7 +158,7 @@ impl Fault {
         self
     }
 
-    /// Names the node, unless one is named already.
+    /// Sets the node that the fault is about, unless one is set already.
     #[must_use]
     pub fn on(mut self, node: usize) -> Self {
         self.about.get_or_insert_with(|| Box::new(Member { node, role: None }));
@@ -178,7 +180,7 @@ impl Fault {
         (!parts.is_empty()).then(|| parts.join(": "))
     }
 
-    /// All of it on one line: `place: message (try: remedy)`.
+    /// The whole fault on one line: `place: message (try: remedy)`.
     pub fn sentence(&self) -> String {
         let without_remedy = Fault { remedy: None, ..self.clone() };
         match &self.remedy {
@@ -187,7 +189,7 @@ impl Fault {
         }
     }
 
-    /// Adds what to do about it.
+    /// Sets what the user can do about it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(plain(&remedy.into()).into_owned());

@@ -14,7 +14,7 @@ pub struct Fidelity {
 }
 
 impl Fidelity {
-    /// Whether the attempt stayed within the monitor's bounds.
+    /// Whether the attempt stayed within the fidelity monitor's bounds.
     pub fn faithful(&self) -> bool {
         self.reasons.is_empty()
     }

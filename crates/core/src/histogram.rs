@@ -52,7 +52,7 @@ impl Histogram {
     }
 
     /// The smallest value of the bucket that `value` is counted in.
-    pub fn floor(value: u64) -> u64 {
+    pub fn bucket_floor(value: u64) -> u64 {
         range(bucket(value)).0
     }
 
@@ -61,7 +61,7 @@ impl Histogram {
         self.total
     }
 
-    /// Adds another histogram's counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
             *mine += theirs;

@@ -49,8 +49,8 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
-    /// Whether messages queue in it.
-    pub fn queues(self) -> bool {
+    /// Whether messages can queue in such a component.
+    pub fn has_queue(self) -> bool {
         matches!(self, ComponentKind::CutThrough | ComponentKind::StoreAndForward)
     }
 }
@@ -88,7 +88,7 @@ pub struct Interconnect {
     pub source: Source,
 }
 
-/// A component on a path.
+/// A component on the path of an interconnect, with a cable's length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hop {
     /// The component's name.
@@ -138,8 +138,8 @@ impl fmt::Display for Hop {
 }
 
 impl Hop {
-    /// The same for people: `cable, 5 m`.
-    pub fn titled(&self, component: &Component) -> String {
+    /// The hop for people: `cable, 5 m`.
+    pub fn describe(&self, component: &Component) -> String {
         match self.length {
             None => component.title.clone(),
             Some(metres) => format!("{}, {} m", component.title, digits(metres)),
@@ -150,7 +150,7 @@ impl Hop {
     ///
     /// # Errors
     /// A usage fault if a cable has no length, or another component has one.
-    pub fn fits(&self, component: &Component) -> Result<(), Fault> {
+    pub fn check_length(&self, component: &Component) -> Result<(), Fault> {
         let name = &self.component;
         match (component.kind == ComponentKind::Cable, self.length) {
             (true, None) => Err(Fault::usage(format!("`{name}` has no length"))
@@ -223,9 +223,9 @@ mod tests {
             source: source.clone(),
         };
         let hop = |text: &str| text.parse::<Hop>().expect("reads");
-        assert!(hop("c 5 m").fits(&component(ComponentKind::Cable)).is_ok());
-        assert!(hop("c").fits(&component(ComponentKind::Cable)).is_err());
-        assert!(hop("c 5 m").fits(&component(ComponentKind::CutThrough)).is_err());
-        assert!(hop("c").fits(&component(ComponentKind::Passes)).is_ok());
+        assert!(hop("c 5 m").check_length(&component(ComponentKind::Cable)).is_ok());
+        assert!(hop("c").check_length(&component(ComponentKind::Cable)).is_err());
+        assert!(hop("c 5 m").check_length(&component(ComponentKind::CutThrough)).is_err());
+        assert!(hop("c").check_length(&component(ComponentKind::Passes)).is_ok());
     }
 }

@@ -18,7 +18,7 @@ use crate::value::{Params, Value};
 pub const PROTOCOL: u32 = 4;
 
 /// The longest line that either side accepts, in bytes.
-pub const LONGEST: u64 = 64 << 20;
+pub const LONGEST_LINE: u64 = 64 << 20;
 
 /// The largest file that a workload may leave as an artifact, in bytes.
 pub const LARGEST_ARTIFACT: u64 = 256 << 20;
@@ -89,11 +89,11 @@ pub enum Step {
     Clear,
 }
 
-/// A piece of an artifact. The pieces of one file are sent one after the other.
+/// A piece of an artifact file. The pieces of one file are sent one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "piece", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
-pub enum Piece {
+pub enum ArtifactPiece {
     /// A file begins: its path in the folder of artifacts, and its size in bytes.
     File { path: String, bytes: u64 },
     /// The next bytes of the file.
@@ -102,7 +102,7 @@ pub enum Piece {
     Whole { sha256: String },
 }
 
-/// From the runner to an agent.
+/// A message from the runner to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
@@ -123,7 +123,7 @@ pub enum ToAgent {
     Bye,
 }
 
-/// How a part ended.
+/// How a node's part of an attempt ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
@@ -134,7 +134,7 @@ pub enum Outcome {
     Failed { fault: Fault },
 }
 
-/// From an agent to the runner.
+/// A message from an agent to the runner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
@@ -153,7 +153,7 @@ pub enum FromAgent {
     /// Answers `Surround`: the fault, if any.
     Surrounded { fault: Option<Fault> },
     /// A piece of an artifact, sent before `Done`.
-    Artifact(Piece),
+    Artifact(ArtifactPiece),
     /// The part ended.
     Done(Outcome),
 }
@@ -179,7 +179,7 @@ pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> Result<(), Faul
 pub fn receive<T: DeserializeOwned>(reader: &mut dyn BufRead) -> Result<Option<T>, Fault> {
     let mut line = Vec::new();
     let read = reader
-        .take(LONGEST)
+        .take(LONGEST_LINE)
         .read_until(b'\n', &mut line)
         .map_err(|e| Fault::environment(format!("the stream has ended: {e}")))?;
     if read == 0 {

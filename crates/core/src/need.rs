@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One requirement, and whether this machine meets it.
+/// One requirement of the program or of a part of it, and whether this machine meets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// What is needed, in a few words.
@@ -12,7 +12,7 @@ pub struct Need {
     pub state: NeedState,
 }
 
-/// Found or missing.
+/// Whether a requirement is met, with details of what was found or what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum NeedState {
@@ -31,7 +31,7 @@ pub enum NeedState {
     },
 }
 
-/// A need that is missing.
+/// A requirement that this machine does not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetNeed {
     /// What is needed, in a few words.
@@ -43,7 +43,7 @@ pub struct UnmetNeed {
 }
 
 impl Need {
-    /// A requirement that is met.
+    /// A requirement that this machine meets; `detail` says how.
     pub fn found(what: impl Into<String>, detail: impl Into<String>) -> Self {
         Need { what: what.into(), state: NeedState::Found { detail: detail.into() } }
     }
@@ -78,7 +78,7 @@ impl Need {
         }
     }
 
-    /// Whether it was found.
+    /// Whether this machine meets the requirement.
     pub fn is_found(&self) -> bool {
         matches!(self.state, NeedState::Found { .. })
     }

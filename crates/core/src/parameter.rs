@@ -1,6 +1,6 @@
 //! The parameters of workloads, with their documentation.
 
-/// One parameter.
+/// One parameter that a workload declares: name, default and meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name in a study file.

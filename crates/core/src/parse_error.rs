@@ -1,6 +1,6 @@
 //! Rewords messages of serde's TOML and JSON parsers for the person who wrote the file: without names of Rust types.
 
-/// The parser's `message`, reworded: what was expected, and what was found.
+/// The message of the TOML or JSON parser in plain words: what was expected, and what was found.
 pub fn in_plain_words(message: &str) -> String {
     let message = message.replace('\n', "; ").replace("missing field", "missing key");
     let mismatch = ["invalid value: ", "invalid type: "].iter().find_map(|begin| message.strip_prefix(begin));

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
 /// The most characters of a quotation.
-pub const LONGEST: usize = 80;
+pub const LONGEST_QUOTE: usize = 80;
 
 /// The most characters of a parser's message, which may contain quotations.
-const MESSAGE: usize = 4 * LONGEST;
+const MESSAGE: usize = 4 * LONGEST_QUOTE;
 
-/// Quotes a field or a line of a file: at most [`LONGEST`] characters, with control characters,
+/// Quotes a field or a line of a file: at most [`LONGEST_QUOTE`] characters, with control characters,
 /// direction marks and bytes that are not UTF-8 escaped. `…` marks what was cut off.
 pub fn quoted(text: impl AsRef<[u8]>) -> String {
-    cut(text.as_ref(), LONGEST)
+    cut(text.as_ref(), LONGEST_QUOTE)
 }
 
 /// Quotes a number: as it is, with an exponent from 10¹⁵ on.
@@ -57,7 +57,7 @@ fn cut(text: &[u8], longest: usize) -> String {
 /// Text of several lines for a terminal, a journal or a page. Direction marks and control characters
 /// are escaped, except line ends and tabs.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| steers(c) && !matches!(c, '\n' | '\t')) {
+    if !text.chars().any(|c| is_control(c) && !matches!(c, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().fold(String::with_capacity(text.len()), |mut shown, c| {
@@ -69,14 +69,14 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 
 /// Text within a line: like [`plain`], but line ends and tabs are escaped too.
 pub fn in_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+    if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(|c| escaped(c, false)).collect())
 }
 
-/// Whether a character moves the cursor, ends a line, or changes the writing direction.
-pub fn steers(c: char) -> bool {
+/// Whether a character controls a terminal: it moves the cursor, ends a line, or changes the writing direction.
+pub fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}')
@@ -85,7 +85,7 @@ pub fn steers(c: char) -> bool {
 fn escaped(c: char, lines: bool) -> String {
     match c {
         '\n' | '\t' if lines => c.to_string(),
-        c if steers(c) => c.escape_default().to_string(),
+        c if is_control(c) => c.escape_default().to_string(),
         c => c.to_string(),
     }
 }
@@ -97,14 +97,16 @@ pub fn shell_word(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.into();
     }
-    if !word.contains(steers) {
+    if !word.contains(is_control) {
         return format!("'{}'", word.replace('\'', "'\\''"));
     }
     let spelled = |c: char| match c {
         '\n' => "\\n".into(),
         '\t' => "\\t".into(),
         '\\' | '\'' => format!("\\{c}"),
-        c if steers(c) => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        c if is_control(c) => {
+            c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect()
+        }
         c => c.to_string(),
     };
     format!("$'{}'", word.chars().map(spelled).collect::<String>())
@@ -150,8 +152,8 @@ mod tests {
         #[test]
         fn no_bytes_steer_or_grow(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
             let shown = quoted(&bytes);
-            prop_assert!(shown.chars().count() <= LONGEST);
-            prop_assert!(!shown.chars().any(steers));
+            prop_assert!(shown.chars().count() <= LONGEST_QUOTE);
+            prop_assert!(!shown.chars().any(is_control));
         }
 
         #[test]

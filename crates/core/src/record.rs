@@ -33,7 +33,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Its word, for people and in files.
+    /// Its word, for people and in files: `measured`, `emulated`, …
     pub fn word(self) -> &'static str {
         match self {
             Origin::Measured => "measured",
@@ -46,7 +46,7 @@ impl Origin {
     }
 }
 
-/// Which values of a metric are better.
+/// Whether lower or higher values of a metric are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -58,7 +58,7 @@ pub enum Better {
     Neither,
 }
 
-/// A metric's declaration.
+/// The declaration of a metric: name, unit, and which values are better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// Its name, unique in a study.
@@ -91,7 +91,7 @@ pub enum Observation {
 /// Labels of matrices and breakdowns: `node peer role group stage from to size`.
 pub type Labels = BTreeMap<String, String>;
 
-/// One observation as an agent sends it.
+/// One observation of a metric, as an agent sends it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reading {
     /// A declared metric's name.
@@ -160,7 +160,7 @@ pub enum Status {
 /// The number of an attempt within a run.
 pub type AttemptId = u64;
 
-/// One line of `journal.ndjson`.
+/// One line of the journal, `journal.ndjson`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]

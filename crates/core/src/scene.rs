@@ -129,7 +129,7 @@ pub trait Prepared: Send {
     ) -> Result<Option<Fidelity>, Fault>;
 }
 
-/// Receives readings.
+/// Receives a workload's readings.
 pub trait Sink {
     /// Takes one reading, from `n` raw observations.
     fn take(&mut self, reading: Reading, n: u64) -> Result<(), Fault>;
@@ -219,7 +219,7 @@ pub trait Observer: Send + Sync {
     fn attach(&self) -> Result<Box<dyn AttachedObserver>, Fault>;
 }
 
-/// An attached observer.
+/// An observer that is attached to a node. Detaching it returns its readings.
 pub trait AttachedObserver: Send {
     /// Stops measuring, and passes its readings to `out`.
     fn detach(self: Box<Self>, out: &mut dyn Sink) -> Result<(), Fault>;

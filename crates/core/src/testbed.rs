@@ -16,7 +16,7 @@ pub struct AgentStream {
     pub writer: Box<dyn Write + Send>,
 }
 
-/// How fast the links between nodes are in real time.
+/// How fast links between nodes are to be in real time: unshaped, or at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Link {
     /// As fast as the kernel sends.
@@ -25,7 +25,7 @@ pub enum Link {
     Rate(BitRate),
 }
 
-/// A source of clusters.
+/// Creates clusters of nodes, and says what they need of this machine.
 pub trait Testbed: Send {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
@@ -40,7 +40,7 @@ pub trait Testbed: Send {
     fn create(&self, nodes: usize) -> Result<Box<dyn Cluster>, Fault>;
 }
 
-/// Running nodes.
+/// The running nodes of a testbed.
 pub trait Cluster: Send {
     /// The number of nodes.
     fn nodes(&self) -> usize;

@@ -26,17 +26,17 @@ pub struct Trace {
     /// Requests that were traced from begin to end.
     pub followed: u64,
     /// Reasons why other requests were not, each with its number of requests.
-    pub not_followed: Vec<Tally>,
+    pub not_followed: Vec<LabelledCount>,
     /// Other counts.
-    pub counted: Vec<Tally>,
+    pub counted: Vec<LabelledCount>,
     /// How requests spent their time: one account for requests of clients on this machine, one for others.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<TimeAccount>,
     /// Requests by the CPU and the device queue that received them.
-    pub taken_in: Vec<Place>,
+    pub taken_in: Vec<QueueRequests>,
     /// Requests by the CPU on which the server read them.
-    pub read_on: Vec<Place>,
+    pub read_on: Vec<QueueRequests>,
     /// The cost of tracing itself.
-    pub cost: Cost,
+    pub cost: TracingCost,
     /// Restrictions on what the trace shows.
     pub remarks: Vec<String>,
 }
@@ -50,9 +50,9 @@ pub struct ServerProcess {
     pub name: String,
 }
 
-/// A count, and what was counted.
+/// A number of things, and what they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Tally {
+pub struct LabelledCount {
     /// What was counted.
     pub what: String,
     /// The number.
@@ -71,7 +71,7 @@ pub enum Scope {
 
 /// How requests spent their time, stage by stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Account {
+pub struct TimeAccount {
     /// The part of their life that is covered.
     pub scope: Scope,
     /// Number of requests.
@@ -81,10 +81,10 @@ pub struct Account {
     /// Percentiles of their times, as far as the requests suffice.
     pub percentiles: Vec<Percentile>,
     /// The stages in the order in which a request passes them. Each column adds up to the whole.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<StageTimes>,
 }
 
-/// A percentile.
+/// A percentile of the requests' times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentile {
     /// 0.99 for the 99th.
@@ -119,9 +119,9 @@ impl Side {
     }
 }
 
-/// A stage of requests.
+/// The times of one stage of the requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stage {
+pub struct StageTimes {
     /// The side that it belongs to.
     pub side: Side,
     /// Its name.
@@ -136,9 +136,9 @@ pub struct Stage {
     pub around_p99: Option<f64>,
 }
 
-/// The requests at one CPU and device queue.
+/// The requests that arrived at one CPU and device queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+pub struct QueueRequests {
     /// The CPU.
     pub cpu: u16,
     /// The device queue, if the device reports it.
@@ -153,9 +153,9 @@ pub struct Place {
     pub p99: Option<f64>,
 }
 
-/// The cost of tracing.
+/// What tracing costs the traced service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cost {
+pub struct TracingCost {
     /// Runs of our BPF programs a request, on all CPUs and for all events, while runs were
     /// counted.
     pub runs_a_request: Option<f64>,

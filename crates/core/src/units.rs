@@ -116,8 +116,8 @@ fn parse(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64, F
     }
 }
 
-/// Reads a share of a whole as a ratio: `5 %`, `5%` and `0.05` are the same. A plain number from 1 on is refused,
-/// since it could mean percent.
+/// Parses a share of a whole as a ratio: `5 %`, `5%` and `0.05` are the same. A plain number from 1 on is
+/// refused, since it could mean percent.
 ///
 /// # Errors
 /// A usage fault if it is neither, or negative.
@@ -232,7 +232,7 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     }
 }
 
-/// `v` with three significant digits; with an exponent only below 10⁻⁴ and from 10¹⁵ on.
+/// The number as text with three significant digits; with an exponent only below 10⁻⁴ and from 10¹⁵ on.
 pub fn digits(v: f64) -> String {
     let magnitude = v.abs();
     if !v.is_finite() {
@@ -252,8 +252,8 @@ pub fn digits(v: f64) -> String {
     }
 }
 
-/// A number of base units, for people, with three digits and a prefix.
-/// Known units: `s`, `B`, `bit/s`, `Hz`, `1/s`, `%` (of a ratio), `ratio`. Any other unit is appended.
+/// A number of base units as text for people, with three digits, a prefix and the unit. Known units: `s`, `B`,
+/// `bit/s`, `Hz`, `1/s`, `%` (of a ratio), `ratio`. Any other unit is appended.
 pub fn human(value: f64, unit: &str) -> String {
     match unit {
         "s" => scaled(value, &[(1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")]),

@@ -12,7 +12,7 @@ use crate::units::Amount;
 mod params;
 mod text;
 
-pub use params::{Params, parameter};
+pub use params::{Params, parameter_fault};
 pub use text::Text;
 
 /// One value in a study file. Two values are equal if they mean the same: `4096` and `4096.0`, `"4 KiB"` and
@@ -218,7 +218,7 @@ impl Hash for Value {
 pub type Levels = BTreeMap<String, Value>;
 
 /// Levels for people: `slaves 4, boards many`.
-pub fn describe(levels: &Levels) -> String {
+pub fn describe_levels(levels: &Levels) -> String {
     let parts: Vec<_> = levels.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
     parts.join(", ")
 }

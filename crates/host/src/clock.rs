@@ -75,7 +75,7 @@ pub fn thread_usage() -> Option<ThreadUsage> {
 
 /// CPU time that the hypervisor gave to others while this machine had work, summed over
 /// CPUs since boot. In steps of one clock tick (usually 10 ms).
-pub fn steal() -> Option<Duration> {
+pub fn stolen_time() -> Option<Duration> {
     let ticks = parse_steal(&fs::read_to_string("/proc/stat").ok()?)?;
     // SAFETY: sysconf reads a constant and touches no memory of ours.
     let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };

@@ -53,7 +53,7 @@ pub fn restrict(cpus: &[usize]) -> Result<(), Fault> {
 /// The CPU for work that is measured by CPU time: the fastest one that the calling thread
 /// may run on. Of equal ones it is the last, since the first ones handle most interrupts.
 /// Every process with the same allowed CPUs gets the same one.
-pub fn fastest() -> Option<usize> {
+pub fn fastest_allowed() -> Option<usize> {
     allowed().into_iter().max_by_key(|cpu| (speed(*cpu), *cpu))
 }
 
@@ -77,7 +77,7 @@ pub struct PinnedThread {
 }
 
 impl PinnedThread {
-    /// Pins the calling thread.
+    /// Pins the calling thread to one CPU until the value is dropped.
     ///
     /// # Errors
     /// If the CPU does not exist or is not allowed.
@@ -131,7 +131,7 @@ mod tests {
     fn a_thread_is_pinned_until_the_guard_goes() {
         std::thread::spawn(|| {
             let before = allowed();
-            let cpu = fastest().expect("at least one CPU is allowed");
+            let cpu = fastest_allowed().expect("at least one CPU is allowed");
             let guard = PinnedThread::begin(cpu).expect("an allowed CPU can be pinned to");
             assert_eq!(allowed(), [cpu]);
             drop(guard);

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use crate::{clock, cpu};
 
-/// The facts of this process's machine, or of its namespaces where facts are those of a
-/// namespace.
+/// The facts of this machine, such as its kernel and processors, or those of this process's
+/// namespaces.
 pub fn provenance() -> Provenance {
     let files = Files { root: "/".into() };
     let mut moment = moment(&files);
-    if let Some(steal) = clock::steal() {
+    if let Some(steal) = clock::stolen_time() {
         moment.insert("steal".into(), format!("{} s", steal.as_secs_f64()));
     }
     let mut fixed = fixed(&files);

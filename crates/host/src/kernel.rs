@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::{fs, io};
 
-/// The content of the file. Names may be any bytes. Bytes that are not UTF-8 are replaced, so that a name cannot
-/// hide a process or a group.
+/// The content of a file in `/proc` or `/sys`. Names may be any bytes. Bytes that are not UTF-8 are replaced, so
+/// that a name cannot hide a process or a group.
 ///
 /// # Errors
 /// Those of read(2).

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// A program with the hidden verbs: `agent`, `end`, `hold`, `reap`.
+/// Starts the hidden verbs of a program: `agent`, `end`, `hold`, `reap`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The program.
@@ -24,12 +24,12 @@ impl Launcher {
         Launcher { program: "/proc/self/exe".into(), args: Vec::new() }
     }
 
-    /// Another program.
-    pub fn program(path: impl Into<PathBuf>) -> Self {
+    /// Starts the verbs of the program at `path`.
+    pub fn of_program(path: impl Into<PathBuf>) -> Self {
         Launcher { program: path.into(), args: Vec::new() }
     }
 
-    /// The command that starts `verb`.
+    /// The command that runs the hidden verb `verb`.
     pub fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).arg(verb);

@@ -14,9 +14,9 @@ use crate::{sysctl, user};
 /// The kinds of namespaces; each node has one of each.
 const KINDS: [&str; 5] = ["net", "pid", "mnt", "uts", "ipc"];
 
-/// The resources that something needs.
+/// The processes, files, namespaces and other resources that something needs of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Demand {
+pub struct ResourceDemand {
     /// What needs them, such as "64 nodes".
     pub what: String,
     /// Open files of this process.
@@ -36,8 +36,8 @@ struct Headroom {
     remedy: Box<str>,
 }
 
-impl Demand {
-    /// Checks it against all limits.
+impl ResourceDemand {
+    /// Checks the demand against all limits of this process and host.
     ///
     /// # Errors
     /// An environment fault that names the first limit that is too low, and how to raise it.
@@ -195,8 +195,8 @@ fn resource(which: i32) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    fn demand(files: u64, tasks: u64, namespaces: u64) -> Demand {
-        Demand { what: "9 nodes".into(), files, tasks, namespaces }
+    fn demand(files: u64, tasks: u64, namespaces: u64) -> ResourceDemand {
+        ResourceDemand { what: "9 nodes".into(), files, tasks, namespaces }
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn parse(table: &str) -> BTreeSet<Listener> {
 ///
 /// # Errors
 /// If the process is gone, or may not be read.
-pub fn sockets(pid: u32) -> io::Result<BTreeSet<u64>> {
+pub fn open_sockets(pid: u32) -> io::Result<BTreeSet<u64>> {
     let links = fs::read_dir(format!("/proc/{pid}/fd"))?;
     // A descriptor may be closed meanwhile.
     let links = links.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
@@ -68,7 +68,7 @@ pub fn network_namespace(pid: u32) -> io::Result<u64> {
 }
 
 /// The ids of all processes that this one sees.
-pub fn processes() -> Vec<u32> {
+pub fn all_processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
@@ -90,7 +90,7 @@ pub fn processes_in(group: &std::path::Path) -> io::Result<BTreeSet<u32>> {
 }
 
 /// The name of a process (proc_pid_comm(5)).
-pub fn name(pid: u32) -> Option<String> {
+pub fn process_name(pid: u32) -> Option<String> {
     Some(kernel::text(format!("/proc/{pid}/comm")).ok()?.trim_end().to_string())
 }
 
@@ -133,10 +133,10 @@ mod tests {
         let socket = TcpListener::bind("127.0.0.1:0").expect("listens");
         let port = socket.local_addr().expect("has one").port();
         let own = process::id();
-        let sockets = sockets(own).expect("ours");
+        let sockets = open_sockets(own).expect("ours");
         let found = listeners(own).expect("ours");
         assert!(found.iter().any(|l| l.port == port && sockets.contains(&l.inode)), "{found:?}");
-        assert!(network_namespace(own).is_ok_and(|inode| inode > 0) && processes().contains(&own));
-        assert!(name(own).is_some_and(|name| !name.is_empty()));
+        assert!(network_namespace(own).is_ok_and(|inode| inode > 0) && all_processes().contains(&own));
+        assert!(process_name(own).is_some_and(|name| !name.is_empty()));
     }
 }

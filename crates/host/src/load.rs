@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::cpu;
 
-/// The share from which on the user is warned before a measurement.
+/// The load by other programs from which on the user is warned before a measurement, as a share of the
+/// processors.
 pub const TOO_BUSY: f64 = 0.25;
 
 /// The load of processors over a time.

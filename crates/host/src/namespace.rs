@@ -10,21 +10,21 @@ use std::{fs, io, ptr};
 use crate::errno::check;
 use crate::refusal;
 
-/// Kinds of namespaces.
+/// Kinds of Linux namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds(libc::c_int);
 
 impl Kinds {
-    /// Network devices, addresses, routes, sockets.
+    /// Namespaces of network devices, addresses, routes and sockets.
     pub const NET: Kinds = Kinds(libc::CLONE_NEWNET);
     /// Process ids. It applies to the children of the caller. When the first of them ends, the
     /// kernel kills all others.
     pub const PID: Kinds = Kinds(libc::CLONE_NEWPID);
-    /// Mounts.
+    /// Namespaces of mounts.
     pub const MOUNT: Kinds = Kinds(libc::CLONE_NEWNS);
-    /// The host name.
+    /// Namespaces of the host name.
     pub const UTS: Kinds = Kinds(libc::CLONE_NEWUTS);
-    /// System V and POSIX message queues, semaphores, shared memory.
+    /// Namespaces of System V and POSIX message queues, semaphores and shared memory.
     pub const IPC: Kinds = Kinds(libc::CLONE_NEWIPC);
 
     /// These kinds and the other ones.
@@ -50,7 +50,8 @@ pub fn enter(kinds: Kinds) -> Result<(), Fault> {
     unshare(kinds.0).map_err(|e| refusal::fault("make namespaces", e))
 }
 
-/// The same in a new user namespace, in which the caller is root. It needs no privileges.
+/// Moves the caller into new namespaces, and into a new user namespace, in which it is root. It needs no
+/// privileges.
 ///
 /// # Errors
 /// When the kernel refuses; the fault names the setting that forbids it.
@@ -130,7 +131,7 @@ fn mount(source: &str, target: &str, kind: Option<&str>, flags: libc::c_ulong) -
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn name_host(name: &str) -> Result<(), Fault> {
+pub fn set_host_name(name: &str) -> Result<(), Fault> {
     // SAFETY: pointer and length describe the live string.
     check(unsafe { libc::sethostname(name.as_ptr().cast(), name.len()) })
         .map(drop)

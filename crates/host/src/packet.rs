@@ -19,36 +19,37 @@ const LONGEST: usize = 64 << 10;
 #[repr(C, align(8))]
 struct Ancillary([u8; 24]);
 
-/// One side of a connection.
+/// One side of a connection between two processes of this host that carries messages and open
+/// files.
 #[derive(Debug)]
-pub struct Packets {
+pub struct PacketSocket {
     socket: OwnedFd,
 }
 
-impl AsFd for Packets {
+impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 }
 
-impl From<OwnedFd> for Packets {
+impl From<OwnedFd> for PacketSocket {
     fn from(socket: OwnedFd) -> Self {
-        Packets { socket }
+        PacketSocket { socket }
     }
 }
 
-impl From<Packets> for OwnedFd {
-    fn from(packets: Packets) -> Self {
+impl From<PacketSocket> for OwnedFd {
+    fn from(packets: PacketSocket) -> Self {
         packets.socket
     }
 }
 
-impl Packets {
+impl PacketSocket {
     /// Two connected sides. Programs that are started later inherit neither.
     ///
     /// # Errors
     /// If the process may open no more files.
-    pub fn pair() -> Result<(Packets, Packets), Fault> {
+    pub fn pair() -> Result<(PacketSocket, PacketSocket), Fault> {
         let mut ends = [0; 2];
         let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
         // SAFETY: the array is valid for writing two descriptors.
@@ -63,7 +64,7 @@ impl Packets {
     ///
     /// # Errors
     /// If there is no standard input.
-    pub fn from_stdin() -> Result<Packets, Fault> {
+    pub fn from_stdin() -> Result<PacketSocket, Fault> {
         let failed = |e: io::Error| Fault::environment(format!("no standard input: {e}"));
         let stdin = io::stdin();
         let socket = stdin.as_fd().try_clone_to_owned().map_err(failed)?;
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_message_and_a_file_arrive_together() {
-        let (here, there) = Packets::pair().expect("a pair");
+        let (here, there) = PacketSocket::pair().expect("a pair");
         let (mut ours, theirs) = UnixStream::pair().expect("a pair");
         here.send(&"look", Some(theirs.as_fd())).expect("sends");
         drop(theirs);
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn messages_keep_their_bounds_and_the_end_is_seen() {
-        let (here, there) = Packets::pair().expect("a pair");
+        let (here, there) = PacketSocket::pair().expect("a pair");
         for number in 0..3 {
             here.send(&number, None).expect("sends");
         }
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn waiting_has_an_end() {
-        let (_here, there) = Packets::pair().expect("a pair");
+        let (_here, there) = PacketSocket::pair().expect("a pair");
         let fault = there.receive::<i32>(Some(Duration::from_millis(20))).expect_err("silence");
         assert!(fault.message.contains("no answer within"), "{fault}");
     }

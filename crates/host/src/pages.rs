@@ -50,7 +50,7 @@ impl UntouchedMemory {
 
     /// The share of it that is in huge pages by now (`AnonHugePages` of proc_pid_smaps(5)).
     /// `None` if the kernel does not report it.
-    pub fn huge(&self) -> Option<f64> {
+    pub fn huge_share(&self) -> Option<f64> {
         let maps = fs::read_to_string("/proc/self/smaps").ok()?;
         // Adjacent mappings may have been merged.
         let holds = |line: &str| {
@@ -115,7 +115,7 @@ pub struct MemoryFromNode {
 const NODES: usize = 1024;
 
 impl MemoryFromNode {
-    /// Takes memory from `node`.
+    /// Takes the calling thread's new memory from `node` only.
     ///
     /// # Errors
     /// If there is no such node, or the thread may not use it.
@@ -162,7 +162,7 @@ mod tests {
         assert!(memory.iter().all(|value| *value == 0));
         memory.iter_mut().enumerate().for_each(|(place, value)| *value = place as u32);
         assert!(memory.iter().enumerate().all(|(place, value)| place as u32 == *value));
-        assert!(memory.huge().is_none_or(|share| (0.0..=1.0).contains(&share)));
+        assert!(memory.huge_share().is_none_or(|share| (0.0..=1.0).contains(&share)));
         assert!(UntouchedMemory::new(usize::MAX / 2).is_err());
     }
 

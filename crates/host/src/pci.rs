@@ -116,7 +116,7 @@ impl Device {
     ///
     /// # Errors
     /// If it may not be read.
-    pub fn open(&self) -> Result<Configuration, Fault> {
+    pub fn open_configuration(&self) -> Result<Configuration, Fault> {
         let open =
             |name: &str| File::open(self.path.join(name)).map_err(|e| unreadable(&self.path.join(name), &e));
         Ok(Configuration { space: open("config")?, cached: open("vendor")? })
@@ -126,7 +126,7 @@ impl Device {
     ///
     /// # Errors
     /// If there is none, or it may not be mapped.
-    pub fn map(&self) -> Result<Registers, Fault> {
+    pub fn map_registers(&self) -> Result<Registers, Fault> {
         let resources = fs::read_to_string(self.path.join("resource")).unwrap_or_default();
         let region = first_memory_region(&resources).ok_or_else(|| {
             Fault::usage(format!("device {} has no registers in memory", self.address))
@@ -176,7 +176,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Fault {
     }
 }
 
-/// A device's configuration space.
+/// The configuration space of a PCI device.
 #[derive(Debug)]
 pub struct Configuration {
     space: File,
@@ -195,8 +195,8 @@ impl Configuration {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// The same system call for bytes that the kernel has in memory, which takes the time of
-    /// the call alone.
+    /// Makes the same system call for bytes that the kernel has in memory: it takes the time of the call
+    /// alone.
     ///
     /// # Errors
     /// Those of pread(2).
@@ -207,7 +207,7 @@ impl Configuration {
     }
 }
 
-/// A device's registers in memory.
+/// The registers of a PCI device, mapped into memory.
 #[derive(Debug)]
 pub struct Registers {
     page: *mut u32,
@@ -224,7 +224,7 @@ impl Registers {
 
 impl Drop for Registers {
     fn drop(&mut self) {
-        // SAFETY: mapped by `Device::map` with this size, and nothing points into it.
+        // SAFETY: mapped by `Device::map_registers` with this size, and nothing points into it.
         unsafe { libc::munmap(self.page.cast(), PAGE) };
     }
 }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn configuration_space_begins_with_vendor_and_device() {
         for device in devices() {
-            let configuration = device.open().expect("the first 64 bytes are for everybody");
+            let configuration = device.open_configuration().expect("the first 64 bytes are for everybody");
             let (vendor, id) = device.id;
             assert_eq!(configuration.read().expect("reads"), u32::from(id) << 16 | u32::from(vendor));
             assert!(configuration.read_cached().is_ok());

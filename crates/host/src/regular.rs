@@ -19,7 +19,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_as(OpenOptions::new().read(true), path)
 }
 
-/// The same with these options.
+/// Opens a regular file with these options, without blocking.
 ///
 /// # Errors
 /// As [`open`].
@@ -73,7 +73,7 @@ pub fn may_write(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`open_to_write`], and those of write(2).
-pub fn write(path: &Path, text: &str) -> io::Result<()> {
+pub fn replace_content(path: &Path, text: &str) -> io::Result<()> {
     open_to_write(OpenOptions::new().create(true).truncate(true), path)?.write_all(text.as_bytes())
 }
 
@@ -112,7 +112,7 @@ fn make_blocking(file: File) -> io::Result<File> {
 /// # Errors
 /// A usage fault with the path if the file is missing, longer, or may not be read; an environment fault if reading
 /// fails otherwise.
-pub fn small(file: io::Result<File>, path: &Path) -> Result<Vec<u8>, Fault> {
+pub fn read_small(file: io::Result<File>, path: &Path) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
     let fault = match file.and_then(|file| file.take(SMALL + 1).read_to_end(&mut bytes)) {
         Ok(length) if length as u64 <= SMALL => return Ok(bytes),

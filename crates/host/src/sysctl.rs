@@ -9,13 +9,13 @@ fn path(name: &str) -> PathBuf {
     ["/proc/sys"].into_iter().chain(name.split('.')).collect()
 }
 
-/// A knob's value, if this kernel has it.
+/// Reads a kernel setting (sysctl(8)), such as `net.core.rmem_max`, if this kernel has it.
 pub fn read(name: &str) -> Option<String> {
     Some(fs::read_to_string(path(name)).ok()?.trim().to_string())
 }
 
-/// Sets a knob of a namespace, which ends with its processes. Any other knob must be set through
-/// the ledger.
+/// Sets a kernel setting of a namespace, which ends with its processes. Any other setting must
+/// be set through the ledger.
 ///
 /// # Errors
 /// If there is no such knob, or it refuses the value.

@@ -10,7 +10,7 @@ use crate::errno::check;
 ///
 /// # Errors
 /// If it is no TCP socket.
-pub fn retransmitted(socket: &impl AsFd) -> io::Result<u64> {
+pub fn retransmitted_segments(socket: &impl AsFd) -> io::Result<u64> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
     let fd = socket.as_fd().as_raw_fd();
@@ -31,7 +31,7 @@ mod tests {
     fn a_new_connection_has_retransmitted_nothing_and_a_datagram_socket_is_an_error() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("binds");
         let stream = TcpStream::connect(listener.local_addr().expect("has one")).expect("connects");
-        assert_eq!(retransmitted(&stream).expect("is reported"), 0);
-        assert!(retransmitted(&UdpSocket::bind("127.0.0.1:0").expect("binds")).is_err());
+        assert_eq!(retransmitted_segments(&stream).expect("is reported"), 0);
+        assert!(retransmitted_segments(&UdpSocket::bind("127.0.0.1:0").expect("binds")).is_err());
     }
 }

@@ -7,16 +7,16 @@
 use std::fs;
 use std::time::Duration;
 
-/// A clock that counts ticks.
+/// A clock that counts ticks: the processor's time-stamp counter, or the kernel's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ticks {
+pub struct TickClock {
     counter: bool,
     per_second: f64,
 }
 
 /// Readings of both clocks at one moment. Of several tries the one counts that took the shortest
 /// time, so that it was not interrupted.
-fn both(counter: Ticks, kernels: Ticks) -> (u64, u64) {
+fn both(counter: TickClock, kernels: TickClock) -> (u64, u64) {
     const TRIES: usize = 16;
     let tries = (0..TRIES).map(|_| {
         let (before, at, after) = (counter.now(), kernels.now(), counter.now());
@@ -26,7 +26,7 @@ fn both(counter: Ticks, kernels: Ticks) -> (u64, u64) {
     (ticks, at)
 }
 
-/// Whether the processor has the instruction that [`Ticks::now`] uses (CPUID 8000_0001h, EDX 27).
+/// Whether the processor has the instruction that [`TickClock::now`] uses (CPUID 8000_0001h, EDX 27).
 /// A hypervisor may hide it from its guests.
 fn has_instruction() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -42,28 +42,28 @@ fn has_instruction() -> bool {
 /// The time over which the counter is compared with the kernel's clock.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-impl Ticks {
+impl TickClock {
     /// The best clock of this machine. Takes 50 ms.
-    pub fn find() -> Self {
-        let nanoseconds = Ticks { counter: false, per_second: 1e9 };
+    pub fn best() -> Self {
+        let nanoseconds = TickClock { counter: false, per_second: 1e9 };
         let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
         if !has_instruction() || !source.is_ok_and(|source| source.trim() == "tsc") {
             return nanoseconds;
         }
-        let (counter, kernels) = (Ticks { counter: true, ..nanoseconds }, nanoseconds);
+        let (counter, kernels) = (TickClock { counter: true, ..nanoseconds }, nanoseconds);
         let (from, began) = both(counter, kernels);
         std::thread::sleep(CALIBRATION);
         let (to, ended) = both(counter, kernels);
-        Ticks { per_second: (to - from) as f64 * 1e9 / (ended - began) as f64, ..counter }
+        TickClock { per_second: (to - from) as f64 * 1e9 / (ended - began) as f64, ..counter }
     }
 
-    /// Its name.
+    /// The clock's name, for reports.
     pub fn name(self) -> &'static str {
         if self.counter { "time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
     /// The frequency of the time-stamp counter in hertz; `None` if the kernel's clock is used.
-    pub fn counter(self) -> Option<f64> {
+    pub fn counter_frequency(self) -> Option<f64> {
         self.counter.then_some(self.per_second)
     }
 
@@ -89,12 +89,12 @@ impl Ticks {
     }
 
     /// Converts a time to ticks.
-    pub fn of(self, time: Duration) -> u64 {
+    pub fn ticks_of(self, time: Duration) -> u64 {
         (time.as_secs_f64() * self.per_second) as u64
     }
 
     /// Seconds that reading the clock takes: the median of batches.
-    pub fn cost(self) -> f64 {
+    pub fn reading_cost(self) -> f64 {
         const READS: u64 = 1000;
         let mut costs: Vec<u64> = (0..31)
             .map(|_| {
@@ -117,21 +117,21 @@ mod tests {
 
     #[test]
     fn it_agrees_with_the_standard_clock() {
-        let ticks = Ticks::find();
+        let ticks = TickClock::best();
         let (from, began) = (ticks.now(), Instant::now());
         std::thread::sleep(Duration::from_millis(20));
         let (theirs, to) = (began.elapsed().as_nanos() as u64, ticks.now());
         let ours = ticks.nanoseconds(to - from);
         // An interruption between the readings of the two clocks may take up to 5 ms.
         assert!(ours.abs_diff(theirs) < 5_000_000, "{ours} against {theirs} ns by {}", ticks.name());
-        let cost = ticks.cost();
+        let cost = ticks.reading_cost();
         assert!(cost > 0.0 && cost < 5e-6, "{cost} s");
     }
 
     #[test]
     fn nanoseconds_and_ticks_are_each_other_s_inverse() {
-        let ticks = Ticks { counter: true, per_second: 2.5e9 };
+        let ticks = TickClock { counter: true, per_second: 2.5e9 };
         assert_eq!(ticks.nanoseconds(75), 30);
-        assert_eq!(ticks.of(Duration::from_micros(2)), 5000);
+        assert_eq!(ticks.ticks_of(Duration::from_micros(2)), 5000);
     }
 }

@@ -2,7 +2,7 @@
 //! built for any x86-64 uses only SSE2, unless it checks the processor at run time.
 
 /// A computation that is compiled once for each set of vector instructions.
-pub trait Kernel {
+pub trait VectorKernel {
     /// Its result.
     type Output;
 
@@ -13,7 +13,7 @@ pub trait Kernel {
 }
 
 /// Runs a kernel with the widest available instructions.
-pub fn run<K: Kernel>(kernel: K) -> K::Output {
+pub fn run_widest<K: VectorKernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -36,13 +36,13 @@ pub fn run<K: Kernel>(kernel: K) -> K::Output {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
-fn avx512<K: Kernel>(kernel: K) -> K::Output {
+fn avx512<K: VectorKernel>(kernel: K) -> K::Output {
     kernel.run::<true>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2<K: Kernel>(kernel: K) -> K::Output {
+fn avx2<K: VectorKernel>(kernel: K) -> K::Output {
     kernel.run::<true>()
 }
 
@@ -52,7 +52,7 @@ mod tests {
 
     struct Dot<'a>(&'a [f64], &'a [f64]);
 
-    impl Kernel for Dot<'_> {
+    impl VectorKernel for Dot<'_> {
         type Output = f64;
 
         #[inline(always)]
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn a_kernel_computes_the_same_with_any_instructions() {
         let numbers: Vec<f64> = (0..100).map(f64::from).collect();
-        assert_eq!(run(Dot(&numbers, &numbers)), 328_350.0);
+        assert_eq!(run_widest(Dot(&numbers, &numbers)), 328_350.0);
         assert_eq!(Dot(&numbers, &numbers).run::<false>(), 328_350.0);
     }
 }

@@ -41,7 +41,7 @@ pub struct NodeContext<'a> {
 ///
 /// # Errors
 /// If the stream fails, or the runner has another protocol version.
-pub fn serve(
+pub fn serve_runner(
     node: &NodeContext,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -86,7 +86,7 @@ pub fn serve(
             }
             ToAgent::Surround { step } => {
                 let mut report = |reading, at| out.send(&FromAgent::Sample { reading, at, n: 1 });
-                let fault = catching_panics(|| surroundings.step(&step, &mut report)).err();
+                let fault = catching_panics(|| surroundings.do_step(&step, &mut report)).err();
                 out.send(&FromAgent::Surrounded { fault })?;
             }
             // While a part runs, the thread that reads messages has set `cancelled` already.

@@ -35,7 +35,7 @@ pub struct AgentId {
 const KEEPER_SLOT: usize = usize::MAX;
 
 impl AgentId {
-    /// The agent of a workload on a node.
+    /// The agent of the workload in `slot` on a node.
     pub fn new(slot: usize, node: usize) -> Self {
         AgentId { slot, node }
     }
@@ -62,7 +62,7 @@ struct Session {
     process: Option<u32>,
 }
 
-/// The agents of one cluster.
+/// The agents of one cluster: starts them, and exchanges messages with them.
 pub struct AgentPool<'a> {
     cluster: Box<dyn Cluster>,
     sessions: BTreeMap<AgentId, Session>,
@@ -101,12 +101,12 @@ impl<'a> AgentPool<'a> {
     }
 
     /// A folder that every node sees, if there is one.
-    pub fn shared(&self) -> Option<PathBuf> {
+    pub fn shared_folder(&self) -> Option<PathBuf> {
         self.cluster.shared().map(Path::to_path_buf)
     }
 
     /// The number of a node's host.
-    pub fn host(&self, node: usize) -> usize {
+    pub fn host_of(&self, node: usize) -> usize {
         self.cluster.host(node)
     }
 
@@ -153,7 +153,7 @@ impl<'a> AgentPool<'a> {
     }
 
     /// Notes on how links were really set, so far.
-    pub fn notes(&self) -> &[String] {
+    pub fn link_notes(&self) -> &[String] {
         &self.notes
     }
 
@@ -191,7 +191,7 @@ impl<'a> AgentPool<'a> {
     }
 
     /// The facts of the agents' nodes, by node number.
-    pub fn facts(&mut self, agents: &[AgentId]) -> Result<BTreeMap<String, Provenance>, Fault> {
+    pub fn request_facts(&mut self, agents: &[AgentId]) -> Result<BTreeMap<String, Provenance>, Fault> {
         self.ensure_started(agents)?;
         for &agent in agents {
             self.send(agent, &ToAgent::Facts)?;
@@ -234,7 +234,7 @@ impl<'a> AgentPool<'a> {
     }
 
     /// The process id of an agent on its node.
-    pub fn process(&self, agent: AgentId) -> Option<u32> {
+    pub fn process_id(&self, agent: AgentId) -> Option<u32> {
         self.sessions.get(&agent).and_then(|session| session.process)
     }
 

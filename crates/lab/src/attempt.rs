@@ -70,7 +70,7 @@ fn run_scene(
 ) -> Result<Option<Fidelity>, AttemptError> {
     pool.set_links(&scene.place)?;
     let (background, foreground) = (agents(scene, true), agents(scene, false));
-    let mut assignments = keepers::assign(scene, context.registry, pool)?;
+    let mut assignments = keepers::assign_to_keepers(scene, context.registry, pool)?;
     let all: Vec<AgentId> =
         background.iter().chain(&foreground).copied().chain(assignments.keepers()).collect();
     pool.ensure_started(&all)?;
@@ -82,8 +82,9 @@ fn run_scene(
         artifacts: ArtifactStore::new(context.artifacts.as_deref()),
     };
     let mut attempt = Attempt::new(pool, scene, context, assignments);
-    let outcome =
-        attempt.set_up(&mut results).and_then(|()| attempt.run(&background, &foreground, &mut results));
+    let outcome = attempt
+        .set_up(&mut results)
+        .and_then(|()| attempt.run_all_work(&background, &foreground, &mut results));
     let torn_down = attempt.tear_down(&mut results);
     match (outcome, torn_down) {
         (Err(AttemptError::Attempt(_)), Err(AttemptError::Journal(fault))) => {

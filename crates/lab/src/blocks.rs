@@ -38,7 +38,7 @@ impl History {
     }
 
     /// Whether a cell has failed in so many blocks that it is not run any more.
-    pub fn given_up(&self, cell: &CellId) -> bool {
+    pub fn is_given_up(&self, cell: &CellId) -> bool {
         self.failures.get(cell).is_some_and(|n| *n >= GIVE_UP_AFTER)
     }
 
@@ -78,7 +78,7 @@ impl History {
                 let blocks = experiment.blocks_within(until) - experiment.blocks_within(block);
                 blocks + usize::from(rest.contains(&cell.id))
             };
-            let cells = cells(plan).filter(|(_, cell)| !self.given_up(&cell.id));
+            let cells = cells(plan).filter(|(_, cell)| !self.is_given_up(&cell.id));
             cells.map(|(of, cell)| self.seconds_of(of, cell, attempts(of, cell), overall)).sum()
         };
         (left(next_look(plan, block)), left(most_blocks(plan).max(block)))
@@ -109,7 +109,7 @@ pub fn attempts_until_look(plan: &Plan, block: usize) -> usize {
 }
 
 /// The number of tries of each cell in `block`. Cells without a try are absent.
-pub fn tries(run: &Run, block: usize) -> BTreeMap<CellId, u32> {
+pub fn count_tries(run: &Run, block: usize) -> BTreeMap<CellId, u32> {
     let mut tries = BTreeMap::new();
     for attempt in run.attempts.iter().filter(|attempt| attempt.block == block) {
         let most: &mut u32 = tries.entry(attempt.cell.clone()).or_default();
@@ -197,6 +197,6 @@ mod tests {
             ),
             (2.0, 0)
         );
-        assert!(plan.order(3).is_empty());
+        assert!(plan.cells_in_order(3).is_empty());
     }
 }

@@ -15,7 +15,7 @@ pub type Digests = BTreeMap<String, String>;
 /// # Errors
 /// If a file cannot be read.
 pub fn digests_of<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) -> Result<Digests, Fault> {
-    names.into_iter().map(|name| Ok((name.to_string(), digest(&dir.bytes(name)?)))).collect()
+    names.into_iter().map(|name| Ok((name.to_string(), digest(&dir.read_bytes(name)?)))).collect()
 }
 
 /// Checks that the files still have these digests.
@@ -25,7 +25,7 @@ pub fn digests_of<'a>(dir: &RunDir, names: impl IntoIterator<Item = &'a str>) ->
 pub fn check_unchanged(dir: &RunDir, digests: &Digests) -> Result<(), Fault> {
     for (name, expected) in digests {
         let path = dir.path().join(name);
-        if digest(&dir.bytes(name)?) != *expected {
+        if digest(&dir.read_bytes(name)?) != *expected {
             return Err(Fault::usage(
                 "the file is not what it was when the run began: samples of two studies must not be mixed",
             )

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Line;
-use crosstalk_study::journal::Recording;
+use crosstalk_study::journal::RecordedRun;
 use crosstalk_study::samples::Run;
 
-/// A journal that is open for writing at its end.
+/// The journal file of a run, open for writing at its end.
 pub struct Journal {
     out: Box<dyn Write + Send>,
     place: String,
-    recording: Recording,
+    recording: RecordedRun,
 }
 
 impl Journal {
@@ -33,7 +33,7 @@ impl Journal {
         Ok(Journal {
             out: Box::new(file),
             place: path.display().to_string(),
-            recording: Recording::default(),
+            recording: RecordedRun::default(),
         })
     }
 
@@ -48,7 +48,7 @@ impl Journal {
         file.read_to_end(&mut text).map_err(|e| cannot("read", path, &e))?;
         let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
         let place = path.display().to_string();
-        let recording = Recording::read(&text[..whole]).map_err(|fault| fault.at(place.clone()))?;
+        let recording = RecordedRun::read(&text[..whole]).map_err(|fault| fault.at(place.clone()))?;
         file.set_len(whole as u64)
             .and_then(|()| file.seek(SeekFrom::End(0)))
             .map_err(|e| cannot("repair", path, &e))?;
@@ -66,8 +66,8 @@ impl Journal {
     }
 
     /// A journal that writes to `out`, for tests.
-    pub fn to(out: Box<dyn Write + Send>) -> Self {
-        Journal { out, place: "journal".into(), recording: Recording::default() }
+    pub fn writing_to(out: Box<dyn Write + Send>) -> Self {
+        Journal { out, place: "journal".into(), recording: RecordedRun::default() }
     }
 
     /// Writes one line to the file.
@@ -75,7 +75,7 @@ impl Journal {
     /// # Errors
     /// An environment fault if it cannot be written.
     pub fn write(&mut self, line: Line) -> Result<(), Fault> {
-        let text = self.recording.add(line).map_err(|fault| fault.at(self.place.clone()))?;
+        let text = self.recording.encode_next(line).map_err(|fault| fault.at(self.place.clone()))?;
         self.out.write_all(&text).and_then(|()| self.out.flush()).map_err(|e| {
             let fault = Fault::environment(format!("cannot write: {e}")).at(self.place.clone());
             match e.kind() {
@@ -93,9 +93,9 @@ impl Journal {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn read(path: &Path) -> Result<Recording, Fault> {
+pub fn read_journal_file(path: &Path) -> Result<RecordedRun, Fault> {
     let file = File::open(path).map_err(|e| cannot("open", path, &e))?;
-    Recording::read(BufReader::new(file)).map_err(|fault| fault.at(path.display().to_string()))
+    RecordedRun::read(BufReader::new(file)).map_err(|fault| fault.at(path.display().to_string()))
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -155,7 +155,7 @@ mod tests {
             eprintln!("skipped: no /dev/full here");
             return;
         };
-        let fault = Journal::to(Box::new(full)).write(begin()).expect_err("no room");
+        let fault = Journal::writing_to(Box::new(full)).write(begin()).expect_err("no room");
         assert!(fault.remedy.is_some_and(|r| r.contains("resume")), "{}", fault.message);
     }
 }

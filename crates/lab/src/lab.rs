@@ -13,8 +13,8 @@ use crosstalk_study::plan::Plan;
 use crate::clock::Clock;
 use crate::rundir::RunDir;
 
-/// The inputs of a run.
-pub struct Lab<'a> {
+/// What a run needs: the plan, the testbed, the registry and its folders.
+pub struct RunInputs<'a> {
     /// The workloads, conditions and observers that scenes can name.
     pub registry: &'a Registry,
     /// Fabrics, systems, published data.
@@ -49,7 +49,7 @@ pub struct Ending {
     pub why: String,
 }
 
-impl Lab<'_> {
+impl RunInputs<'_> {
     /// Whether the user has interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::SeqCst)

@@ -1,6 +1,6 @@
 //! The runner: agents, attempts, blocks, interim analyses, the journal, resuming.
 //!
-//! [`agent::serve`] runs on a node, everything else on the user's machine. A run
+//! [`agent::serve_runner`] runs on a node, everything else on the user's machine. A run
 //! performs the attempts of a plan on a cluster and writes their readings to the
 //! journal. At planned interim analyses (looks) it decides whether the data suffice.
 #![forbid(unsafe_code)]
@@ -20,6 +20,6 @@ mod run;
 pub mod rundir;
 mod runner;
 
-pub use lab::{Ending, Lab};
+pub use lab::{Ending, RunInputs};
 pub use once::run_once;
 pub use run::run;

@@ -4,7 +4,7 @@ use crosstalk_core::record::Status;
 use crosstalk_core::value::Levels;
 use serde::Serialize;
 
-/// One event. `--json` prints one a line.
+/// One event of a run. `--json` prints one a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]
@@ -44,7 +44,7 @@ pub enum Event {
     Warning { text: String },
 }
 
-/// Receives events.
+/// Receives the events of a run.
 pub trait Progress {
     /// Receives one event.
     fn event(&mut self, event: Event);

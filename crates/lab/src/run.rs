@@ -8,7 +8,7 @@ use crosstalk_study::samples::Run;
 
 use crate::agent_pool::{AgentId, AgentPool};
 use crate::journal::Journal;
-use crate::lab::{Ending, Lab};
+use crate::lab::{Ending, RunInputs};
 use crate::progress::{Event, Progress};
 use crate::runner::Runner;
 
@@ -19,13 +19,13 @@ use crate::runner::Runner;
 ///
 /// # Errors
 /// Faults of the testbed, the journal or the folder of results. Failed attempts are no errors.
-pub fn run(lab: &Lab, before: Option<Journal>, progress: &mut dyn Progress) -> Result<Ending, Fault> {
+pub fn run(lab: &RunInputs, before: Option<Journal>, progress: &mut dyn Progress) -> Result<Ending, Fault> {
     let resuming = before.is_some();
-    let journal = before.map_or_else(|| Journal::create(&lab.dir.journal()), Ok)?;
+    let journal = before.map_or_else(|| Journal::create(&lab.dir.journal_path()), Ok)?;
     let next = next_attempt(journal.run(), lab)?;
     let stage = lab.plan.of_current_stage();
     let mut runner = Runner::new(lab, &stage, journal, next, progress);
-    runner.open()?;
+    runner.write_first_lines()?;
 
     let mut created = None;
     let outcome =
@@ -37,11 +37,11 @@ pub fn run(lab: &Lab, before: Option<Journal>, progress: &mut dyn Progress) -> R
         Err(_) if lab.is_interrupted() => Ending::interrupted(),
         Err(fault) => {
             // If the journal has failed, this line is lost too.
-            let _ = runner.close(&Ending { status: Status::Failed, why: fault.to_string() });
+            let _ = runner.write_last_line(&Ending { status: Status::Failed, why: fault.to_string() });
             return Err(fault);
         }
     };
-    runner.close(&ending)?;
+    runner.write_last_line(&ending)?;
     match created {
         Some(mut pool) if ending.status == Status::Finished => record_final_facts(lab, &mut pool)?,
         _ => {}
@@ -50,17 +50,21 @@ pub fn run(lab: &Lab, before: Option<Journal>, progress: &mut dyn Progress) -> R
 }
 
 /// Creates the nodes, and records their facts.
-fn create_cluster<'a>(lab: &'a Lab, runner: &mut Runner, resuming: bool) -> Result<AgentPool<'a>, Fault> {
+fn create_cluster<'a>(
+    lab: &'a RunInputs,
+    runner: &mut Runner,
+    resuming: bool,
+) -> Result<AgentPool<'a>, Fault> {
     let what = format!("raising the {} testbed", lab.testbed.name());
     runner.progress.event(Event::Preparing { what });
     if lab.is_interrupted() {
         return Err(Fault::interrupted());
     }
     let mut pool = AgentPool::new(lab.testbed.create(lab.plan.nodes())?, lab.interrupted);
-    let facts = pool.facts(&first_agents(lab.plan))?;
+    let facts = pool.request_facts(&first_agents(lab.plan))?;
     // Links that cannot be set are reported now, not after hours of attempts.
     real_places(lab).into_iter().try_for_each(|place| pool.set_links(place))?;
-    lab.dir.record_before(&facts, &absences(lab, &pool), resuming)?;
+    lab.dir.record_facts_at_start(&facts, &absences(lab, &pool), resuming)?;
     Ok(pool)
 }
 
@@ -71,7 +75,7 @@ const VIRTUAL: [&str; 2] = [
 ];
 
 /// Properties of a real cluster that the nodes do not have, as far as they matter to a measurement.
-fn absences(lab: &Lab, pool: &AgentPool) -> Vec<String> {
+fn absences(lab: &RunInputs, pool: &AgentPool) -> Vec<String> {
     let any = |place: fn(&Place) -> bool| lab.plan.runnable().any(|cell| place(&cell.scene.place));
     let mut absences = Vec::new();
     if any(|place| matches!(place, Place::Virtual { .. })) {
@@ -85,7 +89,7 @@ fn absences(lab: &Lab, pool: &AgentPool) -> Vec<String> {
 }
 
 /// Places in real time, in descending order of their links' rate. A scale that suits the first suits all.
-fn real_places<'a>(lab: &'a Lab) -> Vec<&'a Place> {
+fn real_places<'a>(lab: &'a RunInputs) -> Vec<&'a Place> {
     let rate = |place: &Place| match place {
         Place::Real { link: Link::Rate(rate), .. } => rate.0,
         _ => 0.0,
@@ -98,9 +102,9 @@ fn real_places<'a>(lab: &'a Lab) -> Vec<&'a Place> {
 
 /// Records the nodes' facts at the end of a run. The run is complete without them, so that
 /// an interruption here is no fault.
-fn record_final_facts(lab: &Lab, pool: &mut AgentPool) -> Result<(), Fault> {
-    match pool.facts(&first_agents(lab.plan)) {
-        Ok(facts) => lab.dir.record_after(&facts, &absences(lab, pool)),
+fn record_final_facts(lab: &RunInputs, pool: &mut AgentPool) -> Result<(), Fault> {
+    match pool.request_facts(&first_agents(lab.plan)) {
+        Ok(facts) => lab.dir.record_facts_at_end(&facts, &absences(lab, pool)),
         Err(_) if lab.is_interrupted() => Ok(()),
         Err(fault) => Err(fault),
     }
@@ -112,13 +116,13 @@ fn first_agents(plan: &Plan) -> Vec<AgentId> {
 }
 
 /// The smallest number that is larger than all attempts' numbers.
-fn next_attempt(before: &Run, lab: &Lab) -> Result<AttemptId, Fault> {
+fn next_attempt(before: &Run, lab: &RunInputs) -> Result<AttemptId, Fault> {
     let last = before.attempts.iter().map(|a| a.id).max();
     match last {
         None => Ok(0),
         Some(id) if id < AttemptId::from(u32::MAX) => Ok(id + 1),
         Some(id) => Err(Fault::usage(format!("the journal is damaged: it has an attempt number {id}"))
-            .at(lab.dir.journal().display().to_string())
+            .at(lab.dir.journal_path().display().to_string())
             .remedy("remove that attempt's lines, or begin a new run")),
     }
 }

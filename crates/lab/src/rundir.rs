@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::provenance::Provenance;
-use crosstalk_core::quote::steers;
+use crosstalk_core::quote::is_control;
 use crosstalk_host::regular;
 use serde::{Deserialize, Serialize};
 
@@ -22,11 +22,11 @@ mod read;
 pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
 
 /// The file with the options of a run. A directory that has it is a run's.
-pub const OPTIONS: &str = "options.json";
+pub const OPTIONS_FILE: &str = "options.json";
 /// The files and folders in a run's directory.
 const RUN_FILES: [&str; 9] = [
     "study.toml",
-    OPTIONS,
+    OPTIONS_FILE,
     "catalogue",
     "journal.ndjson",
     "provenance.json",
@@ -53,7 +53,7 @@ pub struct ProvenanceFile {
     pub absences: Vec<String>,
 }
 
-/// A run's directory.
+/// The directory of a run, with its study, options, journal and reports.
 pub struct RunDir {
     path: PathBuf,
     /// Whether a run has written it before.
@@ -64,7 +64,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Creates a new one, and locks it.
+    /// Creates a new directory for a run, and locks it.
     ///
     /// # Errors
     /// A usage fault if the directory has a run already, or other files.
@@ -92,7 +92,8 @@ impl RunDir {
         let names: Vec<_> =
             entries.map(|entry| Ok(entry?.file_name())).collect::<Result<_, _>>().map_err(failed)?;
         let part = |file: &str| Path::new(file).with_extension(PART);
-        let begun = names.iter().any(|name| *name == OPTIONS || *name == *part(OPTIONS).as_os_str());
+        let begun =
+            names.iter().any(|name| *name == OPTIONS_FILE || *name == *part(OPTIONS_FILE).as_os_str());
         let is_ours = |name: &OsString| {
             RUN_FILES.iter().any(|file| begun && *name == **file || *name == *part(file).as_os_str())
         };
@@ -134,7 +135,7 @@ impl RunDir {
     }
 
     /// Creates the next free `ROOT/NAME-001`, `-002` …, and locks it.
-    pub fn next(root: &Path, name: &str) -> Result<Self, Fault> {
+    pub fn create_next(root: &Path, name: &str) -> Result<Self, Fault> {
         check_is_text(root)?;
         for number in 1..100_000 {
             let path = root.join(format!("{name}-{number:03}"));
@@ -148,18 +149,18 @@ impl RunDir {
         Err(Fault::environment("too many runs of that name").at(root.display().to_string()))
     }
 
-    /// Its path.
+    /// The directory's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The absolute path of the folder of artifacts.
-    pub fn artifacts(&self) -> PathBuf {
+    pub fn artifacts_path(&self) -> PathBuf {
         std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).join("artifacts")
     }
 
     /// The path of the journal.
-    pub fn journal(&self) -> PathBuf {
+    pub fn journal_path(&self) -> PathBuf {
         self.path.join("journal.ndjson")
     }
 
@@ -182,15 +183,15 @@ impl RunDir {
     }
 
     /// Removes the options, the study and the catalogue of a run that has measured nothing.
-    pub fn discard(&self) {
-        for name in [OPTIONS, "study.toml"] {
+    pub fn discard_unmeasured(&self) {
+        for name in [OPTIONS_FILE, "study.toml"] {
             let _ = fs::remove_file(self.path.join(name));
         }
         let _ = fs::remove_dir_all(self.path.join("catalogue"));
     }
 
     fn provenance(&self) -> Result<ProvenanceFile, Fault> {
-        self.json("provenance.json")
+        self.read_json("provenance.json")
     }
 
     /// Records the nodes' facts when a run begins. When it resumes, compares them with the
@@ -198,7 +199,7 @@ impl RunDir {
     ///
     /// # Errors
     /// A usage fault if a fixed fact has changed since: samples of different machines must not be mixed.
-    pub fn record_before(
+    pub fn record_facts_at_start(
         &self,
         facts: &BTreeMap<String, Provenance>,
         absences: &[String],
@@ -218,7 +219,7 @@ impl RunDir {
     }
 
     /// Records the nodes' facts when a run ends, and further absences.
-    pub fn record_after(
+    pub fn record_facts_at_end(
         &self,
         facts: &BTreeMap<String, Provenance>,
         absences: &[String],
@@ -264,7 +265,7 @@ fn check_unchanged(
 fn check_is_text(path: &Path) -> Result<(), Fault> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     match whole.to_str() {
-        Some(text) if !text.contains(steers) => Ok(()),
+        Some(text) if !text.contains(is_control) => Ok(()),
         _ => {
             Err(Fault::usage("expected a run's directory whose name is UTF-8 without line ends and the like")
                 .at(whole.display().to_string())
@@ -310,10 +311,10 @@ mod tests {
     #[test]
     fn another_machine_refuses_to_resume() {
         let root = tempfile::tempdir().expect("a directory");
-        let dir = RunDir::next(root.path(), "study").expect("made");
-        dir.record_before(&facts("6.1"), &[], false).expect("noted");
-        dir.record_before(&facts("6.1"), &[], true).expect("the same");
-        let fault = dir.record_before(&facts("6.2"), &[], true).expect_err("another kernel");
+        let dir = RunDir::create_next(root.path(), "study").expect("made");
+        dir.record_facts_at_start(&facts("6.1"), &[], false).expect("noted");
+        dir.record_facts_at_start(&facts("6.1"), &[], true).expect("the same");
+        let fault = dir.record_facts_at_start(&facts("6.2"), &[], true).expect_err("another kernel");
         assert!(fault.message.contains("kernel was `6.1` and is now `6.2`"), "{fault}");
     }
 
@@ -335,20 +336,20 @@ mod tests {
     #[test]
     fn a_run_is_read_with_what_its_nodes_were_before_and_after() {
         let root = tempfile::tempdir().expect("a directory");
-        let dir = RunDir::next(root.path(), "study").expect("made");
-        fs::write(dir.journal(), "").expect("written");
-        dir.record_before(&facts("6.1"), &[], false).expect("noted");
-        assert_eq!(dir.read().expect("reads").provenance_after, BTreeMap::new());
-        dir.record_after(&facts("6.2"), &[]).expect("noted");
-        let run = dir.read().expect("reads");
+        let dir = RunDir::create_next(root.path(), "study").expect("made");
+        fs::write(dir.journal_path(), "").expect("written");
+        dir.record_facts_at_start(&facts("6.1"), &[], false).expect("noted");
+        assert_eq!(dir.read_run().expect("reads").provenance_after, BTreeMap::new());
+        dir.record_facts_at_end(&facts("6.2"), &[]).expect("noted");
+        let run = dir.read_run().expect("reads");
         assert_eq!((run.provenance, run.provenance_after), (facts("6.1"), facts("6.2")));
     }
 
     #[test]
     fn runs_are_numbered() {
         let root = tempfile::tempdir().expect("a directory");
-        let first = RunDir::next(root.path(), "a").expect("made");
-        let second = RunDir::next(root.path(), "a").expect("made");
+        let first = RunDir::create_next(root.path(), "a").expect("made");
+        let second = RunDir::create_next(root.path(), "a").expect("made");
         assert!(first.path().ends_with("a-001") && second.path().ends_with("a-002"));
         assert!(RunDir::open(first.path()).is_err(), "no journal yet");
     }

@@ -8,15 +8,15 @@ use crosstalk_core::Fault;
 use crosstalk_core::cell::CellId;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, Line, Reading, Status};
-use crosstalk_core::value::describe;
+use crosstalk_core::value::describe_levels;
 use crosstalk_study::GIVE_UP_AFTER;
 use crosstalk_study::plan::{Cell, Plan};
 
 use crate::agent_pool::AgentPool;
 use crate::attempt::{AttemptContext, AttemptResult, perform};
-use crate::blocks::{History, attempts_until_look, most_blocks, tries};
+use crate::blocks::{History, attempts_until_look, count_tries, most_blocks};
 use crate::journal::Journal;
-use crate::lab::{Ending, Lab};
+use crate::lab::{Ending, RunInputs};
 use crate::progress::{Event, Progress};
 
 /// The deadline of an attempt is this many times its estimate …
@@ -28,9 +28,9 @@ const MIN_DEADLINE_SECONDS: f64 = 60.0;
 /// the block, when a passing disturbance may be over.
 const MAX_TRIES: u32 = 3;
 
-/// A run under way.
+/// Runs the blocks of one stage of a plan, and writes the journal.
 pub struct Runner<'a> {
-    lab: &'a Lab<'a>,
+    lab: &'a RunInputs<'a>,
     /// The part of the plan that is run now.
     stage: &'a Plan,
     journal: Journal,
@@ -47,7 +47,7 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// A run that continues `journal`. `next_attempt` is the number of its next attempt.
     pub fn new(
-        lab: &'a Lab<'a>,
+        lab: &'a RunInputs<'a>,
         stage: &'a Plan,
         journal: Journal,
         next_attempt: AttemptId,
@@ -66,7 +66,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Writes the journal's first lines: the run, and the metrics that it reports.
-    pub fn open(&mut self) -> Result<(), Fault> {
+    pub fn write_first_lines(&mut self) -> Result<(), Fault> {
         let plan = self.lab.plan;
         let mut declared: BTreeSet<String> =
             self.journal.run().metrics.iter().map(|metric| metric.name.clone()).collect();
@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Writes the journal's last line: how the run ended.
-    pub fn close(&mut self, ending: &Ending) -> Result<(), Fault> {
+    pub fn write_last_line(&mut self, ending: &Ending) -> Result<(), Fault> {
         self.journal.write(Line::End {
             status: ending.status,
             why: ending.why.clone(),
@@ -105,7 +105,7 @@ impl<'a> Runner<'a> {
         self.any_finished = before.attempts.iter().any(|attempt| attempt.status == Status::Finished);
         let first = crosstalk_study::next_block(plan, before);
         let (to_look, to_end) = self.history.seconds_left(plan, first, &[]);
-        let warm = plan.seconds_of_warmup(self.lab.pace);
+        let warm = plan.warmup_seconds(self.lab.pace);
         self.progress.event(Event::Began {
             cells: plan.runnable().count(),
             blocks: most_blocks,
@@ -128,7 +128,7 @@ impl<'a> Runner<'a> {
             if let Some(ending) = self.look(block + 1)? {
                 return Ok(ending);
             }
-            if plan.order(block).iter().all(|cell| self.history.given_up(&cell.id)) {
+            if plan.cells_in_order(block).iter().all(|cell| self.history.is_given_up(&cell.id)) {
                 let why = format!("every cell failed in {GIVE_UP_AFTER} blocks running");
                 return Ok(Ending { status: Status::Finished, why });
             }
@@ -140,11 +140,11 @@ impl<'a> Runner<'a> {
     fn warm_up(&mut self, pool: &mut AgentPool) -> Result<Status, Fault> {
         let lab = self.lab;
         for round in 1..=self.stage.warmup {
-            for cell in self.stage.order(0) {
+            for cell in self.stage.cells_in_order(0) {
                 if lab.is_interrupted() {
                     return Ok(Status::Interrupted);
                 }
-                let at = describe(&cell.id.levels);
+                let at = describe_levels(&cell.id.levels);
                 let what = format!("warm-up {round} of {} {at}", lab.plan.warmup);
                 let what = what.trim_end();
                 self.progress.event(Event::Preparing { what: what.into() });
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         Ok(AttemptContext {
             registry: lab.registry,
             emulation: self.emulation(cell)?,
-            artifacts: Some(lab.dir.artifacts()),
+            artifacts: Some(lab.dir.artifacts_path()),
             seed: lab.plan.seed,
             deadline: lab.deadline.unwrap_or_else(|| Duration::from_secs_f64(by_estimate())),
             interrupted: lab.interrupted,
@@ -183,10 +183,10 @@ impl<'a> Runner<'a> {
     /// Of the journal. Also if no attempt of the run has finished and all of this block had a usage
     /// fault, which would occur again.
     fn run_block(&mut self, pool: &mut AgentPool, block: usize) -> Result<Status, Fault> {
-        let mut tries = tries(self.journal.run(), block);
-        let order = self.stage.order(block);
+        let mut tries = count_tries(self.journal.run(), block);
+        let order = self.stage.cells_in_order(block);
         let mut round: Vec<&Cell> =
-            order.into_iter().filter(|cell| !self.history.given_up(&cell.id)).collect();
+            order.into_iter().filter(|cell| !self.history.is_given_up(&cell.id)).collect();
         let (mut usage_fault, mut any_other) = (None, false);
         for earlier_rounds in 0..MAX_TRIES {
             let mut again = Vec::new();
@@ -278,9 +278,9 @@ impl<'a> Runner<'a> {
         let journal = &mut self.journal;
         let mut write =
             |reading: Reading, at: f64, n: u64| journal.write(Line::Sample { attempt: id, reading, at, n });
-        let earlier_notes = pool.notes().len();
+        let earlier_notes = pool.link_notes().len();
         let result = perform(pool, &cell.scene, &context, &mut write)?;
-        for note in &pool.notes()[earlier_notes..] {
+        for note in &pool.link_notes()[earlier_notes..] {
             self.progress.event(Event::Warning { text: note.clone() });
         }
         let seconds = began.elapsed().as_secs_f64();

@@ -63,7 +63,8 @@ fn an_interim_analysis_does_not_read_the_journal_again() {
     assert_eq!((ending.status, progress.analyses), (Status::Finished, 3));
     // The file has all attempts.
     std::fs::rename(journal.with_extension("hidden"), &journal).expect("moves back");
-    let attempts = RunDir::open(&run.dir().join("run")).and_then(|dir| dir.read()).expect("reads").attempts;
+    let attempts =
+        RunDir::open(&run.dir().join("run")).and_then(|dir| dir.read_run()).expect("reads").attempts;
     assert_eq!(attempts.len(), 2 * 6);
 }
 

@@ -26,7 +26,7 @@ pub fn disk_time(disk: &Disk, access: Access, bytes: u64) -> VirtualTime {
         Access::Seek => disk.latency.into(),
         Access::Sequential => VirtualTime::ZERO,
     };
-    latency + VirtualTime::times(bytes, Seconds(BITS / disk.rate.0))
+    latency + VirtualTime::product(bytes, Seconds(BITS / disk.rate.0))
 }
 
 #[cfg(test)]

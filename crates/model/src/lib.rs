@@ -15,5 +15,5 @@ pub mod simulate;
 pub mod time;
 
 pub use disk::{Access, disk_time};
-pub use loggops::{Charge, Port, TimeBreakdown};
+pub use loggops::{Charge, RankClock, TimeBreakdown};
 pub use time::VirtualTime;

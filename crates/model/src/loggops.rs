@@ -37,8 +37,8 @@
 //! late is placed in the earliest gap from its head's arrival on: it is not
 //! charged for waiting that did not happen. If it collides with a message that
 //! was placed before it but arrived after it, the order was wrong. That is
-//! counted ([`Port::late_hand_overs`]), with the delay of the other message.
-//! Messages received together ([`Port::receive_all`]) are placed in the right
+//! counted ([`RankClock::late_messages`]), with the delay of the other message.
+//! Messages received together ([`RankClock::receive_all`]) are placed in the right
 //! order. Nothing depends on real time: only on the program and the time it
 //! computes.
 //!
@@ -70,14 +70,14 @@ pub struct Charge {
 
 impl Charge {
     /// The charge of a message of `size` bytes under `costs`.
-    pub fn of(costs: &Costs, size: u64) -> Self {
+    pub fn for_message(costs: &Costs, size: u64) -> Self {
         let bytes = size.saturating_sub(1);
         Charge {
             latency: costs.latency.into(),
             overhead: costs.overhead.into(),
-            handling: VirtualTime::times(bytes, costs.overhead_per_byte),
+            handling: VirtualTime::product(bytes, costs.overhead_per_byte),
             gap: costs.gap.into(),
-            stream: VirtualTime::times(bytes, costs.gap_per_byte),
+            stream: VirtualTime::product(bytes, costs.gap_per_byte),
         }
     }
 
@@ -106,7 +106,7 @@ pub struct TimeBreakdown {
 }
 
 impl TimeBreakdown {
-    /// The sum: the clock.
+    /// The sum of all parts, which is the clock's time.
     pub fn total(&self) -> VirtualTime {
         self.compute + self.wait + self.serialise + self.spill
     }
@@ -121,15 +121,15 @@ pub struct Arrival {
     pub charge: Charge,
 }
 
-/// A node's CPU clock and its two NIC queues.
+/// A rank's CPU clock and its two NIC queues, in virtual time.
 #[derive(Debug, Clone, Default)]
-pub struct Port {
+pub struct RankClock {
     spent: TimeBreakdown,
     egress_free: VirtualTime,
     ingress: Ingress,
 }
 
-impl Port {
+impl RankClock {
     /// The time that the CPU's clock shows.
     pub fn clock(&self) -> VirtualTime {
         self.spent.total()
@@ -190,7 +190,7 @@ impl Port {
     }
 
     /// How many messages were received after one that they should have delayed.
-    pub fn late_hand_overs(&self) -> u64 {
+    pub fn late_messages(&self) -> u64 {
         self.ingress.late
     }
 

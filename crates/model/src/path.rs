@@ -22,7 +22,7 @@ pub struct LatencyRange {
 }
 
 impl LatencyRange {
-    /// A range of one value.
+    /// A range that is one value.
     pub fn exactly(seconds: f64) -> Self {
         LatencyRange { low: seconds, high: Some(seconds) }
     }
@@ -87,13 +87,13 @@ pub struct Latency {
 impl Latency {
     /// Adds up a path of hops with their components. Without `traffic`: for the head of a
     /// message alone on the path.
-    pub fn of(path: &[(&Hop, &Component)], traffic: Option<&Traffic>) -> Self {
+    pub fn of_path(path: &[(&Hop, &Component)], traffic: Option<&Traffic>) -> Self {
         let hops = path.iter().map(|(hop, component)| range(hop, component)).collect();
         let count = |matches: fn(ComponentKind) -> bool| {
             path.iter().filter(|(_, component)| matches(component.kind)).count() as f64
         };
         let stores = count(|kind| kind == ComponentKind::StoreAndForward);
-        let queues = count(ComponentKind::queues);
+        let queues = count(ComponentKind::has_queue);
         Latency {
             hops,
             serialising: traffic.map_or(0.0, |traffic| (1.0 + stores) * traffic.transmission_time()),
@@ -147,7 +147,7 @@ mod tests {
         let switch = component(ComponentKind::CutThrough, 130e-9, Some(150e-9));
         let (point, five) = (hop(None), hop(Some(5.0)));
         let path = [(&point, &nic), (&five, &cable), (&point, &switch), (&five, &cable), (&point, &nic)];
-        let total = Latency::of(&path, None).total();
+        let total = Latency::of_path(&path, None).total();
         assert!((total.low - 720e-9).abs() < 1e-15, "{total:?}");
         assert!((total.high.expect("known") - 1100e-9).abs() < 1e-15, "{total:?}");
     }
@@ -157,7 +157,7 @@ mod tests {
         let (known, open) =
             (component(ComponentKind::Passes, 1.0, Some(2.0)), component(ComponentKind::Passes, 3.0, None));
         let point = hop(None);
-        let total = Latency::of(&[(&point, &known), (&point, &open)], None).total();
+        let total = Latency::of_path(&[(&point, &known), (&point, &open)], None).total();
         assert_eq!(total, LatencyRange { low: 4.0, high: None });
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let point = hop(None);
         // 1,250 B at 10 Gbit/s take a microsecond.
         let traffic = Traffic { size: Bytes(1250), rate: BitRate(10e9), utilisation: 0.0 };
-        let takes = |path: &[(&Hop, &Component)]| Latency::of(path, Some(&traffic)).total().low;
+        let takes = |path: &[(&Hop, &Component)]| Latency::of_path(path, Some(&traffic)).total().low;
         assert!((takes(&[(&point, &through)]) - 1e-6).abs() < 1e-15);
         assert!((takes(&[(&point, &whole), (&point, &whole)]) - 3e-6).abs() < 1e-15);
     }
@@ -185,7 +185,7 @@ mod tests {
         let (point, five) = (hop(None), hop(Some(5.0)));
         let waits = |utilisation| {
             let traffic = Traffic { size: Bytes(1250), rate: BitRate(10e9), utilisation };
-            Latency::of(&[(&point, &switch), (&five, &cable)], Some(&traffic)).queueing
+            Latency::of_path(&[(&point, &switch), (&five, &cable)], Some(&traffic)).queueing
         };
         assert!((waits(0.5) - 0.5e-6).abs() < 1e-15);
         assert!((waits(0.9) - 4.5e-6).abs() < 1e-15);

@@ -11,10 +11,10 @@ use crosstalk_core::fabric::Fabric;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::collective::{Action, Round};
-use crate::loggops::{Arrival, Charge, Port};
+use crate::loggops::{Arrival, Charge, RankClock};
 use crate::time::VirtualTime;
 
-/// One operation of a rank.
+/// One operation of a simulated rank: it computes, sends or receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     /// Computes for this time.
@@ -23,7 +23,7 @@ pub enum Operation {
     Exchange(Round),
 }
 
-/// The program of a rank.
+/// The operations of one simulated rank, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
     /// Its operations, in order.
@@ -34,7 +34,7 @@ pub struct Program {
 
 impl Program {
     /// A program of one collective, on pieces of these sizes in bytes.
-    pub fn of(rounds: Vec<Round>, sizes: Vec<u64>) -> Self {
+    pub fn of_collective(rounds: Vec<Round>, sizes: Vec<u64>) -> Self {
         Program { operations: rounds.into_iter().map(Operation::Exchange).collect(), sizes }
     }
 }
@@ -44,7 +44,7 @@ type MessageQueue = VecDeque<(u64, VirtualTime)>;
 
 struct Rank {
     program: Program,
-    port: Port,
+    port: RankClock,
     /// How many operations are done.
     done: usize,
     /// Whether the sends of the current exchange are done.
@@ -60,8 +60,8 @@ struct Rank {
 pub fn simulate<'f>(
     programs: Vec<Program>,
     fabric: impl Fn(usize, usize) -> &'f Fabric,
-) -> Result<Vec<Port>, Fault> {
-    let start = |program| Rank { program, port: Port::default(), done: 0, sent: false };
+) -> Result<Vec<RankClock>, Fault> {
+    let start = |program| Rank { program, port: RankClock::default(), done: 0, sent: false };
     let mut ranks: Vec<Rank> = programs.into_iter().map(start).collect();
     let mut in_flight: BTreeMap<(usize, usize), MessageQueue> = BTreeMap::new();
     loop {
@@ -102,7 +102,7 @@ impl Rank {
         if first {
             for send in &round.sends {
                 let size = self.size(send.piece)?;
-                let head = self.port.send(&Charge::of(fabric(id, send.to).costs_for(size), size));
+                let head = self.port.send(&Charge::for_message(fabric(id, send.to).costs_for(size), size));
                 in_flight.entry((id, send.to)).or_default().push_back((size, head));
             }
         }
@@ -112,7 +112,7 @@ impl Rank {
             .iter()
             .zip(&messages)
             .map(|(receive, &(size, head))| {
-                let charge = Charge::of(fabric(id, receive.from).costs_for(size), size);
+                let charge = Charge::for_message(fabric(id, receive.from).costs_for(size), size);
                 (receive.from, Arrival { head, charge })
             })
             .collect();

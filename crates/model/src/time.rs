@@ -24,7 +24,7 @@ impl VirtualTime {
 
     /// `count` times `each` seconds, rounded once: a cost per byte need not be a
     /// whole number of picoseconds.
-    pub fn times(count: u64, each: Seconds) -> Self {
+    pub fn product(count: u64, each: Seconds) -> Self {
         Self::from_seconds(count as f64 * each.0)
     }
 
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_microsecond_is_a_million_picoseconds() {
         assert_eq!(VirtualTime::from_seconds(1e-6), VirtualTime(1_000_000));
-        assert_eq!(VirtualTime::times(65_535, Seconds(8e-9)), VirtualTime(524_280_000));
+        assert_eq!(VirtualTime::product(65_535, Seconds(8e-9)), VirtualTime(524_280_000));
     }
 
     #[test]

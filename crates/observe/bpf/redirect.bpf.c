@@ -24,7 +24,7 @@ struct {
 	MAP_VALUE(u32);
 } sockets SEC(".maps");
 
-/* A queue without a socket: the frame goes on to the protocols. */
+/* A queue without a socket: the kernel's protocols get the frame. */
 SEC("xdp")
 int redirect(struct xdp_md *frame)
 {

@@ -1,10 +1,10 @@
-/* Where requests to a service that is not ours are, and since when.
+/* Follows requests to a service: which step each has reached, and when.
  *
- * An *exchange* is what a client sends on a connection until it has been answered: it begins
- * with the first bytes after an answer, and is over when the client sends again. One record
- * a connection holds the exchange that is on its way; when it is over it goes to user space
- * through a ring buffer that wakes nobody. The scheduler's times are kept by thread and
- * taken over when that thread reads.
+ * An *exchange* is a request on a connection and its answer. It begins with the first bytes
+ * that the client sends after an answer, and ends when the client sends again. Each connection
+ * has one record with its current exchange. When the exchange ends, the record goes to user
+ * space through a ring buffer, without waking a reader. The scheduler's times are kept for each
+ * thread, and copied into the record when that thread reads.
  *
  * Times are CLOCK_MONOTONIC in nanoseconds; zero: not seen. */
 #include "service/exchanges.h"
@@ -79,7 +79,7 @@ int tcp_sendmsg_locked(u64 *ctx)
 	return 0;
 }
 
-/* A packet of a traced connection is sent: the connection, where it has bytes. */
+/* The connection of a packet that is sent; 0 if it is not traced, or the packet has no bytes. */
 INLINE struct connection *sent(struct config *config, struct sk_buff *skb, struct key *key, u32 *side)
 {
 	struct sock *sk = skb->sk;
@@ -92,8 +92,8 @@ INLINE struct connection *sent(struct config *config, struct sk_buff *skb, struc
 	return bpf_map_lookup_elem(&connections, key);
 }
 
-/* The first packet of a request or an answer has come to `which`; later ones, and what is
- * sent again, do not count. */
+/* Notes that the first packet of a request or an answer has reached step `which`. Later packets
+ * and retransmissions do not count. */
 INLINE void passes(struct connection *connection, u32 side, u32 which, u64 now)
 {
 	u64 *at = connection->now.at;
@@ -140,7 +140,7 @@ int net_dev_start_xmit(u64 *ctx)
 	return 0;
 }
 
-/* A request's packet is taken in. */
+/* Notes that the server's stack has received a packet of a request. */
 INLINE void asked(struct sk_buff *skb, const struct key *key, const struct segment *segment)
 {
 	struct connection *connection = bpf_map_lookup_elem(&connections, key);
@@ -158,7 +158,7 @@ INLINE void asked(struct sk_buff *skb, const struct key *key, const struct segme
 	connection->seen = segment->end;
 	connection->based = 1;
 	if (connection->phase != ASKED) {
-		/* From a client that is not here, or that began before we did. */
+		/* The client is on another machine, or connected before tracing began. */
 		finish(connection, OVERLAPPED);
 		begin(connection, key);
 	}
@@ -215,7 +215,7 @@ int sk_data_ready(u64 *ctx)
 	return 0;
 }
 
-/* The server has read. */
+/* Notes that the server has read from the connection. */
 INLINE void reads(struct config *config, struct connection *connection)
 {
 	struct exchange *exchange = &connection->now;
@@ -242,7 +242,7 @@ INLINE void reads(struct config *config, struct connection *connection)
 	connection->off_before = thread->off;
 }
 
-/* The client has read. */
+/* Notes that the client has read from the connection. */
 INLINE void reads_answer(struct config *config, struct connection *connection)
 {
 	struct exchange *exchange = &connection->now;
@@ -288,7 +288,7 @@ INLINE void ended(struct key *key, u32 side)
 
 	if (!connection)
 		return;
-	/* The server's socket may be gone before the client, which is here, has read. */
+	/* The server's socket may be closed before a client on this machine has read. */
 	if (side == SERVER && connection->phase == ANSWERED && connection->now.at[SEND])
 		return;
 	finish(connection, connection->phase == ANSWERED ? UNREAD : UNANSWERED);
@@ -306,7 +306,7 @@ int inet_sock_set_state(u64 *ctx)
 
 	if (!config || (state != ESTABLISHED && state != CLOSED) || sk->sk_protocol != TCP)
 		return 0;
-	/* A socket that is closed has given its port back, but still knows it. */
+	/* A closed socket has released its port, but still has its number. */
 	if (bpf_probe_read_kernel(&own, sizeof(own), &((struct inet_sock *)sk)->inet_sport))
 		return 0;
 	u32 side = side_by(config, sk, swapped(own), &key);
@@ -314,7 +314,7 @@ int inet_sock_set_state(u64 *ctx)
 		return 0;
 	if (state == CLOSED)
 		ended(&key, side);
-	/* A client's end is known as soon as it may send, where its server is surely here, too. */
+	/* A client's connection is recorded once it may send; its server is then on this machine. */
 	else if (side == SERVER || fold(key.client) == key.server)
 		know(&key);
 	return 0;

@@ -1,26 +1,26 @@
-/* Where a message of our own is, and since when: one record a message, filled in at
- * tracepoints. A message is known by the number in its payload (UDP) or by its place in
- * the stream (TCP). One message at a time is on its way in a direction, so that what the
- * scheduler does to the receiver is done for that one.
+/* Follows the probes' own messages: which step each has reached, and when. Tracepoints fill
+ * in one record for each message. A message is identified by the number in its payload (UDP)
+ * or by its position in the stream (TCP). Only one message at a time is on its way in each
+ * direction, so that a wake-up of the receiver is for that message.
  *
- * What this costs is part of what is timed, and most of it is that a program is called at
- * all: there are no more of them than stages. What is on its way in a direction is kept in
- * one line of memory, which goes from processor to processor as the message does, and is
- * written into the record when its receiver has it. And every other packet, switch of tasks
- * and socket of the machine passes here, too: what tells them apart with the least work
- * comes first.
+ * The cost of these programs is part of the measured time. Most of it is the call of a program,
+ * so there are only as many programs as stages. The current message of each direction is kept
+ * in one cache line, which moves from processor to processor with the message. It is copied
+ * into the record when the receiver has the message. All other packets, task switches and
+ * sockets of the machine also call these programs: so each program first makes the check that
+ * excludes them with the least work.
  *
  * Times are CLOCK_MONOTONIC in nanoseconds. */
 #include "kernel.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* As in src/stages.rs; the first of all is when the packet was given to the queueing
- * discipline. */
+/* As in src/stages.rs, whose first stamp is missing here: when the packet was given to the
+ * queueing discipline. */
 enum stamp {
 	XMIT,    /* it is given to the driver */
-	RECEIVE, /* it is taken in by the receiver's stack: the last one on the way */
-	READY,   /* it lies in the socket's queue */
+	RECEIVE, /* the receiver's stack receives it: the last step on the way */
+	READY,   /* it is in the socket's queue */
 	WAKEUP,  /* the receiver is runnable */
 	RUN,     /* it runs */
 	STAMPS,
@@ -36,7 +36,7 @@ struct leg {
 	u64 number;        /* of the message, plus one; zero: none */
 	u64 queued;        /* when it was given to the queueing discipline */
 	u32 after[STAMPS]; /* nanoseconds since then; zero: not seen */
-	u32 awaited;       /* whether somebody waited at the socket when it was ready */
+	u32 awaited;       /* whether a thread waited at the socket when it was ready */
 	u32 phase;         /* the stamp that is next at the earliest */
 	u32 unused;
 };
@@ -52,10 +52,10 @@ struct {
 	MAP_VALUE(struct record);
 } records SEC(".maps");
 
-/* What is on its way in each direction: a line of the cache each. */
+/* The current message of each direction, in a cache line of its own. */
 struct way {
 	struct leg leg;
-	u64 packet; /* its socket buffer, until it lies in the socket's queue */
+	u64 packet; /* its socket buffer, until it is in the socket's queue */
 	u64 unused;
 };
 
@@ -70,12 +70,12 @@ struct state {
 	struct way ways[2];
 	struct stream streams[2];
 	u64 unused[4];
-	/* The thread that sends in each direction, learnt from the first messages: afterwards
-	 * only read, so that every processor keeps it. */
+	/* The thread that sends in each direction, from the first messages on. It is only read
+	 * afterwards, so that every processor has it in its cache. */
 	u32 sender[2];
 };
 
-/* Begins with a page, and so with a line of the cache, since it could be mapped. */
+/* BPF_F_MMAPABLE aligns it to a page, and so to a cache line. */
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
 	MAP_ENTRIES(1);
@@ -84,15 +84,15 @@ struct {
 	MAP_FLAGS(BPF_F_MMAPABLE);
 } states SEC(".maps");
 
-/* What is looked for, written before the programs are loaded: the loader leaves out what
- * it makes impossible. */
+/* Which messages are traced. Written before the programs are loaded, so that the loader
+ * removes branches that these values exclude. */
 const volatile u32 protocol;
 const volatile u32 size;     /* bytes of a message */
 const volatile u32 ports[2]; /* of the sender and the receiver, as they stand in a packet */
 const volatile u32 socks[2]; /* of the receiver's socket, as `skc_portpair` */
 
-/* An IPv4 packet's beginning, without options, and its datagram's or segment's; so placed
- * that every field is aligned. */
+/* The headers of an IPv4 packet without options and of its UDP datagram or TCP segment,
+ * placed so that every field is aligned. */
 struct packet {
 	u32 unused;
 	u8 version;
@@ -169,7 +169,7 @@ INLINE int find(struct state *state, const void *ip, struct found *found, int fi
 		found->way = BACK;
 	else
 		return 0;
-	/* Our own sockets give no options. A later fragment has no ports. */
+	/* The probes' sockets set no IP options. A later fragment has no ports. */
 	if (packet.version != 0x45 || packet.protocol != protocol || packet.fragment & 0xff1f)
 		return 0;
 	if (protocol == TCP)
@@ -178,7 +178,7 @@ INLINE int find(struct state *state, const void *ip, struct found *found, int fi
 	return 1;
 }
 
-/* Nanoseconds since the message was queued; what is longer than can be told stands for itself. */
+/* Stores the nanoseconds since the message was queued, at most the largest number. */
 INLINE void stamp(struct leg *leg, u32 which)
 {
 	u64 after = bpf_ktime_get_ns() - leg->queued;
@@ -187,7 +187,7 @@ INLINE void stamp(struct leg *leg, u32 which)
 	leg->phase = which + 1;
 }
 
-/* What its receiver has goes into the message's record. */
+/* Copies a message that its receiver has into the message's record. */
 INLINE void close(struct leg *leg, u32 way)
 {
 	u32 place = (leg->number - 1) & (RECORDS - 1);
@@ -210,10 +210,10 @@ int net_dev_queue(u64 *ctx)
 		return 0;
 	u32 direction = found.way & 1;
 	struct way *way = &state->ways[direction];
-	/* Bridges and second devices on the way come later: the first is the sender's. */
+	/* The first device is the sender's; bridges and other devices on the way come later. */
 	if (way->leg.number == found.number + 1)
 		return 0;
-	/* Who sends has what it waited for. */
+	/* A sender has received the message that it waited for. */
 	close(&state->ways[direction ^ 1].leg, direction ^ 1);
 	struct leg leg = { .number = found.number + 1, .queued = bpf_ktime_get_ns() };
 	way->leg = leg;
@@ -223,8 +223,8 @@ int net_dev_queue(u64 *ctx)
 	return 0;
 }
 
-/* The way that a socket buffer is on. It is the message's own, and nobody else's, from the
- * queueing discipline to the socket's queue. */
+/* The direction of the message in a socket buffer. From the queueing discipline to the socket's
+ * queue the buffer holds that message only. */
 INLINE struct way *way_of(struct state *state, u64 packet)
 {
 	if (state->ways[THERE].packet == packet)
@@ -257,15 +257,15 @@ int netif_receive_skb(u64 *ctx)
 		return 0;
 	struct way *way = way_of(state, ctx[0]);
 	if (!way) {
-		/* Over a real wire it comes in another buffer. The link's header has been pulled:
-		 * the packet begins with its data. */
+		/* Over a real wire it arrives in another buffer. The link's header was removed:
+		 * the packet begins at `data`. */
 		if (!find(state, skb->data, &found, 0))
 			return 0;
 		way = &state->ways[found.way & 1];
 		if (way->leg.number != found.number + 1)
 			return 0;
 	}
-	/* Between devices on the way it is taken in several times. */
+	/* With several devices on the way it is received several times. */
 	if (way->leg.phase > XMIT && way->leg.phase <= READY)
 		stamp(&way->leg, RECEIVE);
 	return 0;
@@ -294,7 +294,7 @@ int sk_data_ready(u64 *ctx)
 	return 0;
 }
 
-/* What thread `thread` is to receive has come to `which`. */
+/* Notes that the message for thread `thread` has reached step `which`. */
 INLINE int come_to(u32 thread, u32 which)
 {
 	struct state *state = the_state();

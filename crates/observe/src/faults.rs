@@ -18,10 +18,10 @@ const COUNTERS: [(&str, &[&str]); 4] = [
     ("swapped_out", &["pswpout"]),
 ];
 
-/// The observer: how many pages, from attaching to detaching.
-pub struct Faults;
+/// The observer of page faults on a node: how many pages, from attaching to detaching.
+pub struct PageFaults;
 
-impl Observer for Faults {
+impl Observer for PageFaults {
     fn name(&self) -> &'static str {
         "faults"
     }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn page_faults_while_it_is_attached_are_reported() {
         let mut readings = Vec::new();
-        Faults.attach().expect("attaches").detach(&mut readings).expect("reports");
+        PageFaults.attach().expect("attaches").detach(&mut readings).expect("reports");
         assert!(readings.iter().any(|reading| reading.metric == "page_faults_major"), "{readings:?}");
     }
 }

@@ -20,5 +20,5 @@ use crosstalk_core::scene::Observer;
 
 /// The observers that suit every attempt, whatever runs in it.
 pub fn observers() -> Vec<Box<dyn Observer>> {
-    vec![Box::new(pressure::Pressure), Box::new(faults::Faults)]
+    vec![Box::new(pressure::Pressure), Box::new(faults::PageFaults)]
 }

@@ -8,11 +8,11 @@ use crosstalk_core::need::Need;
 use std::error::Error;
 use std::path::Path;
 
-/// The programs of `bpf/stages.bpf.c`, compiled by `tools/bpf`.
-pub static STAGES: &[u8] = include_bytes_aligned!("../bpf/objects/stages.o");
+/// The compiled BPF programs of `bpf/stages.bpf.c`.
+pub static STAGES_OBJECT: &[u8] = include_bytes_aligned!("../bpf/objects/stages.o");
 
-/// The programs of `bpf/service.bpf.c`, compiled by `tools/bpf`.
-pub static SERVICE: &[u8] = include_bytes_aligned!("../bpf/objects/service.o");
+/// The compiled BPF programs of `bpf/service.bpf.c`.
+pub static SERVICE_OBJECT: &[u8] = include_bytes_aligned!("../bpf/objects/service.o");
 
 /// The kernel's description of its types (BTF).
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
@@ -87,7 +87,7 @@ fn has_all(capabilities: &[u32]) -> bool {
 }
 
 /// A constant of an object: its name and its value.
-pub type Constant<'a> = (&'a str, GlobalData<'a>);
+pub type ObjectConstant<'a> = (&'a str, GlobalData<'a>);
 
 /// Loads an object with these values for its constants. Returns its programs, and the
 /// kernel's types for [`attach`].
@@ -96,20 +96,20 @@ pub type Constant<'a> = (&'a str, GlobalData<'a>);
 /// An environment fault: something that [`need`] names is missing, or the kernel refuses.
 pub fn load<'a>(
     object: &[u8],
-    constants: impl IntoIterator<Item = Constant<'a>>,
+    constants: impl IntoIterator<Item = ObjectConstant<'a>>,
 ) -> Result<(Ebpf, Btf), Fault> {
     if let Some((why, remedy)) = obstacle() {
         return Err(
             Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy)
         );
     }
-    let types = Btf::from_sys_fs().map_err(|e| failed("read the kernel's types", &e))?;
+    let types = Btf::from_sys_fs().map_err(|e| failed_fault("read the kernel's types", &e))?;
     let mut loader = EbpfLoader::new();
     loader.btf(Some(&types));
     for (name, value) in constants {
         loader.override_global(name, value, true);
     }
-    let programs = loader.load(object).map_err(|e| failed("load the programs", &e))?;
+    let programs = loader.load(object).map_err(|e| failed_fault("load the programs", &e))?;
     Ok((programs, types))
 }
 
@@ -121,11 +121,11 @@ pub fn attach(programs: &mut Ebpf, types: &Btf, name: &str) -> Result<(), Fault>
     let program = programs
         .program_mut(name)
         .ok_or_else(|| Fault::environment(format!("there is no program `{name}`")))?;
-    let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed(name, &e))?;
+    let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed_fault(name, &e))?;
     program
         .load(name, types)
-        .map_err(|e| failed(&format!("load the program for tracepoint `{name}`"), &e))?;
-    program.attach().map_err(|e| failed(&format!("attach to tracepoint `{name}`"), &e))?;
+        .map_err(|e| failed_fault(&format!("load the program for tracepoint `{name}`"), &e))?;
+    program.attach().map_err(|e| failed_fault(&format!("attach to tracepoint `{name}`"), &e))?;
     Ok(())
 }
 
@@ -146,7 +146,7 @@ pub fn map_mut<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut Map, Fa
 }
 
 /// An environment fault: "cannot `action`", with `error` and all its causes.
-pub fn failed(action: &str, error: &dyn Error) -> Fault {
+pub fn failed_fault(action: &str, error: &dyn Error) -> Fault {
     let mut message = format!("cannot {action}");
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -17,7 +17,8 @@ const LINES: [(&str, &str, &str); 5] = [
     ("pressure_io_full", "io", "full"),
 ];
 
-/// The observer: shares, from 0 to 1, of the time for which it is attached.
+/// The observer of pressure stall information: shares, from 0 to 1, of the time for which it is
+/// attached.
 pub struct Pressure;
 
 impl Observer for Pressure {

@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use crate::object::{failed, may_redirect};
+use crate::object::{failed_fault, may_redirect};
 
 /// The program of `bpf/redirect.bpf.c`, compiled by `tools/bpf`.
 static PROGRAM: &[u8] = include_bytes_aligned!("../bpf/objects/redirect.o");
@@ -41,18 +41,18 @@ pub fn need() -> Need {
 /// An environment fault: the kernel refuses to load or to attach the program.
 pub fn redirect(device: &str, socket: BorrowedFd) -> Result<Redirect, Fault> {
     let mut program =
-        EbpfLoader::new().load(PROGRAM).map_err(|e| failed("load the program that redirects", &e))?;
+        EbpfLoader::new().load(PROGRAM).map_err(|e| failed_fault("load the program that redirects", &e))?;
     let map = program.map_mut("sockets").ok_or_else(|| Fault::environment("there is no map `sockets`"))?;
-    let mut sockets = XskMap::try_from(map).map_err(|e| failed("use the map of sockets", &e))?;
-    sockets.set(0, socket.as_raw_fd(), 0).map_err(|e| failed("redirect to the socket", &e))?;
+    let mut sockets = XskMap::try_from(map).map_err(|e| failed_fault("use the map of sockets", &e))?;
+    sockets.set(0, socket.as_raw_fd(), 0).map_err(|e| failed_fault("redirect to the socket", &e))?;
     let redirect: &mut Xdp = program
         .program_mut("redirect")
         .ok_or_else(|| Fault::environment("there is no program `redirect`"))?
         .try_into()
-        .map_err(|e| failed("use the program that redirects", &e))?;
-    redirect.load().map_err(|e| failed("load the program that redirects", &e))?;
+        .map_err(|e| failed_fault("use the program that redirects", &e))?;
+    redirect.load().map_err(|e| failed_fault("load the program that redirects", &e))?;
     redirect
         .attach(device, XdpMode::Default)
-        .map_err(|e| failed(&format!("redirect what arrives at {device}"), &e))?;
+        .map_err(|e| failed_fault(&format!("redirect what arrives at {device}"), &e))?;
     Ok(Redirect { _program: program })
 }

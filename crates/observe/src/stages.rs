@@ -6,7 +6,7 @@ use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 use std::net::SocketAddr;
 
-use crate::object::{STAGES, attach, failed, load, map};
+use crate::object::{STAGES_OBJECT, attach, failed_fault, load, map};
 
 pub use crate::object::need;
 
@@ -31,7 +31,7 @@ pub enum Stamp {
 }
 
 impl Stamp {
-    /// All, in the order of a message's way.
+    /// All steps, in the order of a message's way.
     pub const ALL: [Stamp; 7] =
         [Stamp::Queue, Stamp::Xmit, Stamp::Receive, Stamp::Ready, Stamp::Waking, Stamp::Wakeup, Stamp::Run];
 }
@@ -46,7 +46,7 @@ const TRACEPOINTS: [&str; 6] = [
     "sched_switch",
 ];
 
-/// The protocol of the messages.
+/// The transport protocol of the traced messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// A message is identified by its position in the stream.
@@ -110,7 +110,7 @@ impl Leg {
 
 /// One message's times, in nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
+pub struct MessageRecord {
     /// The message's number, from 0 on.
     pub number: u64,
     /// The message's times, then its reply's; zero: not seen.
@@ -119,35 +119,36 @@ pub struct Record {
     awaited: [bool; 2],
 }
 
-/// A direction.
+/// The direction of a message: to the server, or back to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub enum Direction {
     /// From the client to the server: the message.
     There,
     /// From the server to the client: the reply.
     Back,
 }
 
-impl Record {
+impl MessageRecord {
     /// A record of the message `number`. `at` and `awaited` have the message's values, then its
     /// reply's. Times are nanoseconds of `CLOCK_MONOTONIC`; zero: not seen.
     pub fn new(number: u64, at: [[u64; STAMPS]; 2], awaited: [bool; 2]) -> Self {
-        Record { number, at, awaited }
+        MessageRecord { number, at, awaited }
     }
 
     /// Whether the receiver waited at the socket, so that it must have been woken.
-    pub fn awaited(&self, way: Way) -> bool {
+    pub fn awaited(&self, way: Direction) -> bool {
         self.awaited[way as usize]
     }
 
     /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
-    pub fn at(&self, way: Way, stamp: Stamp) -> Option<u64> {
+    pub fn time_of(&self, way: Direction, stamp: Stamp) -> Option<u64> {
         let at = self.at[way as usize][stamp as usize];
         (at > 0).then_some(at)
     }
 }
 
-/// Attached tracepoints, until this is dropped or the process ends.
+/// Tracepoints that follow the messages of one flow, attached until this is dropped or the
+/// process ends.
 pub struct Tracer {
     programs: Ebpf,
 }
@@ -171,7 +172,7 @@ impl Tracer {
         let ports = [packet_ports(client, server), packet_ports(server, client)];
         let socks = [socket_ports(server, client), socket_ports(client, server)];
         let (mut programs, types) = load(
-            STAGES,
+            STAGES_OBJECT,
             [
                 ("protocol", (&protocol).into()),
                 ("size", (&flow.size).into()),
@@ -190,17 +191,18 @@ impl Tracer {
     ///
     /// # Errors
     /// An environment fault: the kernel's map cannot be read.
-    pub fn records(&self, before: u64) -> Result<Vec<Record>, Fault> {
-        let records: Array<&MapData, RawRecord> =
-            map(&self.programs, "records")?.try_into().map_err(|e| failed("use the map `records`", &e))?;
+    pub fn records(&self, before: u64) -> Result<Vec<MessageRecord>, Fault> {
+        let records: Array<&MapData, RawRecord> = map(&self.programs, "records")?
+            .try_into()
+            .map_err(|e| failed_fault("use the map `records`", &e))?;
         let mut found = Vec::new();
         for number in before.saturating_sub(RECORDS)..before {
             let raw = records
                 .get(&((number % RECORDS) as u32), 0)
-                .map_err(|e| failed("read the map `records`", &e))?;
+                .map_err(|e| failed_fault("read the map `records`", &e))?;
             if raw.0.iter().all(|leg| leg.number == number + 1) {
                 let (at, awaited) = (raw.0.map(|leg| leg.times()), raw.0.map(|leg| leg.awaited != 0));
-                found.push(Record { number, at, awaited });
+                found.push(MessageRecord { number, at, awaited });
             }
         }
         Ok(found)

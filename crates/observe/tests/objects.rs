@@ -1,5 +1,6 @@
 //! The committed BPF objects are what the sources build.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,20 +28,27 @@ fn committed_objects_are_what_the_sources_build() {
         println!("skipped: the objects were built by clang {before}, and this is clang {now}");
         return;
     }
-    let sources = std::fs::read_dir("bpf").expect("lists").filter_map(|entry| {
-        let name = entry.expect("reads").file_name().into_string().expect("UTF-8");
-        name.strip_suffix(".bpf.c").map(|stem| format!("{stem}.o"))
-    });
-    let mut compared = 0;
-    for object in sources {
-        let read = |dir: &Path| std::fs::read(dir.join(&object)).unwrap_or_default();
+    let objects = names("bpf", ".bpf.c");
+    assert!(!objects.is_empty(), "bpf/ has no program");
+    assert_eq!(
+        names(COMMITTED, ".o"),
+        objects,
+        "each program has its object in {COMMITTED}, and no other is there"
+    );
+    for object in objects {
+        let read = |dir: &Path| std::fs::read(dir.join(format!("{object}.o"))).expect("reads");
         assert!(
             read(committed) == read(built.path()),
-            "{object} is not what its source builds: run tools/bpf and commit {COMMITTED}"
+            "{object}.o is not what its source builds: run tools/bpf and commit {COMMITTED}"
         );
-        compared += 1;
     }
-    assert_eq!(compared, 3, "programs");
+}
+
+/// The names of a folder's files that end so, without that end.
+fn names(folder: &str, end: &str) -> BTreeSet<String> {
+    let files = std::fs::read_dir(folder).expect("lists");
+    let names = files.map(|entry| entry.expect("reads").file_name().into_string().expect("UTF-8"));
+    names.filter_map(|name| name.strip_suffix(end).map(String::from)).collect()
 }
 
 /// All sources, in the order of `sort` in the C locale.

@@ -3,7 +3,7 @@
 use aya::programs::loaded_programs;
 use crosstalk_core::need::NeedState;
 use crosstalk_host::listening::network_namespace;
-use crosstalk_observe::service::{Count, Exchange, Stamp, Target, Tracer, need};
+use crosstalk_observe::service::{Count, Exchange, Stamp, TraceTarget, Tracer, need};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process;
@@ -43,14 +43,14 @@ fn ask(stream: &mut TcpStream) {
     stream.read_exact(&mut [0]).expect("is answered");
 }
 
-fn target(address: SocketAddr, processes: Vec<u32>) -> Target {
+fn target(address: SocketAddr, processes: Vec<u32>) -> TraceTarget {
     let namespace = network_namespace(process::id()).expect("this process has one") as u32;
-    Target { ports: vec![address.port()], namespace, processes }
+    TraceTarget { ports: vec![address.port()], namespace, processes }
 }
 
 /// The exchanges of a load, how many of them were left at the end, how many were under way, and
 /// how many other processes read.
-fn traced(target: &Target, load: impl FnOnce()) -> (Vec<Exchange>, usize, u64, u64) {
+fn traced(target: &TraceTarget, load: impl FnOnce()) -> (Vec<Exchange>, usize, u64, u64) {
     let mut tracer = Tracer::attach(target).expect("attaches");
     load();
     let mut seen = Vec::new();
@@ -78,7 +78,7 @@ fn both_families_are_followed_from_end_to_end() {
         });
         assert_eq!((seen.len(), left <= 1), (20, true), "{at}");
         assert!(
-            seen.iter().all(|e| e.has_client() && e.at(Stamp::AnswerLastRead).is_some()),
+            seen.iter().all(|e| e.has_client() && e.time_of(Stamp::AnswerLastRead).is_some()),
             "{at}: {seen:#?}"
         );
         let host: SocketAddr = client.parse().expect("an address");
@@ -112,7 +112,7 @@ fn other_processes_other_ports_and_other_namespaces_are_left_alone() {
     // No process is a child of this one.
     let (seen, _, _, foreign) = traced(&target(address, vec![u32::MAX]), load);
     assert_eq!((seen.len(), foreign), (0, 10));
-    let elsewhere = Target { namespace: 1, ..target(address, vec![]) };
+    let elsewhere = TraceTarget { namespace: 1, ..target(address, vec![]) };
     let (seen, _, under_way, foreign) = traced(&elsewhere, load);
     assert_eq!((seen.len(), under_way, foreign), (0, 0, 0));
 }

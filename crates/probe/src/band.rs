@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use crosstalk_stats::quantile::samples_needed;
 
-/// A band.
+/// A band of messages by their latency: all, those around the median, or those around the 99th
+/// percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Band {
     /// Every message.
@@ -23,7 +24,7 @@ impl Band {
     /// All bands.
     pub const ALL: [Band; 3] = [Band::All, Band::P50, Band::P99];
 
-    /// The label `band`.
+    /// The band as the readings' label `band` has it.
     pub fn name(self) -> &'static str {
         match self {
             Band::All => "all",
@@ -33,7 +34,7 @@ impl Band {
     }
 
     /// The band's messages among `count` sorted ones; none if they are too few for its percentile.
-    pub fn of(self, count: usize) -> Range<usize> {
+    pub fn range_among(self, count: usize) -> Range<usize> {
         let (quantile, from, to) = match self {
             Band::All => return 0..count,
             Band::P50 => (0.5, 0.45, 0.55),
@@ -54,15 +55,15 @@ mod tests {
 
     #[test]
     fn bands_are_around_their_percentiles() {
-        assert_eq!(Band::P50.of(1000), 450..550);
-        assert_eq!(Band::P99.of(1000), 985..995);
-        assert_eq!(Band::All.of(3), 0..3);
+        assert_eq!(Band::P50.range_among(1000), 450..550);
+        assert_eq!(Band::P99.range_among(1000), 985..995);
+        assert_eq!(Band::All.range_among(3), 0..3);
     }
 
     #[test]
     fn too_few_messages_have_no_percentile_band() {
-        assert_eq!((Band::P50.of(5), Band::P99.of(367)), (0..0, 0..0));
-        assert_eq!((Band::P50.of(6), Band::P99.of(368)), (2..3, 362..366));
-        assert!(Band::All.of(0).is_empty());
+        assert_eq!((Band::P50.range_among(5), Band::P99.range_among(367)), (0..0, 0..0));
+        assert_eq!((Band::P50.range_among(6), Band::P99.range_among(368)), (2..3, 362..366));
+        assert!(Band::All.range_among(0).is_empty());
     }
 }

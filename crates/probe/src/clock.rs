@@ -14,7 +14,7 @@ pub fn now() -> u64 {
 /// The name of this clock. Client and server may subtract each other's times only if their names are
 /// the same. The boot (random_boot_id, proc_sys_kernel(5)) differs between hosts, the time namespace
 /// (time_namespaces(7)) between offsets. `None` if the kernel does not report it.
-pub fn identity() -> Option<String> {
+pub fn clock_identity() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = match fs::read_link("/proc/self/ns/time") {
         Ok(link) => link.to_string_lossy().into_owned(),
@@ -26,12 +26,12 @@ pub fn identity() -> Option<String> {
 
 /// Whether the clock with the peer's name is this one.
 pub fn is_shared(theirs: &Option<String>) -> bool {
-    theirs.is_some() && *theirs == identity()
+    theirs.is_some() && *theirs == clock_identity()
 }
 
 /// What it costs to time one message: two reads of the clock and a store, in
 /// seconds. The median of batches, so that an interruption does not count.
-pub fn overhead() -> f64 {
+pub fn timing_overhead() -> f64 {
     const BATCHES: usize = 31;
     const BATCH: usize = 500;
     let mut slots = vec![0u64; BATCH];
@@ -69,12 +69,12 @@ mod tests {
 
     #[test]
     fn timing_a_message_takes_time() {
-        assert!(overhead() > 0.0);
+        assert!(timing_overhead() > 0.0);
     }
 
     #[test]
     fn a_host_shares_its_clock_with_itself_only() {
-        assert!(is_shared(&identity()));
+        assert!(is_shared(&clock_identity()));
         assert!(!is_shared(&None) && !is_shared(&Some("another boot time:[1]".into())));
     }
 }

@@ -7,7 +7,7 @@
 //! Between two hosts a *server* ([`serve`]) does what its *client* asks; the client measures. They
 //! meet on one TCP port: requests and responses travel on a control connection, measured messages
 //! on sockets of their own. Client and server can be nodes of a scene (node 1 serves, node 0
-//! measures), two hosts named by address, or both on this host ([`here`]).
+//! measures), two hosts named by address, or both on this host ([`with_local_server`]).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -38,11 +38,11 @@ mod transport_needs;
 mod two_nodes;
 pub mod wire;
 
-pub use crosstalk_work::peer::{Until, listen};
-pub use here::here;
+pub use crosstalk_work::peer::{Deadline, listen};
+pub use here::with_local_server;
 pub use mode::Mode;
 pub use readings::Readings;
-pub use server::{Times, serve};
+pub use server::{Conversations, serve};
 pub use session::context::ListenSocket;
 pub use transport::Transport;
 pub use transport_needs::transport_needs;

@@ -2,20 +2,20 @@
 //!
 //! A message carries its number in its first eight bytes, or fewer if it is shorter, so that a late
 //! reply is not taken for another's. If client and server share a clock and there is room, the next
-//! bytes have times of the server ([`Stamps`]). Numbers are little-endian.
+//! bytes have times of the server ([`ServerStamps`]). Numbers are little-endian.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The time of arrival at the server.
-pub const ARRIVAL: Range<usize> = 8..16;
-/// The time at which the server began to send the reply.
-pub const DEPARTURE: Range<usize> = 16..24;
+/// The bytes of a reply that hold the time of arrival at the server.
+pub const ARRIVAL_TIME: Range<usize> = 8..16;
+/// The bytes of a reply that hold the time at which the server began to send it.
+pub const DEPARTURE_TIME: Range<usize> = 16..24;
 
 /// The times that a server writes into a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stamps {
+pub enum ServerStamps {
     /// None.
     None,
     /// When the message had arrived.
@@ -24,19 +24,19 @@ pub enum Stamps {
     Both,
 }
 
-impl Stamps {
+impl ServerStamps {
     /// Bytes that a message needs for them.
-    pub fn room(self) -> usize {
+    pub fn bytes_needed(self) -> usize {
         match self {
-            Stamps::None => 0,
-            Stamps::Arrival => ARRIVAL.end,
-            Stamps::Both => DEPARTURE.end,
+            ServerStamps::None => 0,
+            ServerStamps::Arrival => ARRIVAL_TIME.end,
+            ServerStamps::Both => DEPARTURE_TIME.end,
         }
     }
 
     /// Whether a message of `size` bytes has room for them.
-    pub fn fit(self, size: u64) -> bool {
-        size >= self.room() as u64
+    pub fn fits_into(self, size: u64) -> bool {
+        size >= self.bytes_needed() as u64
     }
 }
 
@@ -47,13 +47,13 @@ pub fn read_time(message: &[u8], place: Range<usize>) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Writes the number of a message.
+/// Writes the sequence number of a message.
 pub fn write_number(message: &mut [u8], number: u64) {
     let digits = message.len().min(8);
     message[..digits].copy_from_slice(&number.to_le_bytes()[..digits]);
 }
 
-/// The number of a message of at least eight bytes.
+/// Reads the sequence number of a message of at least eight bytes.
 pub fn read_number(message: &[u8]) -> u64 {
     message.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes))
 }
@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn stamps_need_sixteen_or_twenty_four_bytes() {
-        assert!(Stamps::None.fit(1));
-        assert!(Stamps::Arrival.fit(16) && !Stamps::Arrival.fit(15));
-        assert!(Stamps::Both.fit(24) && !Stamps::Both.fit(23));
+        assert!(ServerStamps::None.fits_into(1));
+        assert!(ServerStamps::Arrival.fits_into(16) && !ServerStamps::Arrival.fits_into(15));
+        assert!(ServerStamps::Both.fits_into(24) && !ServerStamps::Both.fits_into(23));
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::value::Params;
 
-/// How a client or a server waits for a message.
+/// How a client or a server waits for a message: it sleeps or it polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -17,7 +17,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The parameter `mode`.
+    /// Reads the parameter `mode`.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         Ok(match params.choice("mode", &["blocking", "polling"])? {
             "polling" => Mode::Polling,
@@ -26,11 +26,11 @@ impl Mode {
     }
 
     /// The longest sleep of a wait that may sleep for `nap`; `None`: it never sleeps.
-    pub fn nap(self, nap: Duration) -> Option<Duration> {
+    pub fn longest_sleep(self, nap: Duration) -> Option<Duration> {
         (self == Mode::Blocking).then_some(nap)
     }
 
-    /// As a study writes it.
+    /// Its name in a study file.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Blocking => "blocking",

@@ -15,7 +15,7 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Prepared;
 use crosstalk_core::units::Bytes;
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 use crosstalk_model::path::{Latency, Traffic};
 use crosstalk_study::Catalogues;
 
@@ -32,12 +32,12 @@ const PARAMETERS: Parameters = Parameters(&[&[
     ),
 ]]);
 
-/// The workload.
+/// The workload `path`: the latency of an interconnect, added up from its components.
 pub const PATH: Declared<Spec> = Declared {
     name: "path",
     title: "Latency of an interconnect, added up from its components: computed, not measured",
     parameters: PARAMETERS,
-    read: Spec::new,
+    read: Spec::from_params,
     deploy: |_| {
         let metrics = vec![
             Metric::new("end_to_end", "s", Better::Lower),
@@ -53,48 +53,53 @@ pub const PATH: Declared<Spec> = Declared {
     },
 };
 
-/// The sums.
+/// The paths to add up, and the traffic on them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     readings: Vec<Reading>,
 }
 
 impl Spec {
-    fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+    fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
         let catalogues = Catalogues::bundled();
         let interconnect = catalogues
             .find_interconnect(params.text("interconnect", "")?)
             .map_err(|fault| fault.of_parameter("interconnect"))?;
-        let hops: Vec<(&Hop, &Component)> = catalogues.along(&interconnect.path)?;
+        let hops: Vec<(&Hop, &Component)> = catalogues.components_along(&interconnect.path)?;
         let utilisation = params.float("utilisation", 0.0)?;
         if !(0.0..1.0).contains(&utilisation) {
-            return Err(parameter(
+            return Err(parameter_fault(
                 "utilisation",
                 format!("expected a share from 0 to below 1, found {utilisation}"),
             ));
         }
         let traffic = match (params.get("size"), interconnect.bandwidth) {
             (None, _) if utilisation > 0.0 => {
-                return Err(parameter("utilisation", "how long messages wait depends on their size".into())
-                    .remedy("set `size`, too"));
+                return Err(parameter_fault(
+                    "utilisation",
+                    "how long messages wait depends on their size".into(),
+                )
+                .remedy("set `size`, too"));
             }
             (None, _) => None,
-            (Some(_), None) => return Err(parameter("size", "the interconnect has no bandwidth".into())),
+            (Some(_), None) => {
+                return Err(parameter_fault("size", "the interconnect has no bandwidth".into()));
+            }
             (Some(_), Some(rate)) => {
                 Some(Traffic { size: params.size("size", Bytes(1))?, rate, utilisation })
             }
         };
-        let latency = Latency::of(&hops, traffic.as_ref());
+        let latency = Latency::of_path(&hops, traffic.as_ref());
         let (head, total) = (latency.head(), latency.total());
         let origin = if utilisation > 0.0 { Origin::Predicted } else { Origin::Computed };
         let mut readings = vec![Reading::value("end_to_end", total.low, origin)];
         readings.extend(total.high.map(|high| Reading::value("end_to_end_most", high, origin)));
         readings.extend(hops.iter().zip(&latency.hops).enumerate().map(|(place, ((hop, part), span))| {
-            let component = format!("{}. {}", place + 1, hop.titled(part));
+            let component = format!("{}. {}", place + 1, hop.describe(part));
             Reading::value("part", span.low, origin).label("component", component)
         }));
-        let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
+        let published = interconnect.published.as_deref().and_then(|id| catalogues.published_range(id));
         readings
             .extend(published.map(|(low, _)| Reading::value("unexplained", 1.0 - head.low / low, origin)));
         Ok(Spec { readings })
@@ -106,7 +111,7 @@ mod tests {
     use super::*;
 
     fn value(params: &Params, metric: &str) -> Option<f64> {
-        let spec = Spec::new(params).expect("adds up");
+        let spec = Spec::from_params(params).expect("adds up");
         spec.readings.iter().find(|reading| reading.metric == metric)?.number()
     }
 
@@ -121,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_missing_or_invalid_parameter_is_named() {
-        let refusal = |params: Params| Spec::new(&params).expect_err("refused").to_string();
+        let refusal = |params: Params| Spec::from_params(&params).expect_err("refused").to_string();
         assert!(refusal(Params::default().with("interconnect", "pcie-fabrik")).contains("pcie-fabric"));
         let path = Params::default().with("interconnect", "qpi");
         assert!(refusal(path.clone().with("utilisation", 0.5)).contains("`size`"));

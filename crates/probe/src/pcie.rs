@@ -22,15 +22,15 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Prepared;
 use crosstalk_core::units::Seconds;
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 use crosstalk_host::pci::{Device, devices};
 
-use super::arguments::{PIN_ONE, one_pin, positive};
+use super::arguments::{PIN_ONE, check_duration, parse_one_pin};
 use super::pin::pin;
 use super::readings::Readings;
 use super::{clock, one_node};
 use crosstalk_work::Declared;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("device", "all", "`all`, or one by its address, 0000:00:03.0"),
@@ -39,12 +39,12 @@ const PARAMETERS: Parameters = Parameters(&[&[
     PIN_ONE,
 ]]);
 
-/// The probe.
+/// The workload `pcie`: how long reads from a PCIe device take.
 pub const PCIE: Declared<Spec> = Declared {
     name: "pcie",
     title: "Time of a read from each PCI Express device",
     parameters: PARAMETERS,
-    read: Spec::new,
+    read: Spec::from_params,
     deploy: |spec| {
         let metrics = ["access_time", "config_read", "call_time", "register_read"];
         let metrics = metrics.map(|name| Metric::new(name, "s", Better::Lower)).to_vec();
@@ -68,7 +68,7 @@ fn need() -> Need {
     }
 }
 
-/// What to measure.
+/// Which device a probe of PCIe reads from, and for how long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     device: Option<String>,
@@ -78,23 +78,23 @@ pub struct Spec {
 }
 
 impl Spec {
-    fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+    fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
         let device = Some(params.text("device", "all")?).filter(|device| *device != "all").map(String::from);
         let mapped = params.flag("mapped", false)?;
         if mapped && device.is_none() {
-            return Err(parameter(
+            return Err(parameter_fault(
                 "mapped",
                 "reading a register may change a device: name the device".into(),
             )
             .remedy("name it, such as device = \"0000:00:03.0\""));
         }
-        let duration = positive("duration", params.seconds("duration", Seconds(0.2))?)?;
-        Ok(Spec { device, mapped, duration, pin: one_pin(params)? })
+        let duration = check_duration("duration", params.seconds("duration", Seconds(0.2))?)?;
+        Ok(Spec { device, mapped, duration, pin: parse_one_pin(params)? })
     }
 }
 
-fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
+fn measure(spec: &Spec, until: &Deadline) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin)?;
     let chosen = match &spec.device {
         Some(address) => vec![Device::find(address).map_err(|fault| fault.of_parameter("device"))?],
@@ -110,8 +110,8 @@ fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
     Ok(readings)
 }
 
-fn measure_device(device: &Device, spec: &Spec, until: &Until) -> Result<Readings, Fault> {
-    let configuration = device.open()?;
+fn measure_device(device: &Device, spec: &Spec, until: &Deadline) -> Result<Readings, Fault> {
+    let configuration = device.open_configuration()?;
     let failed = |e: std::io::Error| {
         Fault::attempt(format!("the device cannot be read: {e}")).at(device.address.clone())
     };
@@ -132,7 +132,7 @@ fn measure_device(device: &Device, spec: &Spec, until: &Until) -> Result<Reading
         (Reading::histogram("call_time", calls, Origin::Measured), n),
     ];
     if spec.mapped {
-        let registers = device.map()?;
+        let registers = device.map_registers()?;
         let mut loads = Histogram::default();
         let end = clock::now() + (spec.duration.0 * 1e9) as u64;
         while clock::now() < end {
@@ -170,8 +170,8 @@ mod tests {
             return;
         }
         let never = AtomicBool::new(false);
-        let spec = Spec::new(&Params::default().with("duration", "20 ms")).expect("reads");
-        let readings = measure(&spec, &Until::new(Seconds(60.0), &never)).expect("measures");
+        let spec = Spec::from_params(&Params::default().with("duration", "20 ms")).expect("reads");
+        let readings = measure(&spec, &Deadline::new(Seconds(60.0), &never)).expect("measures");
         assert_eq!(readings.len(), devices().len() * 3);
         for (reading, _) in readings.iter().filter(|(reading, _)| reading.metric == "access_time") {
             assert!(reading.number().is_some_and(|time| time > 0.0), "{reading:?}");
@@ -180,10 +180,10 @@ mod tests {
 
     #[test]
     fn registers_are_read_of_a_named_device_only() {
-        let fault = Spec::new(&Params::default().with("mapped", true)).expect_err("refused");
+        let fault = Spec::from_params(&Params::default().with("mapped", true)).expect_err("refused");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("device =")));
         let never = AtomicBool::new(false);
-        let spec = Spec::new(&Params::default().with("device", "ffff:00:00.0")).expect("reads");
-        assert!(measure(&spec, &Until::new(Seconds(1.0), &never)).is_err());
+        let spec = Spec::from_params(&Params::default().with("device", "ffff:00:00.0")).expect("reads");
+        assert!(measure(&spec, &Deadline::new(Seconds(1.0), &never)).is_err());
     }
 }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn polling_on_one_processor_is_refused() {
-        let here = |cpus: &[usize]| ServerInfo { clock: clock::identity(), cpus: cpus.to_vec() };
+        let here = |cpus: &[usize]| ServerInfo { clock: clock::clock_identity(), cpus: cpus.to_vec() };
         let polls = |pin, server: &ServerInfo| check(Mode::Polling, pin, server);
         let fault = polls([Some(1), Some(1)], &here(&[0, 1])).expect_err("is refused");
         assert!(fault.message.contains("processor 1") && fault.remedy.is_some(), "{fault}");

@@ -8,7 +8,7 @@ use crosstalk_stats::warmup::{Warmup, detect};
 /// The two-sided error of the interval that a reported percentile must have.
 const ALPHA: f64 = 0.05;
 
-/// Where a series settled.
+/// From where on a series of values is steady, and how many values count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settling {
     /// The first value that counts.
@@ -19,7 +19,7 @@ pub struct Settling {
 
 /// Where a series, in order of time, has settled. If it has not, its second half counts; if it is too
 /// short to know, all of it.
-pub fn settled(values: &[u64]) -> Settling {
+pub fn find_settling(values: &[u64]) -> Settling {
     let series: Vec<f64> = values.iter().map(|v| *v as f64).collect();
     match detect(&series) {
         Warmup::SteadyFrom(at) => Settling { at, found: true },
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn a_slow_beginning_is_left_out() {
         let values: Vec<u64> = (0..1000).map(|i| if i < 100 { 900 } else { 100 + i % 3 }).collect();
-        let settling = settled(&values);
+        let settling = find_settling(&values);
         assert!(settling.found && (100..200).contains(&settling.at), "{settling:?}");
     }
 
     #[test]
     fn all_of_a_short_series_counts() {
-        assert_eq!(settled(&[1, 2, 3]), Settling { at: 0, found: false });
+        assert_eq!(find_settling(&[1, 2, 3]), Settling { at: 0, found: false });
     }
 
     #[test]

@@ -37,12 +37,12 @@ const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("count", "15 to 5,000, up to 8 MiB", "number of timed messages"),
 ]]);
 
-/// The probe.
+/// The workload `stream`: messages over a transport of the emulated network.
 pub const STREAM: Declared<Spec> = Declared {
     name: "stream",
     title: "Bandwidth between two nodes in virtual time: messages of one size, back to back",
     parameters: PARAMETERS,
-    read: Spec::new,
+    read: Spec::from_params,
     deploy: |spec| {
         let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
         let seconds = 0.02 + (spec.size as f64 * 1e-9 + 1e-5) * spec.messages() as f64;
@@ -66,7 +66,7 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     rank::prepare(part, Box::new(move |rank, out| run(spec, rank, out)))
 }
 
-/// The messages to send.
+/// The messages that the workload `stream` sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     /// Bytes in a message.
@@ -76,8 +76,8 @@ pub struct Spec {
 }
 
 impl Spec {
-    fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+    fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
         let Bytes(size) = params.size("size", Bytes(4096))?;
         if size > 1 << 30 {
             return Err(
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn there_are_more_small_messages_than_large_ones() {
-        let count = |size: &str| Spec::new(&Params::default().with("size", size)).map(|spec| spec.count);
+        let count =
+            |size: &str| Spec::from_params(&Params::default().with("size", size)).map(|spec| spec.count);
         assert_eq!(count("64 B"), Ok(MOST));
         assert_eq!(count("128 KiB"), Ok(64));
         assert_eq!(count("1 GiB"), Ok(LEAST));

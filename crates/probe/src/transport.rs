@@ -16,14 +16,14 @@ pub const LARGEST_DATAGRAM: u64 = 65_507;
 /// The largest message over other transports: it is held in memory.
 pub const LARGEST_MESSAGE: u64 = 1 << 30;
 
-/// The parameter `transport`.
+/// The parameter `transport` of probes.
 pub const TRANSPORT: Parameter = Parameter::new(
     "transport",
     "tcp",
     "`tcp`, `io-uring` (TCP through it), `udp`; on one host also `unix` (a socket), `pipe`, `shared` (memory)",
 );
 
-/// What carries the messages.
+/// What carries a probe's messages between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -52,7 +52,7 @@ impl Transport {
         Transport::Shared,
     ];
 
-    /// As a study writes it.
+    /// Its name in a study file.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Tcp => "tcp",
@@ -64,7 +64,7 @@ impl Transport {
         }
     }
 
-    /// The parameter `transport`.
+    /// Reads the parameter `transport`.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         let chosen = params.choice("transport", &Transport::ALL.map(Transport::name))?;
         Ok(Transport::ALL.into_iter().find(|known| known.name() == chosen).unwrap_or(Transport::Tcp))
@@ -76,7 +76,7 @@ impl Transport {
         if self != Transport::IoUring {
             return Need::found(name, "the kernel's");
         }
-        match uring::available() {
+        match uring::check_available() {
             Ok(()) => Need::found(name, "the kernel's"),
             Err(e) => Need::missing(
                 name,

@@ -12,15 +12,15 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
 
 use super::readings::Readings;
-use super::server::{Times, serve};
+use super::server::{Conversations, serve};
 use super::session::context::ListenSocket;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 use crosstalk_work::peer::socket::listen;
 
 /// What node 0 does once it knows where node 1 listens.
-type Measure = Box<dyn FnOnce(SocketAddr, &Until, &mut dyn Sink) -> Result<Readings, Fault> + Send>;
+type Measure = Box<dyn FnOnce(SocketAddr, &Deadline, &mut dyn Sink) -> Result<Readings, Fault> + Send>;
 
-/// Two nodes in real time, for about `seconds`.
+/// The deployment of a probe that runs on two nodes in real time, for about `seconds`.
 pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
     Deployment { nodes: 2, timing: Timing::Real, metrics, effort: Effort::waiting(seconds) }
 }
@@ -31,18 +31,18 @@ pub fn deployment(metrics: Vec<Metric>, seconds: f64) -> Deployment {
 /// A usage fault for another number of nodes; where node 1 cannot listen.
 pub fn prepare(
     part: &Part,
-    measure: impl FnOnce(SocketAddr, &Until) -> Result<Readings, Fault> + Send + 'static,
+    measure: impl FnOnce(SocketAddr, &Deadline) -> Result<Readings, Fault> + Send + 'static,
 ) -> Result<Box<dyn Prepared>, Fault> {
     prepare_live(part, |target, until, _| measure(target, until))
 }
 
-/// The same for a probe that reports while it measures.
+/// As [`prepare`], for a probe that reports while it measures.
 ///
 /// # Errors
 /// As of [`prepare`].
 pub fn prepare_live(
     part: &Part,
-    measure: impl FnOnce(SocketAddr, &Until, &mut dyn Sink) -> Result<Readings, Fault> + Send + 'static,
+    measure: impl FnOnce(SocketAddr, &Deadline, &mut dyn Sink) -> Result<Readings, Fault> + Send + 'static,
 ) -> Result<Box<dyn Prepared>, Fault> {
     let measure: Measure = Box::new(measure);
     let deadline = part.deadline;
@@ -82,9 +82,9 @@ impl Prepared for Node {
     ) -> Result<Option<Fidelity>, Fault> {
         match *self {
             Node::Server { listener, scratch, deadline } => {
-                let until = Until::new(deadline, cancelled);
+                let until = Deadline::new(deadline, cancelled);
                 let socket = ListenSocket { listener: &listener, scratch: Some(&scratch) };
-                until.blame(serve(socket, Times::Once, &until, &mut |_| ()))?;
+                until.interruption_or(serve(socket, Conversations::Once, &until, &mut |_| ()))?;
             }
             Node::Client { measure, deadline } => {
                 let target = endpoints
@@ -92,8 +92,8 @@ impl Prepared for Node {
                     .copied()
                     .flatten()
                     .ok_or_else(|| Fault::attempt("node 1 did not report where it listens"))?;
-                let until = Until::new(deadline, cancelled);
-                for (reading, n) in until.blame(measure(target, &until, out))? {
+                let until = Deadline::new(deadline, cancelled);
+                for (reading, n) in until.interruption_or(measure(target, &until, out))? {
                     out.take(reading, n)?;
                 }
             }

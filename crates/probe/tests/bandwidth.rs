@@ -11,7 +11,7 @@ use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_probe::bandwidth::{BANDWIDTH, Outcome, Spec, measure, measure_live};
-use crosstalk_probe::{Times, Until, listen, serve};
+use crosstalk_probe::{Conversations, Deadline, listen, serve};
 
 mod local;
 #[path = "../../work/tests/scene/mod.rs"]
@@ -123,9 +123,9 @@ fn a_server_that_dies_is_noticed() {
         let target = listener.local_addr().expect("has one");
         let (flag, killed) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
-            let serving = Until::new(Seconds(20.0), &killed);
+            let serving = Deadline::new(Seconds(20.0), &killed);
             // Its sockets close when it ends, as the kernel closes those of a process.
-            scope.spawn(move || serve(&listener, Times::Once, &serving, &mut |_| ()));
+            scope.spawn(move || serve(&listener, Conversations::Once, &serving, &mut |_| ()));
             // It reports every 100 ms, and dies after the first report.
             let mut report = |_: &Spec, _, _| {
                 killed.store(true, Ordering::Relaxed);
@@ -134,7 +134,7 @@ fn a_server_that_dies_is_noticed() {
             let params = Params::default().with("transport", transport).with("duration", "1 h");
             let spec = Spec::from_params(&params.with("report", "100 ms").with("interval", "1 s"));
             let spec = spec.expect("reads");
-            let until = Until::new(Seconds(60.0), &flag);
+            let until = Deadline::new(Seconds(60.0), &flag);
             let fault = measure_live(target, &spec, &until, &mut report).expect_err("it died");
             assert_eq!(fault.kind, FaultKind::Gone, "{transport}: {fault}");
         });

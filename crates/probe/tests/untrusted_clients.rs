@@ -9,7 +9,7 @@ use std::time::Duration;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Params;
 use crosstalk_probe::latency::{Spec, measure};
-use crosstalk_probe::{Times, Until, listen, serve};
+use crosstalk_probe::{Conversations, Deadline, listen, serve};
 
 const HELLO: &str = r#"{"ask":"hello","version":4}"#;
 
@@ -46,11 +46,12 @@ fn with_server<T>(test: impl FnOnce(SocketAddr) -> T) -> T {
     let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
     let target = listener.local_addr().expect("has one");
     thread::scope(|scope| {
-        let serving =
-            scope.spawn(|| serve(&listener, Times::Forever, &Until::new(Seconds(60.0), &over), &mut |_| ()));
+        let serving = scope.spawn(|| {
+            serve(&listener, Conversations::Forever, &Deadline::new(Seconds(60.0), &over), &mut |_| ())
+        });
         let result = test(target);
         let spec = Spec::from_params(&Params::default().with("duration", "50 ms")).expect("reads");
-        let measured = measure(target, &spec, &Until::new(Seconds(20.0), &never));
+        let measured = measure(target, &spec, &Deadline::new(Seconds(20.0), &never));
         over.store(true, Ordering::Relaxed);
         let _ = serving.join().expect("no panic");
         assert!(measured.is_ok(), "{measured:?}");

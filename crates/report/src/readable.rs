@@ -1,14 +1,14 @@
 //! Ticks, sample sizes, durations and dates in words. Other numbers are written by [`crosstalk_study::number`].
 
-use crosstalk_study::counted;
-use crosstalk_study::number::number;
+use crosstalk_study::count_in_words;
+use crosstalk_study::number::format_number;
 
 /// A round number at an axis: `1 Gbit/s`, not `1.00 Gbit/s`.
 pub fn tick(value: f64, unit: &str) -> String {
     if value == 0.0 {
         return "0".into();
     }
-    let text = number(value, unit);
+    let text = format_number(value, unit);
     let (mantissa, rest) = text.split_at(text.find(' ').unwrap_or(text.len()));
     if mantissa.contains('.') && !mantissa.contains('e') {
         format!("{}{rest}", mantissa.trim_end_matches('0').trim_end_matches('.'))
@@ -21,8 +21,8 @@ pub fn tick(value: f64, unit: &str) -> String {
 pub fn sample_size(n: usize, published: bool) -> String {
     match (n, published) {
         (0, _) => String::new(),
-        (n, true) => counted(n, "source"),
-        (n, false) => counted(n, "block"),
+        (n, true) => count_in_words(n, "source"),
+        (n, false) => count_in_words(n, "block"),
     }
 }
 
@@ -33,7 +33,7 @@ pub fn duration(seconds: f64) -> String {
     }
     let whole = seconds.round() as u64;
     match whole {
-        0..60 => number(seconds, "s"),
+        0..60 => format_number(seconds, "s"),
         60..3600 => format!("{} min {} s", whole / 60, whole % 60),
         _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }

@@ -1,7 +1,7 @@
 //! Facts and sentences that all renderings share: origins, methods, comparisons, claims, the run.
 
 use crosstalk_core::record::{Better, Origin};
-use crosstalk_core::value::describe;
+use crosstalk_core::value::describe_levels;
 use crosstalk_study::command::EXPERIMENT as COMMAND;
 use crosstalk_study::findings::{
     CellFinding, ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
@@ -62,7 +62,8 @@ pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<O
     origins.all(|origin| origin == first).then_some(first)
 }
 
-/// How the run ended, and how its numbers were made: methods, noise floors, detectable effects.
+/// How the run ended, and how its numbers were made, as labelled facts: methods, noise floors, detectable
+/// effects.
 pub fn methods(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
     let blocks = readable::sample_size(run.blocks, false);
@@ -121,12 +122,12 @@ fn floor_in_words(noise: &NoiseFloor) -> String {
     match (noise.floor, noise.cells.is_empty()) {
         (Some(floor), _) => format!(
             "equal cells differ by {} at most (95 % bound after {}; measured on: {cells})",
-            number::bound(floor),
+            number::format_upper_bound(floor),
             readable::sample_size(noise.blocks, false),
         ),
         (None, true) => format!(
             "not measured, since no equal cells were compared (A/A); a direction counts beyond {}; {HOW_TO_MEASURE}",
-            number::bound(noise.margin)
+            number::format_upper_bound(noise.margin)
         ),
         (None, false) => format!("too few blocks to tell (measured on: {cells})"),
     }
@@ -134,7 +135,9 @@ fn floor_in_words(noise: &NoiseFloor) -> String {
 
 /// The effects that comparisons of a metric could have found; to follow its name.
 fn detectable_in_words(noise: &NoiseFloor) -> Option<String> {
-    let (least, most) = noise.detectable.map(|(least, most)| (number::bound(least), number::bound(most)))?;
+    let (least, most) = noise
+        .detectable
+        .map(|(least, most)| (number::format_upper_bound(least), number::format_upper_bound(most)))?;
     let effects = if least == most {
         format!("effects of {least} and more")
     } else {
@@ -145,10 +148,10 @@ fn detectable_in_words(noise: &NoiseFloor) -> Option<String> {
 
 /// The smallest effect that a comparison would have found: `from 12.3 %`.
 pub fn detectable_effect(c: &Comparison) -> Option<String> {
-    c.detectable.map(|effect| format!("from {}", number::bound(effect)))
+    c.detectable.map(|effect| format!("from {}", number::format_upper_bound(effect)))
 }
 
-/// How the run went.
+/// How the run went, as labelled facts.
 pub fn run_facts(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
     let attempts: Vec<String> = run.attempts.iter().map(|(status, n)| format!("{n} {status}")).collect();
@@ -178,7 +181,7 @@ fn level_name(c: &Comparison, level: &str) -> String {
 }
 
 /// The finding of a comparison: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
-pub fn sentence(c: &Comparison) -> String {
+pub fn finding_sentence(c: &Comparison) -> String {
     match c.verdict {
         // A change that names the base needs no second mention of it.
         _ if !c.change.starts_with("no ") => format!("{}: {}", level_name(c, &c.other), c.change),
@@ -193,13 +196,13 @@ pub fn sentence(c: &Comparison) -> String {
 
 /// The number that was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; `None` where none was.
 pub fn found_in_words(claim: &ClaimFinding) -> Option<String> {
-    let text = number::estimate(claim.found.as_ref()?, &claim.unit);
+    let text = number::format_estimate(claim.found.as_ref()?, &claim.unit);
     Some(format!("{} {text}", claim.quantity).trim_start().to_string())
 }
 
 /// The published number of a claim, and whether the data refute its size.
 pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
-    let printed = number::number(claim.published?, &claim.unit);
+    let printed = number::format_number(claim.published?, &claim.unit);
     Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
 }
 
@@ -218,7 +221,8 @@ pub fn bars(findings: &Findings) -> Vec<(&str, f64, String)> {
     if !sound || longest <= 0.0 {
         return Vec::new();
     }
-    let bar = |bar: &'_ crosstalk_study::findings::HeadlineBar| number::estimate(&bar.value, &headline.unit);
+    let bar =
+        |bar: &'_ crosstalk_study::findings::HeadlineBar| number::format_estimate(&bar.value, &headline.unit);
     headline.bars.iter().map(|one| (one.label.as_str(), one.value.value / longest, bar(one))).collect()
 }
 
@@ -233,22 +237,22 @@ pub fn metric_and_levels(c: &Comparison) -> String {
     // A command is its study's only experiment, and some experiments have their metric's name.
     let names_experiment = c.experiment != COMMAND && c.experiment != c.metric;
     let head = if names_experiment { format!("{}: {metric}", c.experiment) } else { metric };
-    let at = describe(&c.at);
+    let at = describe_levels(&c.at);
     if at.is_empty() { format!("{head}{better}") } else { format!("{head}{better}; {at}") }
 }
 
 /// Where the extra time of a comparison goes; empty where that is not known.
-pub fn attribution(c: &Comparison) -> &str {
+pub fn attribution_text(c: &Comparison) -> &str {
     c.attribution.as_ref().map_or("", |attribution| attribution.text.as_str())
 }
 
 /// The verdicts on claims that were run, in their order, with the number of claims.
-pub fn tally(findings: &Findings) -> Vec<(words::Verdict, usize)> {
-    words::occurring(split_not_run(&findings.claims).0)
+pub fn count_verdicts(findings: &Findings) -> Vec<(words::Verdict, usize)> {
+    words::occurring_verdicts(split_not_run(&findings.claims).0)
 }
 
 /// Texts without repetitions: of texts that differ in numbers alone the first one, and how many more.
-pub fn merged_alike(texts: &[String]) -> Vec<String> {
+pub fn merge_similar(texts: &[String]) -> Vec<String> {
     let bare = |part: &str| part.replace(|c: char| c.is_ascii_digit() || c == '.', "").trim().to_string();
     // Parts joined by colons and semicolons may be repeated and in any order.
     let shape = |text: &str| text.split([';', ':']).map(bare).collect::<BTreeSet<String>>();
@@ -268,18 +272,18 @@ pub fn merged_alike(texts: &[String]) -> Vec<String> {
 }
 
 /// Why attempts of a cell failed or are unfaithful, each kind of reason once.
-pub fn reasons(cell: &CellFinding) -> Vec<String> {
+pub fn failure_reasons(cell: &CellFinding) -> Vec<String> {
     let mut all = cell.reasons.clone();
     let known = |reason: &&String| !cell.reasons.iter().any(|r| r.ends_with(reason.as_str()));
     all.extend(cell.fidelity.reasons.iter().filter(known).cloned());
-    merged_alike(&all)
+    merge_similar(&all)
 }
 
 /// The fidelity monitor's counters of a cell: `late messages 3, steal 20.0 ms`.
-pub fn counters(cell: &CellFinding) -> String {
+pub fn fidelity_counters(cell: &CellFinding) -> String {
     let counter = |(name, value): (&String, &f64)| match name.strip_suffix("_seconds") {
-        Some(name) => format!("{} {}", name.replace('_', " "), number::number(*value, "s")),
-        None => format!("{} {}", name.replace('_', " "), number::number(*value, "")),
+        Some(name) => format!("{} {}", name.replace('_', " "), number::format_number(*value, "s")),
+        None => format!("{} {}", name.replace('_', " "), number::format_number(*value, "")),
     };
     cell.fidelity.counters.iter().map(counter).collect::<Vec<_>>().join(", ")
 }
@@ -293,7 +297,7 @@ mod tests {
         let texts =
             ["cell 1: late by 3.5 %", "a node died", "cell 2: late by 20 %; late by 7 %"].map(String::from);
         assert_eq!(
-            merged_alike(&texts),
+            merge_similar(&texts),
             ["cell 1: late by 3.5 % (and 1 more like it, with other numbers)", "a node died"]
         );
     }

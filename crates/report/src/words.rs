@@ -31,7 +31,7 @@ impl Tone {
     }
 }
 
-/// A verdict for people.
+/// A verdict as people read it: its words and how favourable it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
     /// Its name.
@@ -61,7 +61,7 @@ pub fn claim(claim: &ClaimFinding) -> Verdict {
 }
 
 /// The verdicts that occur among claims, in their order, with the number of claims.
-pub fn occurring<'a>(claims: impl IntoIterator<Item = &'a ClaimFinding>) -> Vec<(Verdict, usize)> {
+pub fn occurring_verdicts<'a>(claims: impl IntoIterator<Item = &'a ClaimFinding>) -> Vec<(Verdict, usize)> {
     let claims: Vec<(ClaimVerdict, bool)> =
         claims.into_iter().map(|c| (c.verdict, c.published.is_some())).collect();
     let mut all: Vec<(Verdict, usize)> = Vec::new();

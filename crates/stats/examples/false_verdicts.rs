@@ -7,7 +7,7 @@
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::simulation::machine::NoiseKind;
 use crosstalk_stats::simulation::study::{COMPARISONS, Situation};
-use crosstalk_stats::simulation::{Outcome, simulate};
+use crosstalk_stats::simulation::{SimulationOutcome, simulate};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -83,7 +83,7 @@ fn parse_looks(value: &str) -> Result<Looks, String> {
 }
 
 /// Uses one thread per kind of machine. The order of the results is always the same.
-fn simulate_all(options: &Options) -> Vec<Outcome> {
+fn simulate_all(options: &Options) -> Vec<SimulationOutcome> {
     let of_kind = |kind: NoiseKind| {
         let one = |situation| {
             simulate(kind, situation, options.studies, options.spread, &options.looks, options.seed)
@@ -96,7 +96,7 @@ fn simulate_all(options: &Options) -> Vec<Outcome> {
     })
 }
 
-fn print_table(outcomes: &[Outcome]) {
+fn print_table(outcomes: &[SimulationOutcome]) {
     println!(
         "{:<14}{:<8}{:>16}{:>10}{:>14}{:>15}{:>8}",
         "machine", "truth", "false studies", "≤ (95 %)", "5 % found", "inconclusive", "blocks"
@@ -116,7 +116,7 @@ fn print_table(outcomes: &[Outcome]) {
     }
 }
 
-fn print_summary(outcomes: &[Outcome]) -> bool {
+fn print_summary(outcomes: &[SimulationOutcome]) -> bool {
     let (share, bound) = worst_false(outcomes);
     let power = least_power(outcomes);
     println!(
@@ -136,26 +136,26 @@ fn print_summary(outcomes: &[Outcome]) -> bool {
 }
 
 /// Share and upper bound for the machine and situation that err most.
-fn worst_false(outcomes: &[Outcome]) -> (f64, f64) {
+fn worst_false(outcomes: &[SimulationOutcome]) -> (f64, f64) {
     outcomes
         .iter()
-        .filter_map(Outcome::false_share)
+        .filter_map(SimulationOutcome::false_share)
         .map(|i| (i.point, i.high))
         .fold((0.0, 0.0), |worst, now| if now.1 > worst.1 { now } else { worst })
 }
 
 /// Power and its lower bound in the user's situation, on the machine with the least power.
-fn least_power(outcomes: &[Outcome]) -> (f64, f64) {
+fn least_power(outcomes: &[SimulationOutcome]) -> (f64, f64) {
     outcomes
         .iter()
         .filter(|o| o.situation == Situation::User)
-        .filter_map(Outcome::power)
+        .filter_map(SimulationOutcome::power)
         .map(|i| (i.point, i.low))
         .fold((1.0, 1.0), |worst, now| if now.1 < worst.1 { now } else { worst })
 }
 
-fn report(options: &Options, outcomes: &[Outcome], passed: bool) -> Value {
-    let line = |outcome: &Outcome| {
+fn report(options: &Options, outcomes: &[SimulationOutcome], passed: bool) -> Value {
+    let line = |outcome: &SimulationOutcome| {
         json!({
             "machine": outcome.kind.name(),
             "truth": outcome.situation.name(),

@@ -28,7 +28,7 @@ use crate::looks::{Look, Looks};
 use crate::paired::blocks_needed;
 use crate::verdict::Side;
 
-/// A question that a study asks of its data.
+/// A question that a study asks of its data, such as whether two cells differ.
 pub trait Question {
     /// The answer from the first `blocks` blocks. Each of its two sides is claimed
     /// falsely with probability at most `tail`. `earlier` is the answer at the
@@ -36,7 +36,7 @@ pub trait Question {
     fn answer(&self, blocks: usize, tail: f64, earlier: Option<&Answer>) -> Answer;
 }
 
-/// The answer to a question at a look.
+/// The answer to a question at one interim analysis (look).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Answer {
     /// The confidence interval, on the question's (log) scale.
@@ -55,7 +55,7 @@ pub struct Answer {
     pub frees: bool,
 }
 
-/// The state of a question after the last look taken.
+/// The state of one question after the last interim analysis (look).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Conclusion {
     /// The answer.
@@ -95,7 +95,7 @@ pub fn conclude(looks: &Looks, blocks: usize, questions: &[&dyn Question]) -> Co
         tail: 0.0,
     };
     let mut freed = vec![false; questions.len()];
-    for (index, look) in looks.taken(blocks).into_iter().enumerate() {
+    for (index, look) in looks.taken_after(blocks).into_iter().enumerate() {
         let (answers, tail) =
             step_down_at_look(look.blocks, look.error, questions, &state.by_question, &mut freed);
         for (conclusion, answer) in state.by_question.iter_mut().zip(answers) {
@@ -109,23 +109,23 @@ pub fn conclude(looks: &Looks, blocks: usize, questions: &[&dyn Question]) -> Co
 
 /// The one-sided level of each of `questions` questions at a look that may spend
 /// `error`, if `freed` sides are settled.
-pub fn level(error: f64, questions: usize, freed: usize) -> f64 {
+pub fn level_per_question(error: f64, questions: usize, freed: usize) -> f64 {
     error / (2 * questions.max(1)).saturating_sub(freed).max(1) as f64
 }
 
 /// The blocks of the first planned look that could decide one of `questions`
 /// paired questions; `None`: no look could.
 pub fn first_deciding_look(looks: &Looks, questions: usize) -> Option<usize> {
-    let decides = |look: &Look| blocks_needed(level(look.error, questions, 0)) <= look.blocks;
-    looks.all().into_iter().find(decides).map(|look| look.blocks)
+    let decides = |look: &Look| blocks_needed(level_per_question(look.error, questions, 0)) <= look.blocks;
+    looks.planned().into_iter().find(decides).map(|look| look.blocks)
 }
 
 /// The greatest number of paired questions with which a planned look could still
 /// decide one, if all blocks agree.
 pub fn most_questions(looks: &Looks) -> usize {
-    // 2⁻ⁿ ≤ error / 2K, see [`blocks_needed`] and [`level`].
+    // 2⁻ⁿ ≤ error / 2K, see [`blocks_needed`] and [`level_per_question`].
     let at = |look: &Look| look.error * 2_f64.powi(look.blocks.min(1000) as i32 - 1);
-    looks.all().iter().map(at).fold(0.0, f64::max) as usize
+    looks.planned().iter().map(at).fold(0.0, f64::max) as usize
 }
 
 /// The answers at one look, and their level: repeated until no finding settles another side.
@@ -138,7 +138,7 @@ fn step_down_at_look(
 ) -> (Vec<Answer>, f64) {
     loop {
         let before = freed.iter().filter(|f| **f).count();
-        let tail = level(error, questions.len(), before);
+        let tail = level_per_question(error, questions.len(), before);
         let answers: Vec<Answer> = questions
             .iter()
             .zip(earlier)
@@ -184,7 +184,7 @@ mod tests {
             needs.iter().map(|&(level, frees)| NeedsLevel { level, frees, seen: &seen }).collect();
         let questions: Vec<&dyn Question> = questions.iter().map(|q| q as &dyn Question).collect();
         let looks = Looks::new(looks, 0.05).expect("valid");
-        let found = conclude(&looks, looks.budget(), &questions);
+        let found = conclude(&looks, looks.most_blocks(), &questions);
         (found, seen.take())
     }
 

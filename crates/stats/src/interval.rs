@@ -15,7 +15,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Converts log ratios to ratios.
+    /// Converts an interval of log ratios to one of ratios.
     #[must_use]
     pub fn exp(self) -> Self {
         Interval { point: self.point.exp(), low: self.low.exp(), high: self.high.exp(), ..self }
@@ -29,7 +29,7 @@ impl Interval {
     /// The intersection with an `earlier` interval of the same quantity, with this
     /// one's point clamped to it. `None`: they do not overlap.
     #[must_use]
-    pub fn within(self, earlier: &Interval) -> Option<Self> {
+    pub fn intersect(self, earlier: &Interval) -> Option<Self> {
         let (low, high) = (self.low.max(earlier.low), self.high.min(earlier.high));
         (low <= high).then(|| Interval { point: self.point.clamp(low, high), low, high, ..self })
     }
@@ -51,8 +51,8 @@ mod tests {
     #[test]
     fn two_intervals_of_a_quantity_are_intersected() {
         let later = Interval { point: 1.8, low: 0.5, high: 3.0, count: 12 };
-        let both = later.within(&LOGS).expect("they overlap");
+        let both = later.intersect(&LOGS).expect("they overlap");
         assert_eq!((both.low, both.point, both.high, both.count), (0.5, 1.8, 2.0, 12));
-        assert_eq!(Interval { low: 2.5, ..later }.within(&LOGS), None);
+        assert_eq!(Interval { low: 2.5, ..later }.intersect(&LOGS), None);
     }
 }

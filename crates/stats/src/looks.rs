@@ -9,14 +9,14 @@
 //! correlation of successive statistics. It needs their joint distribution, which
 //! is known only in the limit.
 
-/// The planned looks of a study.
+/// The interim analyses (looks) that a study plans.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Looks {
     blocks: Vec<usize>,
     alpha: f64,
 }
 
-/// One look.
+/// One interim analysis: after how many blocks, and how much error it may spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
     /// The blocks that are complete at this look.
@@ -46,27 +46,27 @@ impl Looks {
     }
 
     /// The greatest number of blocks: that of the last look.
-    pub fn budget(&self) -> usize {
+    pub fn most_blocks(&self) -> usize {
         self.blocks[self.blocks.len() - 1]
     }
 
-    /// Every planned look.
-    pub fn all(&self) -> Vec<Look> {
-        self.taken(self.budget())
+    /// Every planned interim analysis.
+    pub fn planned(&self) -> Vec<Look> {
+        self.taken_after(self.most_blocks())
     }
 
     /// The looks of a run with `blocks` blocks: the planned ones up to there. If the
     /// run ended between two, another one follows that spends only the share of its
     /// blocks. Thus a run that ended early can be judged, provided that it did not
     /// end because of its data.
-    pub fn taken(&self, blocks: usize) -> Vec<Look> {
-        let blocks = blocks.min(self.budget());
+    pub fn taken_after(&self, blocks: usize) -> Vec<Look> {
+        let blocks = blocks.min(self.most_blocks());
         let mut seen: Vec<usize> = self.blocks.iter().copied().filter(|b| *b <= blocks).collect();
         if blocks > 0 && seen.last() != Some(&blocks) {
             seen.push(blocks);
         }
         let before = std::iter::once(&0).chain(&seen);
-        let share = self.alpha / self.budget() as f64;
+        let share = self.alpha / self.most_blocks() as f64;
         seen.iter().zip(before).map(|(b, a)| Look { blocks: *b, error: share * (b - a) as f64 }).collect()
     }
 }
@@ -79,18 +79,18 @@ mod tests {
     #[test]
     fn the_error_is_spent_in_proportion_to_the_blocks() {
         let looks = Looks::new(&[12, 24, 48], 0.05).expect("valid");
-        let errors: Vec<f64> = looks.all().iter().map(|look| look.error).collect();
+        let errors: Vec<f64> = looks.planned().iter().map(|look| look.error).collect();
         assert_eq!(errors, [0.0125, 0.0125, 0.025]);
     }
 
     #[test]
     fn a_run_that_ended_early_has_a_last_look_with_the_share_of_its_blocks() {
         let looks = Looks::new(&[12, 24, 48], 0.05).expect("valid");
-        let taken = looks.taken(18);
+        let taken = looks.taken_after(18);
         assert_eq!(taken.len(), 2);
         assert_eq!(taken[1].blocks, 18);
         assert!((taken[1].error - 0.00625).abs() < 1e-12);
-        assert_eq!(looks.taken(0), []);
+        assert_eq!(looks.taken_after(0), []);
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
             let planned: Vec<usize> =
                 steps.iter().scan(0, |sum, step| { *sum += step; Some(*sum) }).collect();
             let looks = Looks::new(&planned, 0.05).expect("ascending");
-            let spent: f64 = looks.taken(blocks).iter().map(|look| look.error).sum();
+            let spent: f64 = looks.taken_after(blocks).iter().map(|look| look.error).sum();
             prop_assert!(spent <= 0.05 + 1e-12);
         }
     }

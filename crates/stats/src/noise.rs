@@ -2,7 +2,7 @@
 //! claimed, and the smallest effect that a study can find.
 
 use crate::blocks::first_values;
-use crate::paired::with_tails;
+use crate::paired::estimate_with_tails;
 use crate::signed_rank;
 use crate::special::normal_quantile;
 
@@ -14,7 +14,7 @@ pub const FLOOR_ERROR: f64 = 0.05;
 /// tests at level `alpha` find the cells equivalent within this margin, and within
 /// no smaller one. `None`: too few blocks (five are needed at 0.05).
 pub fn floor(log_ratios: &[f64], alpha: f64) -> Option<f64> {
-    with_tails(log_ratios, alpha).map(|interval| interval.low.abs().max(interval.high.abs()))
+    estimate_with_tails(log_ratios, alpha).map(|interval| interval.low.abs().max(interval.high.abs()))
 }
 
 /// The margin after `blocks` blocks: the larger of the `stated` one and the largest
@@ -37,8 +37,8 @@ pub fn margin(stated: f64, pairs: &[Vec<Option<f64>>], blocks: usize) -> Option<
 /// values.
 pub fn spread(log_ratios: &[f64]) -> Option<f64> {
     let n = log_ratios.len();
-    let interval = with_tails(log_ratios, 0.05)?;
-    let cut = signed_rank::critical(n, 0.05)?;
+    let interval = estimate_with_tails(log_ratios, 0.05)?;
+    let cut = signed_rank::critical_value(n, 0.05)?;
     let reached = signed_rank::cdf(n, cut);
     let half = 0.5 * (interval.high - interval.low);
     Some(half * (n as f64).sqrt() / -normal_quantile(reached) / EFFICIENCY.sqrt())
@@ -50,14 +50,14 @@ const EFFICIENCY: f64 = std::f64::consts::FRAC_PI_3;
 
 /// The smallest true log ratio that is found beyond `margin` with probability
 /// `power`, from `blocks` blocks of the given [`spread`], at the one-sided level
-/// `tail` of the last look ([`crate::family::level`]):
+/// `tail` of the last look ([`crate::family::level_per_question`]):
 ///
 /// margin + (z₁₋ₜ + z_power) · spread · √(π/3) / √blocks
 ///
 /// (Noether 1987, equation 2, with P(X + X′ > 0) expanded about ½.) Earlier looks
 /// only add to the power. `None`: so few blocks cannot reach the level.
-pub fn detectable(blocks: usize, spread: f64, tail: f64, power: f64, margin: f64) -> Option<f64> {
-    signed_rank::critical(blocks, tail)?;
+pub fn detectable_effect(blocks: usize, spread: f64, tail: f64, power: f64, margin: f64) -> Option<f64> {
+    signed_rank::critical_value(blocks, tail)?;
     let z = normal_quantile(1.0 - tail) + normal_quantile(power);
     Some(margin + z * spread * (EFFICIENCY / blocks as f64).sqrt())
 }
@@ -118,7 +118,7 @@ mod tests {
         let mut rng = Rng::seeded(13);
         let long: Vec<f64> = (0..800).map(|_| draw(&mut rng)).collect();
         let spread = spread(&long).expect("800 values suffice");
-        let effect = detectable(blocks, spread, tail, 0.8, 0.02).expect("reachable");
+        let effect = detectable_effect(blocks, spread, tail, 0.8, 0.02).expect("reachable");
         let found = (0..600)
             .filter(|_| {
                 let values: Vec<f64> = (0..blocks).map(|_| effect + draw(&mut rng)).collect();
@@ -144,6 +144,6 @@ mod tests {
 
     #[test]
     fn too_few_blocks_detect_nothing() {
-        assert_eq!(detectable(8, 0.04, 0.0021, 0.8, 0.0), None);
+        assert_eq!(detectable_effect(8, 0.04, 0.0021, 0.8, 0.0), None);
     }
 }

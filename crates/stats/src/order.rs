@@ -39,10 +39,11 @@ impl Question for Order {
 /// number of quantities. `None`: there are no quantities, or the blocks of one
 /// cannot reach `tail`.
 pub fn smallest_step(steps: &[Vec<f64>], tail: f64) -> Option<Interval> {
-    let each: Option<Vec<Interval>> = steps.iter().map(|step| paired::with_tails(step, tail)).collect();
+    let each: Option<Vec<Interval>> =
+        steps.iter().map(|step| paired::estimate_with_tails(step, tail)).collect();
     let each = each?;
     let shared = tail / steps.len().max(1) as f64;
-    let high = |step: &Vec<f64>| paired::with_tails(step, shared).map_or(f64::INFINITY, |i| i.high);
+    let high = |step: &Vec<f64>| paired::estimate_with_tails(step, shared).map_or(f64::INFINITY, |i| i.high);
     Some(Interval {
         point: each.iter().map(|i| i.point).reduce(f64::min)?,
         low: each.iter().map(|i| i.low).reduce(f64::min)?,

@@ -12,21 +12,21 @@
 //! on each side always agree.
 
 use crate::Interval;
-use crate::signed_rank::{cdf, critical};
+use crate::signed_rank::{cdf, critical_value};
 
 /// Point and interval at two-sided error `alpha`, on the scale of the values.
 ///
 /// `None`: fewer than [`blocks_needed`] blocks, or a value that is not finite.
 pub fn estimate(log_ratios: &[f64], alpha: f64) -> Option<Interval> {
-    with_tails(log_ratios, alpha / 2.0)
+    estimate_with_tails(log_ratios, alpha / 2.0)
 }
 
 /// As [`estimate`], with the error `tail` on each side.
-pub fn with_tails(values: &[f64], tail: f64) -> Option<Interval> {
+pub fn estimate_with_tails(values: &[f64], tail: f64) -> Option<Interval> {
     if !finite(values) {
         return None;
     }
-    let critical = critical(values.len(), tail.min(0.5))?;
+    let critical = critical_value(values.len(), tail.min(0.5))?;
     let mut walsh: Vec<f64> = walsh_averages(values).collect();
     walsh.sort_unstable_by(f64::total_cmp);
     let last = walsh.len() - 1;
@@ -139,7 +139,7 @@ mod tests {
         ) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             let bound = f64::from(bound);
-            let interval = with_tails(&values, tail).expect("reachable");
+            let interval = estimate_with_tails(&values, tail).expect("reachable");
             prop_assert_eq!(p_above(&values, bound) <= tail, interval.low > bound);
             prop_assert_eq!(p_below(&values, bound) <= tail, interval.high < bound);
         }
@@ -151,7 +151,7 @@ mod tests {
             values in prop::collection::vec(-0.03_f64..0.03, 8..30),
             margin in 0.001_f64..0.03,
         ) {
-            let interval = with_tails(&values, 0.01).expect("reachable");
+            let interval = estimate_with_tails(&values, 0.01).expect("reachable");
             let rejected = p_below(&values, margin).max(p_above(&values, -margin)) <= 0.01;
             prop_assert_eq!(Side::of(&interval, margin) == Some(Side::Within), rejected);
         }

@@ -58,12 +58,12 @@ pub fn samples_needed(q: f64, alpha: f64) -> Option<u64> {
 const REPORTED: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// The two-sided error of the interval of a percentile in a report.
-pub const ERROR: f64 = 0.05;
+pub const INTERVAL_ERROR: f64 = 0.05;
 
 /// The percentiles that may be reported of `count` samples, with their names: see
 /// [`samples_needed`].
-pub fn reported(count: u64) -> impl Iterator<Item = (f64, &'static str)> {
-    let enough = move |q: f64| samples_needed(q, ERROR).is_some_and(|needed| count >= needed);
+pub fn reportable_percentiles(count: u64) -> impl Iterator<Item = (f64, &'static str)> {
+    let enough = move |q: f64| samples_needed(q, INTERVAL_ERROR).is_some_and(|needed| count >= needed);
     REPORTED.into_iter().filter(move |(q, _)| enough(*q))
 }
 

@@ -5,7 +5,7 @@
 
 use crate::blocks::first_values;
 use crate::family::{Answer, Question};
-use crate::verdict::{Margin, Side, size};
+use crate::verdict::{Margin, Side, agrees_in_size};
 use crate::{Interval, noise, paired};
 
 /// Is a quantity above, below or within a margin? The quantity has one number per
@@ -60,11 +60,11 @@ impl<'a> Comparison<'a> {
         let Some(beyond) = self.margin_at(blocks) else {
             return earlier.copied().unwrap_or_default();
         };
-        let now = paired::with_tails(&first_values(self.by_block, blocks), tail);
+        let now = paired::estimate_with_tails(&first_values(self.by_block, blocks), tail);
         let mut answer = combine_looks(now, Margin { beyond, within: within.max(beyond) }, earlier);
         answer.frees &= self.noise.is_empty() && self.published.is_none();
         if let Some(published) = self.published {
-            answer.size = answer.interval.and_then(|i| size(&i, published.value, published.margin));
+            answer.size = answer.interval.and_then(|i| agrees_in_size(&i, published.value, published.margin));
             answer.settled &= answer.size.is_some();
         }
         answer
@@ -108,7 +108,7 @@ impl Question for PracticalComparison<'_> {
 pub(crate) fn combine_looks(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
     let Some(now) = now else { return earlier.copied().unwrap_or_default() };
     let before = earlier.and_then(|answer| answer.interval);
-    let joint = before.map_or(Some(now), |before| now.within(&before));
+    let joint = before.map_or(Some(now), |before| now.intersect(&before));
     let found = joint.and(earlier).and_then(|answer| Some((answer.side?, answer.margin)));
     let interval = joint.unwrap_or(now);
     let side = found.map_or_else(|| Side::of(&interval, margin), |(side, _)| Some(side));

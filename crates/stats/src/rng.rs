@@ -6,7 +6,7 @@
 
 use std::f64::consts::TAU;
 
-/// The generator.
+/// A pseudo-random number generator: the same seed gives the same numbers.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: [u64; 4],
@@ -26,7 +26,7 @@ impl Rng {
         Rng { state: [split(), split(), split(), split()] }
     }
 
-    /// 64 random bits.
+    /// A random number of 64 bits.
     pub fn bits(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -40,7 +40,7 @@ impl Rng {
         result
     }
 
-    /// Uniform in [0, 1).
+    /// A random number, uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }

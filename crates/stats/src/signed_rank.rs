@@ -2,34 +2,34 @@
 //!
 //! T is the sum of the ranks, 1 … n, of the values above the centre. If the values
 //! are symmetric about the centre, each rank is in the sum with probability ½
-//! (Wilcoxon 1945). Up to [`EXACT`] values the distribution is exact, by dynamic
+//! (Wilcoxon 1945). Up to [`EXACT_UP_TO`] values the distribution is exact, by dynamic
 //! programming. For more it is the normal approximation with continuity correction.
 
 use crate::special::{normal_cdf, normal_quantile};
 use std::sync::OnceLock;
 
 /// The greatest number of values for which the distribution is exact.
-pub const EXACT: usize = 100;
+pub const EXACT_UP_TO: usize = 100;
 
-static TABLES: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
+static TABLES: [OnceLock<Vec<f64>>; EXACT_UP_TO + 1] = [const { OnceLock::new() }; EXACT_UP_TO + 1];
 
-/// The largest T of `n` values.
-pub fn largest(n: usize) -> usize {
+/// The largest signed-rank statistic T that `n` values can have.
+pub fn largest_statistic(n: usize) -> usize {
     n * (n + 1) / 2
 }
 
 /// P(T ≤ `t`) for `n` values.
 pub fn cdf(n: usize, t: usize) -> f64 {
-    if n <= EXACT {
-        return table(n)[t.min(largest(n))];
+    if n <= EXACT_UP_TO {
+        return table(n)[t.min(largest_statistic(n))];
     }
     let (mean, deviation) = moments(n);
     normal_cdf((t as f64 + 0.5 - mean) / deviation)
 }
 
 /// The largest c with P(T ≤ c) ≤ `tail`; `None`: P(T = 0) is larger.
-pub fn critical(n: usize, tail: f64) -> Option<usize> {
-    if n <= EXACT {
+pub fn critical_value(n: usize, tail: f64) -> Option<usize> {
+    if n <= EXACT_UP_TO {
         return table(n).partition_point(|p| *p <= tail).checked_sub(1);
     }
     let (mean, deviation) = moments(n);
@@ -46,10 +46,10 @@ fn moments(n: usize) -> (f64, f64) {
 /// P(T ≤ t) for each t, computed once per `n`.
 fn table(n: usize) -> &'static [f64] {
     TABLES[n].get_or_init(|| {
-        let mut p = vec![0.0; largest(n) + 1];
+        let mut p = vec![0.0; largest_statistic(n) + 1];
         p[0] = 1.0;
         for rank in 1..=n {
-            for t in (0..=largest(rank)).rev() {
+            for t in (0..=largest_statistic(rank)).rev() {
                 let with = if t >= rank { p[t - rank] } else { 0.0 };
                 p[t] = 0.5 * (p[t] + with);
             }
@@ -80,27 +80,29 @@ mod tests {
     fn critical_values_are_those_of_the_printed_tables() {
         // Two-sided 5 %: Wilcoxon & Wilcox (1964).
         for (n, c) in [(6, 0), (8, 3), (10, 8), (12, 13), (20, 52), (25, 89), (50, 434)] {
-            assert_eq!(critical(n, 0.025), Some(c), "n = {n}");
+            assert_eq!(critical_value(n, 0.025), Some(c), "n = {n}");
         }
     }
 
     #[test]
     fn too_few_values_reach_no_level() {
-        assert_eq!(critical(5, 0.025), None);
-        assert_eq!(critical(0, 0.025), None);
+        assert_eq!(critical_value(5, 0.025), None);
+        assert_eq!(critical_value(0, 0.025), None);
     }
 
     #[test]
     fn the_approximation_agrees_with_the_largest_exact_table() {
-        let (mean, deviation) = moments(EXACT);
+        let (mean, deviation) = moments(EXACT_UP_TO);
         for tail in [0.001, 0.01, 0.025] {
-            let c = critical(EXACT, tail).expect("reachable");
+            let c = critical_value(EXACT_UP_TO, tail).expect("reachable");
             let approximate = normal_cdf((c as f64 + 0.5 - mean) / deviation);
-            let excess = approximate / cdf(EXACT, c);
+            let excess = approximate / cdf(EXACT_UP_TO, c);
             assert!((0.99..1.15).contains(&excess), "{tail}: {excess}, should be conservative");
         }
-        let (below, above) =
-            (critical(EXACT, 0.01).expect("exact"), critical(EXACT + 1, 0.01).expect("normal"));
+        let (below, above) = (
+            critical_value(EXACT_UP_TO, 0.01).expect("exact"),
+            critical_value(EXACT_UP_TO + 1, 0.01).expect("normal"),
+        );
         assert!(above > below && above - below < 60);
     }
 }

@@ -16,7 +16,7 @@ pub mod study;
 
 /// The result of many simulated studies of one kind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct SimulationOutcome {
     /// The machine's noise.
     pub kind: NoiseKind,
     /// The truth about the cells.
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub blocks: f64,
 }
 
-impl Outcome {
+impl SimulationOutcome {
     /// The share of studies with a false verdict. Its upper end bounds the true
     /// share with 95 % confidence (Clopper–Pearson). `None` without studies.
     pub fn false_share(&self) -> Option<Interval> {
@@ -58,8 +58,8 @@ pub fn simulate(
     spread: f64,
     looks: &Looks,
     seed: u64,
-) -> Outcome {
-    let mut outcome = Outcome {
+) -> SimulationOutcome {
+    let mut outcome = SimulationOutcome {
         kind,
         situation,
         studies,

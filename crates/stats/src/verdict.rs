@@ -13,8 +13,8 @@ pub enum Side {
     Within,
 }
 
-/// Margins on the (log) scale of a quantity, both ≥ 0. A number becomes the same
-/// margin for both.
+/// Margins beyond which a difference counts, and within which it counts as none: on the (log)
+/// scale of a quantity, both ≥ 0. A number becomes the same margin for both.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Margin {
     /// A direction is claimed beyond this.
@@ -50,7 +50,7 @@ impl Side {
 /// Whether an interval agrees in size with `published` ± `margin` (log scale):
 /// `Some(true)`: it lies inside; `Some(false)`: it lies outside; `None`: it
 /// contains an end.
-pub fn size(interval: &Interval, published: f64, margin: f64) -> Option<bool> {
+pub fn agrees_in_size(interval: &Interval, published: f64, margin: f64) -> Option<bool> {
     let difference = Interval {
         point: interval.point - published,
         low: interval.low - published,
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn size_is_agreement_with_the_published_value() {
-        assert_eq!(size(&interval(0.20, 0.24), 0.23, 0.05), Some(true));
-        assert_eq!(size(&interval(0.30, 0.34), 0.23, 0.05), Some(false));
-        assert_eq!(size(&interval(0.20, 0.34), 0.23, 0.05), None);
+        assert_eq!(agrees_in_size(&interval(0.20, 0.24), 0.23, 0.05), Some(true));
+        assert_eq!(agrees_in_size(&interval(0.30, 0.34), 0.23, 0.05), Some(false));
+        assert_eq!(agrees_in_size(&interval(0.20, 0.34), 0.23, 0.05), None);
     }
 }

@@ -6,7 +6,7 @@
 //! the series did not become steady. A batch counts with its median, not its mean:
 //! otherwise one stalled message in a latency series would decide about the cut.
 
-/// The warm-up of a series.
+/// Where the warm-up of a series of measured values ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warmup {
     /// Steady from this index on; 0: from the beginning.

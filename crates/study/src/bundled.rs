@@ -59,19 +59,19 @@ impl Catalogues {
 fn catalogues() -> Result<Catalogues, Fault> {
     let mut catalogues = Catalogues::new();
     for (path, text) in FABRICS {
-        catalogues.fabric(path, text, path)?;
+        catalogues.add_fabric(path, text, path)?;
     }
     for (path, text) in SYSTEMS {
-        catalogues.system(path, text, path)?;
+        catalogues.add_system(path, text, path)?;
     }
     for (path, text) in COMPONENTS {
-        catalogues.components(text, path)?;
+        catalogues.add_components(text, path)?;
     }
     for (path, text) in INTERCONNECTS {
-        catalogues.interconnect(path, text, path)?;
+        catalogues.add_interconnect(path, text, path)?;
     }
     for (path, text) in PUBLISHED {
-        catalogues.published_csv(text, path)?;
+        catalogues.add_published_csv(text, path)?;
     }
     Ok(catalogues)
 }
@@ -112,9 +112,9 @@ mod tests {
         let catalogues = catalogues().expect("reads");
         for interconnect in catalogues.interconnects() {
             let name = &interconnect.name;
-            catalogues.along(&interconnect.path).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            catalogues.components_along(&interconnect.path).unwrap_or_else(|fault| panic!("{name}: {fault}"));
             if let Some(id) = &interconnect.published {
-                assert!(catalogues.published_span(id).is_some(), "{name}: nothing is published as {id}");
+                assert!(catalogues.published_range(id).is_some(), "{name}: nothing is published as {id}");
             }
         }
     }
@@ -127,7 +127,7 @@ mod tests {
             let (_, id) =
                 text.rsplit_once("published as ").unwrap_or_else(|| panic!("{name} names no figure"));
             let (low, high) =
-                catalogues.published_span(id).unwrap_or_else(|| panic!("{name}: nothing is {id}"));
+                catalogues.published_range(id).unwrap_or_else(|| panic!("{name}: nothing is {id}"));
             assert!((component.low.0 - low).abs() < 1e-15, "{name}: {low} is published");
             let open = component.high.is_none();
             assert!(

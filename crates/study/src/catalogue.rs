@@ -25,7 +25,7 @@ pub struct Catalogues {
 }
 
 impl Catalogues {
-    /// Empty ones.
+    /// Empty catalogues.
     pub fn new() -> Self {
         Catalogues::default()
     }
@@ -34,19 +34,20 @@ impl Catalogues {
     ///
     /// # Errors
     /// A usage fault with file and line.
-    pub fn fabric(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+    pub fn add_fabric(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
         let mut fabric: Fabric = read(text, place)?;
         if fabric.name.is_empty() {
             fabric.name = stem(name).to_string();
         }
-        file_name("fabric", &fabric.name).map_err(|fault| fault.at(KeyLines::of(text, place).at("name")))?;
+        file_name("fabric", &fabric.name)
+            .map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("name")))?;
         // The kernel can shape a link from 8 bit/s on; `NaN` is not comparable.
         if fabric.rate.0.is_nan() || fabric.rate.0 < 8.0 {
             return Err(Fault::usage(format!(
                 "expected a rate of at least 8 bit/s, found {}",
                 human(fabric.rate.0, "bit/s")
             ))
-            .at(KeyLines::of(text, place).at("rate")));
+            .at(KeyLines::parse(text, place).location_of("rate")));
         }
         if !fabric.step.windows(2).all(|pair| pair[0].from < pair[1].from) {
             return Err(Fault::usage("expected steps in ascending order of `from`").at(place));
@@ -64,18 +65,19 @@ impl Catalogues {
     ///
     /// # Errors
     /// A usage fault with file and line.
-    pub fn system(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+    pub fn add_system(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
         let mut system: System = read(text, place)?;
         if system.name.is_empty() {
             system.name = stem(name).to_string();
         }
-        file_name("system", &system.name).map_err(|fault| fault.at(KeyLines::of(text, place).at("name")))?;
+        file_name("system", &system.name)
+            .map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("name")))?;
         if system.network.is_empty() {
             return Err(Fault::usage("a system needs a network")
                 .at(place)
                 .remedy("add for example [network.ethernet] with within and across"));
         }
-        check_node(&system).map_err(|fault| fault.at(KeyLines::of(text, place).at("node")))?;
+        check_node(&system).map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("node")))?;
         self.systems.insert(system.name.clone(), system);
         Ok(())
     }
@@ -84,10 +86,10 @@ impl Catalogues {
     ///
     /// # Errors
     /// A usage fault with file and line.
-    pub fn components(&mut self, text: &str, place: &str) -> Result<(), Fault> {
+    pub fn add_components(&mut self, text: &str, place: &str) -> Result<(), Fault> {
         let file: Components = read(text, place)?;
         for (name, component) in &file.component {
-            let at = KeyLines::of(text, place).at(&format!("component.{name}"));
+            let at = KeyLines::parse(text, place).location_of(&format!("component.{name}"));
             if name.contains(char::is_whitespace) {
                 return Err(Fault::usage(format!(
                     "expected a component's name without blanks, found `{}`",
@@ -116,16 +118,16 @@ impl Catalogues {
     }
 
     /// Adds the interconnect in `text`, read at `place`; `name` is its name [default: the file's]. Its components are looked
-    /// up by [`Catalogues::along`].
+    /// up by [`Catalogues::components_along`].
     ///
     /// # Errors
     /// A usage fault with file and line.
-    pub fn interconnect(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+    pub fn add_interconnect(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
         let mut interconnect: Interconnect = read(text, place)?;
         if interconnect.name.is_empty() {
             interconnect.name = stem(name).to_string();
         }
-        let at = |key: &str| KeyLines::of(text, place).at(key);
+        let at = |key: &str| KeyLines::parse(text, place).location_of(key);
         file_name("interconnect", &interconnect.name).map_err(|fault| fault.at(at("name")))?;
         if interconnect.path.is_empty() {
             return Err(Fault::usage("a path leads through at least one component").at(at("path")));
@@ -138,7 +140,7 @@ impl Catalogues {
     ///
     /// # Errors
     /// A usage fault with file and line.
-    pub fn published_csv(&mut self, text: &str, place: &str) -> Result<(), Fault> {
+    pub fn add_published_csv(&mut self, text: &str, place: &str) -> Result<(), Fault> {
         let values = parse_published(text, place)?;
         self.published.extend(values.into_iter().map(|value| (value.id.clone(), value)));
         Ok(())
@@ -192,7 +194,7 @@ impl Catalogues {
     ///
     /// # Errors
     /// A usage fault with the nearest name; also where a cable has no length, or another component has one.
-    pub fn along<'a>(&'a self, path: &'a [Hop]) -> Result<Vec<(&'a Hop, &'a Component)>, Fault> {
+    pub fn components_along<'a>(&'a self, path: &'a [Hop]) -> Result<Vec<(&'a Hop, &'a Component)>, Fault> {
         path.iter()
             .map(|hop| {
                 let known = self.components.keys().map(String::as_str);
@@ -200,13 +202,13 @@ impl Catalogues {
                     .components
                     .get(&hop.component)
                     .ok_or_else(|| unknown("component", &hop.component, known))?;
-                hop.fits(component).map(|()| (hop, component))
+                hop.check_length(component).map(|()| (hop, component))
             })
             .collect()
     }
 
     /// The least and the most that is published under an id, or under it with `/low` and `/high`, in base units.
-    pub fn published_span(&self, id: &str) -> Option<(f64, Option<f64>)> {
+    pub fn published_range(&self, id: &str) -> Option<(f64, Option<f64>)> {
         let value = |id: String| Some(self.published(&id)?.in_base_unit()?.0);
         if let Some(exact) = value(id.to_string()) {
             return Some((exact, Some(exact)));
@@ -221,7 +223,7 @@ impl Catalogues {
 
     /// The catalogue files that a plan uses, as path and text. A run keeps them, so that it can be resumed and analysed
     /// whatever becomes of the catalogues.
-    pub fn used_by(&self, plan: &Plan) -> Vec<(String, String)> {
+    pub fn files_used_by(&self, plan: &Plan) -> Vec<(String, String)> {
         let mut files = BTreeMap::new();
         for cell in plan.cells() {
             let fabrics = match &cell.scene.place {

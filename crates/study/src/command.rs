@@ -25,8 +25,8 @@ pub const RUN_TIME: &str = "run_time";
 /// The default margin within which two levels of a command are equivalent.
 pub const MARGIN: &str = "2 %";
 
-/// A factor and its levels.
-pub type Vary = (String, Vec<Value>);
+/// A factor that the command line varies, and its levels.
+pub type VariedFactor = (String, Vec<Value>);
 
 /// The prefix of a factor that is an environment variable of the command.
 const VARIABLE: &str = "env.";
@@ -44,7 +44,7 @@ const RESERVED: &str = "CROSSTALK_";
 ///
 /// # Errors
 /// A usage fault about `--nodes`, `--vary` or a missing command.
-pub fn command_study(nodes: usize, vary: &[Vary], argv: &[String]) -> Result<Study, Fault> {
+pub fn command_study(nodes: usize, vary: &[VariedFactor], argv: &[String]) -> Result<Study, Fault> {
     if nodes == 0 {
         return Err(Fault::usage("expected at least one node, found 0").at("--nodes"));
     }
@@ -166,7 +166,7 @@ fn factor(name: &str) -> &str {
     name.strip_prefix(VARIABLE).unwrap_or(name)
 }
 
-fn work(nodes: usize, vary: &[Vary], argv: &[String]) -> WorkSpec {
+fn work(nodes: usize, vary: &[VariedFactor], argv: &[String]) -> WorkSpec {
     let argv: Vec<Value> = argv.iter().map(|word| literal(word)).collect();
     let params = Params::default().with("argv", Value::List(argv)).with("nodes", nodes as i64);
     let env: Vec<Value> = vary
@@ -178,31 +178,32 @@ fn work(nodes: usize, vary: &[Vary], argv: &[String]) -> WorkSpec {
     WorkSpec { kind: "command".into(), start: None, params }
 }
 
-fn fabric(vary: &[Vary]) -> Value {
+fn fabric(vary: &[VariedFactor]) -> Value {
     if vary.iter().any(|(name, _)| name == FABRIC) { "$fabric".into() } else { NO_FABRIC.into() }
 }
 
 /// The headline: the first factor's second level against its first, at the first levels of the other factors. The subject
 /// names those.
-fn headline(vary: &[Vary], argv: &[String]) -> Option<Headline> {
+fn headline(vary: &[VariedFactor], argv: &[String]) -> Option<Headline> {
     let (_, levels) = vary.first()?;
     let at = first_levels(&vary[1..]);
-    let subject = format!("{}{}", display_name(argv), words::at(&at));
+    let subject = format!("{}{}", display_name(argv), words::at_levels(&at));
     let level = levels.get(1)?.clone();
     Some(Headline { experiment: EXPERIMENT.into(), level, at, base: String::new(), subject })
 }
 
 /// The first level of each factor.
-fn first_levels(vary: &[Vary]) -> Levels {
+fn first_levels(vary: &[VariedFactor]) -> Levels {
     vary.iter().filter_map(|(name, levels)| Some((factor(name).into(), levels.first()?.clone()))).collect()
 }
 
 /// The figures: run times and their parts. The first factor makes the series; the second, if any, is across.
-fn figures(vary: &[Vary]) -> BTreeMap<String, FigureSpec> {
+fn figures(vary: &[VariedFactor]) -> BTreeMap<String, FigureSpec> {
     let Some((first, _)) = vary.first() else { return BTreeMap::new() };
     let across = vary.get(1).map_or(first, |(second, _)| second);
     let rest = first_levels(vary.get(2..).unwrap_or_default());
-    let here = if rest.is_empty() { String::new() } else { format!("{}: ", words::at(&rest).trim_start()) };
+    let here =
+        if rest.is_empty() { String::new() } else { format!("{}: ", words::at_levels(&rest).trim_start()) };
     let here = here.replacen("at ", "At ", 1);
     let run_time = FigureSpec {
         title: "Run time".into(),
@@ -241,7 +242,7 @@ const AT_LEAST: &str = "Waiting for a processor is a lower bound: threads are sa
     thread's wait after its last sample, or between two samples, may count as waiting.";
 
 /// The table: run time, its parts, and what ran in parallel on node 0, a row for each combination of levels.
-fn times(vary: &[Vary]) -> TableSpec {
+fn times(vary: &[VariedFactor]) -> TableSpec {
     let column = |title: &str, metric: &str| ColumnSpec {
         title: title.into(),
         metric: Some(metric.into()),

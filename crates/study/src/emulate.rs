@@ -35,8 +35,8 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         system: name.clone(),
         node: NodeKind { memory: memory.unwrap_or(system.node.memory), ..system.node.clone() },
         board,
-        within: catalogues.find_fabric(&network.within)?.clone().with(links),
-        across: catalogues.find_fabric(&network.across)?.clone().with(links),
+        within: catalogues.find_fabric(&network.within)?.clone().with_links(links),
+        across: catalogues.find_fabric(&network.across)?.clone().with_links(links),
     }))
 }
 

@@ -14,34 +14,34 @@ const NANOSECOND: f64 = 1e-9;
 
 /// The Hodges–Lehmann estimate with its signed-rank interval, of logarithms where all values are above zero. There is no
 /// interval from too few blocks, and `None` without values.
-pub fn of<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<Estimate> {
+pub fn estimate<'a>(values: impl IntoIterator<Item = &'a f64>) -> Option<Estimate> {
     let plain: Vec<f64> = values.into_iter().copied().collect();
     if plain.iter().all(|v| *v > 0.0) {
-        of_logs(&plain.iter().map(|v| v.ln()).collect::<Vec<_>>())
+        estimate_of_logs(&plain.iter().map(|v| v.ln()).collect::<Vec<_>>())
     } else {
-        of_plain(&plain)
+        estimate_of_values(&plain)
     }
 }
 
-/// The same of logarithms, as a ratio.
-pub fn of_logs(logs: &[f64]) -> Option<Estimate> {
-    of_plain(logs).and_then(|e| {
+/// The Hodges–Lehmann estimate of logarithms, as a ratio.
+pub fn estimate_of_logs(logs: &[f64]) -> Option<Estimate> {
+    estimate_of_values(logs).and_then(|e| {
         let interval = e.interval.map(|(low, high)| (low.exp(), high.exp()));
-        finite(Estimate { value: e.value.exp(), interval, n: e.n })
+        if_finite(Estimate { value: e.value.exp(), interval, n: e.n })
     })
 }
 
-/// The same of the values themselves.
-pub fn of_plain(values: &[f64]) -> Option<Estimate> {
+/// The Hodges–Lehmann estimate of the values themselves.
+pub fn estimate_of_values(values: &[f64]) -> Option<Estimate> {
     let found = match paired::estimate(values, ERROR) {
         Some(interval) => from_interval(interval),
         None => Estimate { value: paired::point(values)?, interval: None, n: values.len() },
     };
-    finite(found)
+    if_finite(found)
 }
 
 /// An estimate that can be written: `None` where the value is not finite, and no interval where an end is not.
-pub fn finite(e: Estimate) -> Option<Estimate> {
+pub fn if_finite(e: Estimate) -> Option<Estimate> {
     let closed = |(low, high): &(f64, f64)| low.is_finite() && high.is_finite();
     e.value.is_finite().then_some(Estimate { interval: e.interval.filter(closed), ..e })
 }
@@ -58,13 +58,13 @@ pub fn at_bucket_precision(found: Estimate, unit: &str) -> Estimate {
     Estimate { interval: found.interval.map(wider), ..found }
 }
 
-/// An interval as an estimate.
+/// The estimate that an interval gives.
 pub fn from_interval(interval: Interval) -> Estimate {
     Estimate { value: interval.point, interval: Some((interval.low, interval.high)), n: interval.count }
 }
 
-/// A published number.
-pub fn published(value: f64) -> Estimate {
+/// A published number as an estimate without an interval.
+pub fn published_estimate(value: f64) -> Estimate {
     Estimate { value, interval: None, n: 1 }
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_histograms_counted_is_known_to_a_bucket() {
-        let same = of(&[1e-3; 8]).expect("has values");
+        let same = estimate(&[1e-3; 8]).expect("has values");
         assert_eq!(same.interval, Some((1e-3_f64.ln().exp(), 1e-3_f64.ln().exp())), "of no width");
         let (low, high) = at_bucket_precision(same, "s").interval.expect("has one");
         assert!(low <= 1e-3 && high > 1e-3 && (high - low) / 1e-3 > 0.003, "{low} to {high}");

@@ -35,7 +35,7 @@ impl<'de> Visitor<'de> for ListOrTable {
 }
 
 impl Factor {
-    /// The levels that are listed.
+    /// The levels that the study file lists.
     pub fn levels(&self) -> &[Value] {
         match self {
             Factor::Listed(levels) => levels,
@@ -43,8 +43,8 @@ impl Factor {
         }
     }
 
-    /// Its details; `None` for a plain list.
-    pub fn detail(&self) -> Option<&FactorSpec> {
+    /// Its details in the study file; `None` for a plain list of levels.
+    pub fn spec(&self) -> Option<&FactorSpec> {
         match self {
             Factor::Listed(_) => None,
             Factor::Detailed(spec) => Some(spec),
@@ -52,27 +52,27 @@ impl Factor {
     }
 
     /// Whether its levels are costly to change.
-    pub fn hard(&self) -> bool {
-        self.detail().is_some_and(|spec| spec.hard)
+    pub fn is_hard_to_change(&self) -> bool {
+        self.spec().is_some_and(|spec| spec.hard)
     }
 
     /// Whether its levels are known from the file alone.
-    pub fn listed(&self) -> bool {
-        self.detail().is_none_or(|spec| spec.discover.is_none() && spec.from.is_none())
+    pub fn has_listed_levels(&self) -> bool {
+        self.spec().is_none_or(|spec| spec.discover.is_none() && spec.from.is_none())
     }
 
     /// Every level that a claim may name, run or left out.
-    pub fn nameable(&self) -> impl Iterator<Item = &Value> {
-        let left_out = self.detail().map_or(&[][..], |spec| &spec.left_out);
+    pub fn nameable_levels(&self) -> impl Iterator<Item = &Value> {
+        let left_out = self.spec().map_or(&[][..], |spec| &spec.left_out);
         self.levels().iter().chain(left_out)
     }
 
     /// A copy with `levels` instead. Claims may still name the former ones.
     #[must_use]
     pub fn with_levels(&self, levels: Vec<Value>) -> Factor {
-        let left_out = self.nameable().filter(|level| !levels.contains(level)).cloned().collect();
-        let hard = self.hard();
-        let best = self.detail().is_some_and(|spec| spec.best);
+        let left_out = self.nameable_levels().filter(|level| !levels.contains(level)).cloned().collect();
+        let hard = self.is_hard_to_change();
+        let best = self.spec().is_some_and(|spec| spec.best);
         Factor::Detailed(FactorSpec { levels, left_out, hard, best, discover: None, from: None })
     }
 }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 /// The version of the study format.
 pub const STUDY_SCHEMA: &str = "crosstalk.study/1";
 
-/// A study.
+/// A study as its file describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
@@ -137,7 +137,7 @@ pub struct WorkSpec {
     pub params: Params,
 }
 
-/// What is varied.
+/// What an experiment varies.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Factor {
@@ -248,7 +248,7 @@ pub struct OnEngine {
     pub quick: Option<Quick>,
 }
 
-/// A part of a study: fewer cells and claims, the same rules.
+/// The reduced form of a study (`--quick`): fewer cells and claims, the same rules.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {

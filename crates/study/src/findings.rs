@@ -45,7 +45,7 @@ pub struct Findings {
     pub provenance: BTreeMap<String, Provenance>,
 }
 
-/// The deciding sentence.
+/// The deciding sentence of a report, and what belongs to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {
     /// "kosmos-srio: 1.26 × faster than microblade (1.22–1.30); 92 % of the difference is waiting for the network".
@@ -75,7 +75,7 @@ pub struct HeadlineBar {
     pub value: Estimate,
 }
 
-/// How the run went.
+/// How the run went: blocks, attempts, duration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// When it began, in seconds of Unix time.
@@ -322,7 +322,7 @@ pub enum Scale {
     Log,
 }
 
-/// An axis.
+/// An axis of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Its name, for people.
@@ -353,7 +353,7 @@ pub enum FigureKind {
     Frontier,
 }
 
-/// A figure.
+/// A figure of the report, as data to draw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The figure's name in the study file.

@@ -10,7 +10,7 @@ use crosstalk_core::{Fault, FaultKind};
 use std::borrow::BorrowMut;
 use std::io::BufRead;
 
-pub use chain::Chain;
+pub use chain::JournalChain;
 
 use crate::samples::Run;
 
@@ -20,13 +20,13 @@ mod chain;
 /// The lines of a journal. A fault of kind `Usage` stands for a line that cannot be read, was changed, or is out of place,
 /// and for lines that are missing. One of kind `Environment` stands for a stream that cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> {
-    checked_lines(reader, Chain::default())
+    checked_lines(reader, JournalChain::default())
 }
 
 /// The same, checked against a chain that can be continued afterwards.
 fn checked_lines(
     reader: impl BufRead,
-    mut chain: impl BorrowMut<Chain>,
+    mut chain: impl BorrowMut<JournalChain>,
 ) -> impl Iterator<Item = Result<Line, Fault>> {
     reader
         .split(b'\n')
@@ -75,24 +75,24 @@ fn assembled(lines: impl Iterator<Item = Result<Line, Fault>>) -> Result<Assembl
     Ok(assembly)
 }
 
-/// A journal that is read once and then appended to. It keeps the run so far.
+/// A journal that is read once and then appended to, with the run that its lines give so far.
 #[derive(Default)]
-pub struct Recording {
-    chain: Chain,
+pub struct RecordedRun {
+    chain: JournalChain,
     assembly: Assembly,
 }
 
-impl Recording {
+impl RecordedRun {
     /// The recording of an existing journal, which may be empty.
     ///
     /// # Errors
     /// As [`read_journal`], but an empty journal is no fault.
     pub fn read(reader: impl BufRead) -> Result<Self, Fault> {
-        let mut chain = Chain::default();
+        let mut chain = JournalChain::default();
         let mut assembly = assembled(checked_lines(reader, &mut chain))?;
         assembly.require_a_line()?;
         assembly.leave_out_damaged();
-        Ok(Recording { chain, assembly })
+        Ok(RecordedRun { chain, assembly })
     }
 
     /// The run so far.
@@ -105,12 +105,12 @@ impl Recording {
         self.chain.run()
     }
 
-    /// Adds the next line, and returns the bytes to write, with the line's end.
+    /// Adds the next line to the run, and returns the bytes to write, with the line's end.
     ///
     /// # Errors
     /// An environment fault where the line cannot be written as JSON; a usage fault where it belongs to another run.
-    pub fn add(&mut self, line: Line) -> Result<Vec<u8>, Fault> {
-        let written = self.chain.written(&line)?;
+    pub fn encode_next(&mut self, line: Line) -> Result<Vec<u8>, Fault> {
+        let written = self.chain.encode_next(&line)?;
         self.assembly.take(line)?;
         Ok(written)
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// Path of a key (`claim.slower.expect`, list items by number) → its line.
+/// Finds the line of a key in a TOML file, by the key's path (`claim.slower.expect`, list items by
+/// number).
 #[derive(Debug, Clone, Default)]
 pub struct KeyLines {
     place: String,
@@ -19,7 +20,7 @@ impl PartialEq for KeyLines {
 
 impl KeyLines {
     /// The lines of all keys of `text`, which was read at `place`; of none where `text` is not TOML.
-    pub fn of(text: &str, place: &str) -> KeyLines {
+    pub fn parse(text: &str, place: &str) -> KeyLines {
         let mut lines = BTreeMap::new();
         if let Ok(table) = DeTable::parse(text) {
             walk_table(table.get_ref(), "", &LineIndex::of(text), &mut lines);
@@ -28,7 +29,7 @@ impl KeyLines {
     }
 
     /// `file:line` of the key at `path`, else of the nearest key above it; the path itself without a file.
-    pub fn at(&self, path: &str) -> String {
+    pub fn location_of(&self, path: &str) -> String {
         if self.place.is_empty() {
             return path.to_string();
         }
@@ -90,18 +91,18 @@ mod tests {
 
     #[test]
     fn keys_are_found_where_they_stand() {
-        let key_lines = KeyLines::of("a = 1\n[b.c]\nd = { e = 2 }\nf = [\n  1,\n  2,\n]\n", "x.toml");
-        assert_eq!(key_lines.at("a"), "x.toml:1");
-        assert_eq!(key_lines.at("b.c"), "x.toml:2");
-        assert_eq!(key_lines.at("b.c.d.e"), "x.toml:3");
-        assert_eq!(key_lines.at("b.c.f.1"), "x.toml:6");
+        let key_lines = KeyLines::parse("a = 1\n[b.c]\nd = { e = 2 }\nf = [\n  1,\n  2,\n]\n", "x.toml");
+        assert_eq!(key_lines.location_of("a"), "x.toml:1");
+        assert_eq!(key_lines.location_of("b.c"), "x.toml:2");
+        assert_eq!(key_lines.location_of("b.c.d.e"), "x.toml:3");
+        assert_eq!(key_lines.location_of("b.c.f.1"), "x.toml:6");
     }
 
     #[test]
     fn a_missing_key_is_placed_at_what_would_hold_it() {
-        let key_lines = KeyLines::of("[claim.x]\nstatement = \"s\"\n", "x.toml");
-        assert_eq!(key_lines.at("claim.x.expect"), "x.toml:1");
-        assert_eq!(key_lines.at("looks"), "x.toml");
-        assert_eq!(KeyLines::default().at("claim.x"), "claim.x");
+        let key_lines = KeyLines::parse("[claim.x]\nstatement = \"s\"\n", "x.toml");
+        assert_eq!(key_lines.location_of("claim.x.expect"), "x.toml:1");
+        assert_eq!(key_lines.location_of("looks"), "x.toml");
+        assert_eq!(KeyLines::default().location_of("claim.x"), "claim.x");
     }
 }

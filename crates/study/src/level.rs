@@ -1,6 +1,6 @@
 //! Levels in sentences, and sets of levels.
 
-pub use crosstalk_core::value::describe;
+pub use crosstalk_core::value::describe_levels;
 use crosstalk_core::value::{Levels, Value};
 
 /// Whether a level is a name, as a system's is. Numbers and `none` are not.
@@ -21,26 +21,26 @@ pub fn needs_no_factor(factor: &str, level: &Value) -> bool {
 }
 
 /// A level in a sentence: `microblade`, but `slaves 6`, `protect none` and `MODE fast`.
-pub fn in_sentence(factor: &str, level: &Value) -> String {
+pub fn level_in_sentence(factor: &str, level: &Value) -> String {
     if needs_no_factor(factor, level) {
         level.to_string()
     } else {
-        describe(&Levels::from([(factor.to_string(), level.clone())]))
+        describe_levels(&Levels::from([(factor.to_string(), level.clone())]))
     }
 }
 
 /// The same, for a level's word.
-pub fn word_in_sentence(factor: &str, word: &str) -> String {
-    in_sentence(factor, &Value::from_word(word))
+pub fn level_word_in_sentence(factor: &str, word: &str) -> String {
+    level_in_sentence(factor, &Value::from_word(word))
 }
 
 /// Whether `levels` has all the levels of `at`.
-pub fn matches(levels: &Levels, at: &Levels) -> bool {
+pub fn has_levels(levels: &Levels, at: &Levels) -> bool {
     at.iter().all(|(factor, level)| levels.get(factor) == Some(level))
 }
 
 /// `levels`, replaced or completed by those of `over`.
-pub fn with(levels: &Levels, over: &Levels) -> Levels {
+pub fn overlaid(levels: &Levels, over: &Levels) -> Levels {
     let mut all = levels.clone();
     all.extend(over.iter().map(|(factor, level)| (factor.clone(), level.clone())));
     all
@@ -52,18 +52,18 @@ mod tests {
 
     #[test]
     fn a_level_that_is_no_name_has_its_factor_in_a_sentence() {
-        assert_eq!(in_sentence("system", &"microblade".into()), "microblade");
-        assert_eq!(in_sentence("slaves", &6.into()), "slaves 6");
-        assert_eq!(in_sentence("size", &"4 KiB".into()), "size 4 KiB");
-        assert_eq!(in_sentence("protect", &"none".into()), "protect none");
-        assert_eq!(in_sentence("MODE", &"fast".into()), "MODE fast");
+        assert_eq!(level_in_sentence("system", &"microblade".into()), "microblade");
+        assert_eq!(level_in_sentence("slaves", &6.into()), "slaves 6");
+        assert_eq!(level_in_sentence("size", &"4 KiB".into()), "size 4 KiB");
+        assert_eq!(level_in_sentence("protect", &"none".into()), "protect none");
+        assert_eq!(level_in_sentence("MODE", &"fast".into()), "MODE fast");
     }
 
     #[test]
     fn a_cell_matches_the_levels_that_it_has() {
         let cell = Levels::from([("threads".into(), 4.into()), ("protect".into(), "none".into())]);
-        assert!(matches(&cell, &Levels::from([("threads".into(), Value::Float(4.0))])));
-        assert!(!matches(&cell, &Levels::from([("thread".into(), Value::Int(4))])));
-        assert!(matches(&cell, &Levels::new()));
+        assert!(has_levels(&cell, &Levels::from([("threads".into(), Value::Float(4.0))])));
+        assert!(!has_levels(&cell, &Levels::from([("thread".into(), Value::Int(4))])));
+        assert!(has_levels(&cell, &Levels::new()));
     }
 }

@@ -48,15 +48,15 @@ pub use catalogue::Catalogues;
 pub use command::command_study;
 pub use emulate::emulation;
 pub use journal::read_journal;
-pub use level::word_in_sentence as level_in_sentence;
+pub use level::level_word_in_sentence as level_in_sentence;
 pub use parse::parse;
 pub use plan::PlanOptions;
 pub use prepare::{PreparedStudy, plan, prepare};
-pub use resolve::{resolve, setting};
+pub use resolve::{parse_setting, resolve};
 pub use rules::GIVE_UP_AFTER;
 pub use schema::{
     component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
     system_schema, trace_schema,
 };
-pub use words::counted;
+pub use words::count_in_words;
 pub use write::to_toml;

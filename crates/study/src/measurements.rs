@@ -6,8 +6,8 @@ use crosstalk_core::name::unknown;
 use crosstalk_core::record::{Labels, Metric, Reading};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analyse::counts;
-use crate::analyse::summary;
+use crate::analyse::attempt_value;
+use crate::analyse::is_counted;
 use crate::query::MetricQuery;
 use crate::samples::Run;
 
@@ -40,7 +40,7 @@ impl Measurements {
 
     /// The readings of a run's attempts that count.
     pub fn from_run(from: &str, run: &Run) -> Self {
-        let counted = run.attempts.iter().filter(|attempt| counts(attempt));
+        let counted = run.attempts.iter().filter(|attempt| is_counted(attempt));
         let readings =
             |attempt: &crate::samples::Attempt| (Some(attempt.cell.clone()), attempt.readings.clone());
         Measurements::new(from, run.metrics.clone(), counted.map(readings).collect())
@@ -66,7 +66,7 @@ impl Measurements {
         let mut series: BTreeMap<(&Option<CellId>, &Labels), Vec<f64>> = BTreeMap::new();
         for (cell, readings) in &self.attempts {
             for reading in readings {
-                let value = summary(std::slice::from_ref(reading), &query, metric);
+                let value = attempt_value(std::slice::from_ref(reading), &query, metric);
                 if let Some(value) = value.filter(|value| *value >= 0.0) {
                     series.entry((cell, &reading.labels)).or_default().push(value);
                 }

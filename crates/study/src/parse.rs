@@ -16,7 +16,7 @@ use toml::de::DeTable;
 pub fn parse(text: &str, place: &str) -> Result<Study, Fault> {
     schema(text, place)?;
     let mut study: Study = read(text, place)?;
-    study.key_lines = KeyLines::of(text, place);
+    study.key_lines = KeyLines::parse(text, place);
     if study.name.is_empty() {
         study.name = stem(place).to_string();
     }
@@ -31,7 +31,7 @@ fn schema(text: &str, place: &str) -> Result<(), Fault> {
     match table.get("schema").and_then(|value| value.get_ref().as_str()) {
         Some(STUDY_SCHEMA) => Ok(()),
         Some(other) => Err(Fault::usage(format!("schema `{other}` is not known, expected `{STUDY_SCHEMA}`"))
-            .at(KeyLines::of(text, place).at("schema"))
+            .at(KeyLines::parse(text, place).location_of("schema"))
             .remedy(if other.starts_with("crosstalk.study/") {
                 "use the version of Crosstalk that this file was written for".to_string()
             } else {

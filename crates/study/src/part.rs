@@ -1,14 +1,14 @@
 //! The parts of a node's time, and their names for people.
 
 /// The prefix of metrics that are parts of a node's time.
-pub const TIME: &str = "time_";
+pub const TIME_PREFIX: &str = "time_";
 /// The part in which a node waits.
 pub const WAIT: &str = "wait";
-/// The rest, for which no part accounts.
+/// The part of a node's time that no other part accounts for.
 pub const OTHER: &str = "other";
 
-/// A part of a node's time in words, by its metric's name without [`TIME`].
-pub fn words(part: &str) -> String {
+/// A part of a node's time in words, by its metric's name without [`TIME_PREFIX`].
+pub fn part_in_words(part: &str) -> String {
     match part {
         "compute" => "computing".into(),
         WAIT => "waiting".into(),
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn a_queue_says_what_is_queued_for() {
-        assert_eq!(words("queue"), "waiting for a processor");
-        assert_eq!(words("disk_wait"), "disk wait");
+        assert_eq!(part_in_words("queue"), "waiting for a processor");
+        assert_eq!(part_in_words("disk_wait"), "disk wait");
     }
 }

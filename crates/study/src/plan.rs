@@ -69,7 +69,7 @@ pub struct PlannedExperiment {
     pub stage: usize,
 }
 
-/// One combination of levels, with its scene.
+/// One combination of factor levels to measure, with its scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// Its identity.
@@ -82,7 +82,7 @@ pub struct Cell {
     pub unmet_need: Option<String>,
 }
 
-/// What happens in one cell.
+/// What happens in one cell: the workloads, where they run, and the conditions and observers around them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
     /// Work by its name in the study (`graph`), with levels in the place of `$factor`.
@@ -95,7 +95,7 @@ pub struct Scene {
     pub observe: Vec<String>,
 }
 
-/// One workload of a scene.
+/// One workload of a scene, with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
     /// Registered name of the workload.
@@ -108,7 +108,7 @@ pub struct Work {
     pub lasts: bool,
 }
 
-/// Where a scene happens.
+/// Where a scene happens: in virtual time, on real nodes, or on a cluster of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Place {
     /// Virtual time on a catalogued system (`kosmos-srio`).

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use crate::number;
 use crate::rules::BEYOND;
 
-/// A value with the text that it was read from. The text is what is shown and written back.
+/// A value with the text that it was read from. The text is shown and written back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AsWritten<T> {
     text: String,
@@ -20,7 +20,7 @@ pub struct AsWritten<T> {
 }
 
 impl<T> AsWritten<T> {
-    /// The text.
+    /// The text as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -149,7 +149,7 @@ impl FromStr for EquivalenceMargin {
     fn from_str(text: &str) -> Result<EquivalenceMargin, Fault> {
         let SizeMargin(within) = text.parse()?;
         if within < BEYOND {
-            let least = number::percent(BEYOND);
+            let least = number::format_percent(BEYOND);
             let why = format!(
                 "expected a margin of at least {least}, found `{}`: randomised, paired runs on a shared machine may be \
                  off by {least}, however many they are",

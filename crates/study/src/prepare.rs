@@ -1,6 +1,6 @@
 //! A study prepared for a run: resolved and planned, once.
 
-use crate::analyse::questions;
+use crate::analyse::count_questions;
 use crate::catalogue::Catalogues;
 use crate::file::Study;
 use crate::plan::cells::with_assumed_levels;
@@ -35,13 +35,13 @@ pub fn prepare(
     make::check(study, catalogues)?;
     let study = resolve(study, registry, options)?;
     let mut plan = make::plan(&study, catalogues, registry, options)?;
-    let now = questions(&study, catalogues, &plan);
+    let now = count_questions(&study, catalogues, &plan);
     let pending = plan.experiments.iter().any(|experiment| experiment.pending.is_some());
     let mut full_plan = match pending {
         true => make::plan(&study, catalogues, registry, &with_assumed_levels(&study, options))?,
         false => plan.clone(),
     };
-    full_plan.questions = if pending { questions(&study, catalogues, &full_plan) } else { now };
+    full_plan.questions = if pending { count_questions(&study, catalogues, &full_plan) } else { now };
     plan.questions = full_plan.questions;
     plan.pending_questions = plan.questions.saturating_sub(now);
     plan.warnings.extend(budget::warning(&plan));

@@ -6,10 +6,10 @@ use crosstalk_core::value::Levels;
 use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 
-/// The columns, in order.
+/// The columns of a file of published values, in order.
 pub const COLUMNS: [&str; 8] = ["id", "study", "quantity", "levels", "value", "unit", "relative_to", "note"];
 
-/// One published figure.
+/// One value that a paper has published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedValue {
     /// `kosmos/graph-analytics/over-kosmos/microblade/6`.

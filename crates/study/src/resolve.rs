@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// A usage fault where there is no `=`, no key or no value.
-pub fn setting(text: &str) -> Result<(String, Value), Fault> {
+pub fn parse_setting(text: &str) -> Result<(String, Value), Fault> {
     let wrong = || {
         Fault::usage(format!("expected KEY=VALUE, found `{text}`"))
             .at("--set")

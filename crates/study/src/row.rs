@@ -19,7 +19,7 @@ use crate::samples::Run;
 /// Histograms of seconds count whole nanoseconds.
 const NANOSECOND: f64 = 1e-9;
 
-/// The statistics of one metric of one command. Numbers are in SI base units.
+/// One row of an export: the statistics of one metric of one command. Numbers are in SI base units.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// The command that ran, or the experiment's title.
@@ -78,8 +78,9 @@ impl Row {
             mean,
             stddev: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
             median,
-            interval: threshold::median(&values, quantile::ERROR).map(|found| (found.low, found.high)),
-            hodges_lehmann: estimate::of(&values),
+            interval: threshold::median(&values, quantile::INTERVAL_ERROR)
+                .map(|found| (found.low, found.high)),
+            hodges_lehmann: estimate::estimate(&values),
             min,
             max,
             n: values.len() as u64,
@@ -106,7 +107,7 @@ impl Row {
             min: seen.quantile(0.0)? * scale,
             max: seen.quantile(1.0)? * scale,
             n: count,
-            percentiles: quantile::reported(count)
+            percentiles: quantile::reportable_percentiles(count)
                 .filter_map(|(q, name)| Some((name.to_string(), seen.quantile(q)? * scale)))
                 .collect(),
             values: Vec::new(),
@@ -128,7 +129,7 @@ impl Row {
 /// of their buckets: it is never narrower than the histogram's resolution. `None` from too few samples.
 pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
     let count = seen.count();
-    let ranks = quantile::ranks(count, q, quantile::ERROR)?;
+    let ranks = quantile::ranks(count, q, quantile::INTERVAL_ERROR)?;
     let ends = |rank: u64| seen.quantile_bounds(rank as f64 / count as f64);
     let (low, high) = (ends(ranks.low)?.0, ends(ranks.high)?.1);
     Some(Interval { point: seen.quantile(q)?, low, high, count: count as usize })
@@ -204,6 +205,6 @@ mod tests {
             Row::of_values("job", "run_time", "s", vec![1.0, 2.0, 4.0, 8.0, 16.0, 64.0]).expect("has values");
         let found = row.hodges_lehmann.expect("of values");
         assert!((found.value - row.median).abs() > 0.1, "of skewed values they differ: {found:?}");
-        assert_eq!(Some(found), estimate::of(&row.values));
+        assert_eq!(Some(found), estimate::estimate(&row.values));
     }
 }

@@ -29,7 +29,7 @@ pub fn margins() -> Margin {
     Margin { beyond: BEYOND.ln_1p(), within: WITHIN.ln_1p() }
 }
 
-/// The same with the study's own margin within which differences do not matter, as a ratio − 1.
+/// As [`margins`], with the study's own margin within which differences do not matter, as a ratio − 1.
 pub fn margins_within(within: f64) -> Margin {
     Margin { within: within.ln_1p(), ..margins() }
 }

@@ -63,7 +63,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A whole run.
+/// A whole run as its journal has it: its attempts, and how it began and ended.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Run {
     /// The command line that began it.

@@ -10,7 +10,7 @@ pub(crate) fn pending_factors<'a>(
     experiment: &str,
 ) -> impl Iterator<Item = (&'a str, &'a FromResult)> {
     let factors = study.experiment.get(experiment).into_iter().flat_map(|found| &found.factors);
-    factors.filter_map(|(name, factor)| Some((name.as_str(), factor.detail()?.from.as_ref()?)))
+    factors.filter_map(|(name, factor)| Some((name.as_str(), factor.spec()?.from.as_ref()?)))
 }
 
 /// An experiment's stage: 0 where it has no pending factor. In a checked study no experiment waits for itself.

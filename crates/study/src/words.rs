@@ -1,13 +1,13 @@
 //! Pieces of sentences.
 
-use crosstalk_core::value::{Levels, describe};
+use crosstalk_core::value::{Levels, describe_levels};
 use std::collections::BTreeSet;
 
 use crate::label;
 
 /// ` at slaves 6, boards many`; empty without levels.
-pub fn at(levels: &Levels) -> String {
-    if levels.is_empty() { String::new() } else { format!(" at {}", describe(levels)) }
+pub fn at_levels(levels: &Levels) -> String {
+    if levels.is_empty() { String::new() } else { format!(" at {}", describe_levels(levels)) }
 }
 
 /// A text with `#` for each number: the same for reasons that differ in numbers alone.
@@ -19,18 +19,18 @@ pub fn without_numbers(text: &str) -> String {
 }
 
 /// The first of each group of texts that differ in numbers alone, in their order.
-pub fn distinct<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
+pub fn distinct_texts<'a>(texts: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     texts.into_iter().filter(|text| seen.insert(without_numbers(text))).cloned().collect()
 }
 
 /// `1 block`, `12 blocks`.
-pub fn counted(n: usize, what: &str) -> String {
+pub fn count_in_words(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub fn list(items: &[String]) -> String {
+pub fn join_in_words(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
@@ -39,7 +39,7 @@ pub fn list(items: &[String]) -> String {
 }
 
 /// A name as people read it: `run time` for `run_time`, `stage` for the label `[stage]`.
-pub fn readable(name: &str) -> String {
+pub fn readable_name(name: &str) -> String {
     label::display_name(name).replace('_', " ")
 }
 
@@ -50,15 +50,15 @@ mod tests {
     #[test]
     fn reasons_that_differ_in_numbers_are_one() {
         let reasons = ["steal: 1.5 %", "steal: 22 %", "late"].map(String::from);
-        assert_eq!(distinct(&reasons), ["steal: 1.5 %", "late"]);
+        assert_eq!(distinct_texts(&reasons), ["steal: 1.5 %", "late"]);
     }
 
     #[test]
     fn small_things_read_well() {
         assert_eq!(
-            (counted(1, "block"), counted(12, "block")),
+            (count_in_words(1, "block"), count_in_words(12, "block")),
             ("1 block".to_string(), "12 blocks".to_string())
         );
-        assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(join_in_words(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }
 }

@@ -6,7 +6,7 @@ use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_study::command::{Vary, with_margin};
+use crosstalk_study::command::{VariedFactor, with_margin};
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::samples::Run;
@@ -16,7 +16,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
 
-fn vary(factor: &str, levels: &[&str]) -> Vary {
+fn vary(factor: &str, levels: &[&str]) -> VariedFactor {
     (factor.into(), levels.iter().map(|level| Value::from_word(level)).collect())
 }
 
@@ -265,7 +265,7 @@ fn without_factors_it_is_one_cell_and_no_comparison() {
 
 #[test]
 fn wrong_arguments_are_refused() {
-    let fault = |nodes, vary: &[Vary], argv: &[&str]| {
+    let fault = |nodes, vary: &[VariedFactor], argv: &[&str]| {
         command_study(nodes, vary, &words(argv)).expect_err("refused").to_string()
     };
     assert!(fault(0, &[], &["true"]).starts_with("--nodes: "));

@@ -254,7 +254,7 @@ fn a_name_that_leads_out_of_the_folder_of_runs() {
     expect("title = \"T\"", "title = \"T\"\nname = \"../../x\"", 3, "name without slashes", "");
     let fabric = include_str!("../../../fabrics/srio.toml");
     let fault =
-        Catalogues::new().fabric("f", &format!("name = \"a/b\"\n{fabric}"), "f.toml").expect_err("leads");
+        Catalogues::new().add_fabric("f", &format!("name = \"a/b\"\n{fabric}"), "f.toml").expect_err("leads");
     assert!(fault.to_string().starts_with("f.toml:1: expected a fabric's name"), "{fault}");
 }
 
@@ -275,28 +275,31 @@ fn more_cells_than_could_ever_be_run_are_refused_before_they_are_made() {
 fn wrong_numbers_and_names_in_a_fabric_or_a_system() {
     let mut catalogues = Catalogues::new();
     let fabric = "title = \"T\"\nrate = \"1 Gbits/s\"\nsource = {}\ncosts = { L = \"1 s\", o = \"1 s\", g = \"1 s\", G = \"1 s\" }";
-    let fault = catalogues.fabric("f", fabric, "f.toml").expect_err("no such unit").to_string();
+    let fault = catalogues.add_fabric("f", fabric, "f.toml").expect_err("no such unit").to_string();
     assert!(fault.starts_with("f.toml:2: unknown unit `Gbits/s`"), "{fault}");
     assert!(fault.contains("did you mean `Gbit/s`?"), "{fault}");
-    let fault = catalogues.fabric("f", &fabric.replace("g =", "gg ="), "f.toml").expect_err("no such cost");
+    let fault =
+        catalogues.add_fabric("f", &fabric.replace("g =", "gg ="), "f.toml").expect_err("no such cost");
     assert_eq!(fault.place.as_deref(), Some("f.toml:4"));
-    let fault = catalogues.fabric("f", &fabric.replace("1 Gbits/s", "0 bit/s"), "f.toml").expect_err("still");
+    let fault =
+        catalogues.add_fabric("f", &fabric.replace("1 Gbits/s", "0 bit/s"), "f.toml").expect_err("still");
     assert_eq!(fault.to_string(), "f.toml:2: expected a rate of at least 8 bit/s, found 0 bit/s");
-    let fault = catalogues.fabric("none", &fabric.replace("Gbits", "Gbit"), "none.toml").expect_err("taken");
+    let fault =
+        catalogues.add_fabric("none", &fabric.replace("Gbits", "Gbit"), "none.toml").expect_err("taken");
     assert!(fault.message.contains("links that are not shaped"), "{fault}");
 
     let system = include_str!("../../../systems/moonshot.toml");
     let empty = system.replace("count = 45", "count = 0");
-    let fault = catalogues.system("s", &empty, "s.toml").expect_err("no room");
+    let fault = catalogues.add_system("s", &empty, "s.toml").expect_err("no room");
     assert!(fault.message.contains("one node a board"), "{fault}");
     let still = system.replace("speed = 0.065", "speed = 0");
-    let fault = catalogues.system("s", &still, "s.toml").expect_err("stands still");
+    let fault = catalogues.add_system("s", &still, "s.toml").expect_err("stands still");
     assert_eq!(fault.to_string(), "s.toml:2: expected a speed above zero, found 0");
     let stuck = system.replace("rate = \"88 MB/s\"", "rate = 0");
-    let fault = catalogues.system("s", &stuck, "s.toml").expect_err("a disk that stands still");
+    let fault = catalogues.add_system("s", &stuck, "s.toml").expect_err("a disk that stands still");
     assert_eq!(fault.to_string(), "s.toml:2: expected a disk with a rate above zero, found 0 bit/s");
     let early = system.replace("latency = \"11.9 ms\"", "latency = -1");
-    let fault = catalogues.system("s", &early, "s.toml").expect_err("before it was asked");
+    let fault = catalogues.add_system("s", &early, "s.toml").expect_err("before it was asked");
     assert_eq!(fault.to_string(), "s.toml:2: expected a duration, found `-1`");
 }
 

@@ -3,7 +3,7 @@
 
 use crate::synthetic::{PlannedStudy, claim, is, number, with_options};
 use crosstalk_core::value::{Levels, Value};
-use crosstalk_study::analyse::peak;
+use crosstalk_study::analyse::peak_level;
 use crosstalk_study::findings::{ClaimVerdict, Findings};
 use crosstalk_study::{PlanOptions, findings::ComparisonVerdict};
 
@@ -177,14 +177,14 @@ fn what_is_not_run_or_not_enough_is_said() {
 #[test]
 fn a_later_experiment_takes_the_level_at_the_peak() {
     let planned = planned_study(GROUPS);
-    let from = planned.study.experiment["grouped"].factors["tasks"].detail().and_then(|d| d.from.clone());
+    let from = planned.study.experiment["grouped"].factors["tasks"].spec().and_then(|d| d.from.clone());
     let from = from.expect("waits for the load");
     let peaks = |blocks: usize| {
         let run = planned.run(blocks, 0.01, 3, &|_, levels, _| match levels.get("tasks") {
             Some(tasks) if tasks.number() == Some(256.0) => 900.0,
             _ => 500.0,
         });
-        peak(&planned.study, &planned.plan, &run, &from)
+        peak_level(&planned.study, &planned.plan, &run, &from)
     };
     assert_eq!(peaks(15), Some(Value::Int(256)));
     assert_eq!(peaks(0), None);

@@ -144,7 +144,7 @@ fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_reme
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
     let lacking = plan.cells().filter(|cell| cell.unmet_need.is_some()).count();
     assert!(lacking > 0 && plan.runnable().count() > 0);
-    assert_eq!(plan.order(0).len(), plan.runnable().count());
+    assert_eq!(plan.cells_in_order(0).len(), plan.runnable().count());
     let said: Vec<&String> =
         plan.warnings.iter().filter(|text| text.contains("apt install boinc-client")).collect();
     assert_eq!(said.len(), 1, "{:?}", plan.warnings);
@@ -152,7 +152,7 @@ fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_reme
     let whole = parse(FIXTURES[2].1, "volunteer.toml").expect("reads");
     let whole =
         crosstalk_study::plan(&whole, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
-    assert!(plan.seconds(1.0).block < whole.seconds(1.0).block, "what is not run takes no time");
+    assert!(plan.wall_time(1.0).block < whole.wall_time(1.0).block, "what is not run takes no time");
 }
 
 #[test]

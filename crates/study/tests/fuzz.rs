@@ -2,7 +2,7 @@
 
 use crate::mock;
 use crosstalk_core::interconnect::Hop;
-use crosstalk_study::{Catalogues, PlanOptions, parse, plan, setting, to_toml};
+use crosstalk_study::{Catalogues, PlanOptions, parse, parse_setting, plan, to_toml};
 use proptest::prelude::*;
 
 const STUDIES: [&str; 5] = [
@@ -45,12 +45,12 @@ proptest! {
     fn any_text_is_a_fault(text in "\\PC{0,200}") {
         prop_assert!(parse(&text, "my.toml").is_err());
         let mut catalogues = Catalogues::new();
-        let _ = catalogues.fabric("f", &text, "f.toml");
-        let _ = catalogues.system("s", &text, "s.toml");
-        let _ = catalogues.published_csv(&text, "p.csv");
-        let _ = catalogues.components(&text, "c.toml");
-        let _ = catalogues.interconnect("i", &text, "i.toml");
-        let _ = setting(&text);
+        let _ = catalogues.add_fabric("f", &text, "f.toml");
+        let _ = catalogues.add_system("s", &text, "s.toml");
+        let _ = catalogues.add_published_csv(&text, "p.csv");
+        let _ = catalogues.add_components(&text, "c.toml");
+        let _ = catalogues.add_interconnect("i", &text, "i.toml");
+        let _ = parse_setting(&text);
         let _ = text.parse::<Hop>();
     }
 
@@ -61,15 +61,15 @@ proptest! {
         let mut catalogues = Catalogues::bundled();
         let (components, path) = (COMPONENTS, INTERCONNECT);
         let read = if of_components {
-            catalogues.components(&spoilt(components, at, replaced, &by), "c.toml")
+            catalogues.add_components(&spoilt(components, at, replaced, &by), "c.toml")
         } else {
-            catalogues.interconnect("mine", &spoilt(path, at, replaced, &by), "i.toml")
+            catalogues.add_interconnect("mine", &spoilt(path, at, replaced, &by), "i.toml")
         };
         match read {
             Err(fault) => prop_assert!(fault.place.is_some(), "{}", fault.message),
             // The times that it then gives can be added up.
             Ok(()) => for interconnect in catalogues.interconnects() {
-                for (hop, component) in catalogues.along(&interconnect.path).unwrap_or_default() {
+                for (hop, component) in catalogues.components_along(&interconnect.path).unwrap_or_default() {
                     prop_assert!(hop.length.is_none_or(|metres| metres >= 0.0));
                     prop_assert!(component.low.0 >= 0.0 && component.high.is_none_or(|high| high.0 >= component.low.0));
                 }

@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Line, Observation, Status};
-use crosstalk_study::journal::{Chain, Recording, lines, read_journal};
+use crosstalk_study::journal::{JournalChain, RecordedRun, lines, read_journal};
 use crosstalk_study::samples::Run;
 use proptest::prelude::*;
 
@@ -167,12 +167,12 @@ fn a_line_that_is_missing_doubled_or_moved_is_reported_and_its_attempt_left_out(
 #[test]
 fn lines_of_another_run_are_reported_and_do_not_count() {
     let lines: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
-    let (mut chain, mut other) = (Chain::default(), Vec::new());
+    let (mut chain, mut other) = (JournalChain::default(), Vec::new());
     for mut line in lines {
         if let Line::Run { at, .. } = &mut line {
             *at += 1.0;
         }
-        other.extend(chain.written(&line).expect("writes"));
+        other.extend(chain.encode_next(&line).expect("writes"));
     }
     let (whole, run) = (read(GOLDEN.as_bytes()), read(&[GOLDEN.as_bytes(), &other].concat()).expect("opens"));
     assert_eq!(run.attempts, whole.expect("opens").attempts);
@@ -185,8 +185,9 @@ fn lines_of_another_run_are_reported_and_do_not_count() {
 fn an_earlier_journal_goes_on_with_lines_that_are_checked() {
     let opening = lines(GOLDEN.as_bytes()).next().expect("a line").expect("reads");
     for earlier in [FIRST, SECOND] {
-        let mut recording = Recording::read(earlier.as_bytes()).expect("reads");
-        let more: Vec<u8> = (0..3).flat_map(|_| recording.add(opening.clone()).expect("writes")).collect();
+        let mut recording = RecordedRun::read(earlier.as_bytes()).expect("reads");
+        let more: Vec<u8> =
+            (0..3).flat_map(|_| recording.encode_next(opening.clone()).expect("writes")).collect();
         let run = read(&[earlier.as_bytes(), &more].concat()).expect("opens");
         assert_eq!(run.warnings.len(), 1, "{:?}", run.warnings);
         let third = more.split_inclusive(|b| *b == b'\n').nth(2).expect("three lines");
@@ -199,9 +200,9 @@ fn an_earlier_journal_goes_on_with_lines_that_are_checked() {
 #[test]
 fn a_run_that_is_kept_as_it_is_written_is_the_one_that_is_read() {
     let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
-    let mut recording = Recording::default();
+    let mut recording = RecordedRun::default();
     for (count, line) in all.into_iter().enumerate() {
-        recording.add(line).expect("writes");
+        recording.encode_next(line).expect("writes");
         let text: Vec<&str> = GOLDEN.split_inclusive('\n').take(count + 1).collect();
         assert_eq!(*recording.run(), read(text.concat().as_bytes()).expect("opens"), "after {count} lines");
     }
@@ -210,8 +211,8 @@ fn a_run_that_is_kept_as_it_is_written_is_the_one_that_is_read() {
 #[test]
 fn a_line_is_written_as_it_is_read() {
     let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
-    let mut chain = Chain::default();
-    let again: Vec<u8> = all.iter().flat_map(|line| chain.written(line).expect("writes")).collect();
+    let mut chain = JournalChain::default();
+    let again: Vec<u8> = all.iter().flat_map(|line| chain.encode_next(line).expect("writes")).collect();
     assert_eq!(String::from_utf8(again).expect("UTF-8"), GOLDEN);
 }
 

@@ -22,7 +22,7 @@ proptest! {
     #[test]
     fn every_cell_comes_once_a_block(seed: u64, block in 0usize..100) {
         let plan = planned(HARD, seed);
-        let order = plan.order(block);
+        let order = plan.cells_in_order(block);
         let all: BTreeSet<_> = plan.cells().map(|cell| &cell.id).collect();
         prop_assert_eq!(order.len(), all.len());
         prop_assert_eq!(order.into_iter().map(|cell| &cell.id).collect::<BTreeSet<_>>(), all);
@@ -31,7 +31,7 @@ proptest! {
     #[test]
     fn hard_levels_stay_together(seed: u64, block in 0usize..100) {
         let plan = planned(HARD, seed);
-        let order = plan.order(block);
+        let order = plan.cells_in_order(block);
         let protect = |id: &CellId| (id.experiment == "owner").then(|| id.levels["protect"].to_string());
         let levels: Vec<_> = order.iter().map(|cell| protect(&cell.id)).collect();
         let changes = levels.windows(2).filter(|pair| pair[0] != pair[1]).count();
@@ -42,8 +42,8 @@ proptest! {
     fn the_same_seed_gives_the_same_order_and_another_block_another(seed: u64) {
         let plan = planned(EASY, seed);
         let again = planned(EASY, seed);
-        prop_assert_eq!(plan.order(3), again.order(3));
-        prop_assert_ne!(plan.order(3), plan.order(4));
+        prop_assert_eq!(plan.cells_in_order(3), again.cells_in_order(3));
+        prop_assert_ne!(plan.cells_in_order(3), plan.cells_in_order(4));
     }
 }
 
@@ -52,12 +52,12 @@ fn experiments_are_interleaved_and_no_cell_has_a_fixed_place() {
     let mut plan = planned(EASY, 1);
     plan.experiments.iter_mut().for_each(|experiment| experiment.blocks = None);
     let blocks = 480;
-    let first = plan.order(0);
+    let first = plan.cells_in_order(0);
     let cells = first.len();
     let mut first_half = vec![0; cells];
     let mut seen = BTreeSet::new();
     for block in 0..blocks {
-        for (place, cell) in plan.order(block).into_iter().enumerate() {
+        for (place, cell) in plan.cells_in_order(block).into_iter().enumerate() {
             let known = first.iter().position(|other| *other == cell).expect("is there");
             first_half[known] += usize::from(place < cells / 2);
             seen.insert((place, &cell.id));
@@ -72,7 +72,7 @@ fn experiments_are_interleaved_and_no_cell_has_a_fixed_place() {
 fn the_order_of_hard_levels_changes_between_blocks() {
     let plan = planned(HARD, 1);
     let first = |block: usize| {
-        let order = plan.order(block);
+        let order = plan.cells_in_order(block);
         let cell = order.iter().find(|cell| cell.id.experiment == "owner").expect("is there");
         cell.id.levels["protect"].to_string()
     };

@@ -4,7 +4,7 @@ use crate::mock;
 use crosstalk_core::value::Value;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::Plan;
-use crosstalk_study::{PlanOptions, bundled_study, parse, plan, resolve, setting, to_toml};
+use crosstalk_study::{PlanOptions, bundled_study, parse, parse_setting, plan, resolve, to_toml};
 
 fn kosmos() -> Study {
     parse(bundled_study("kosmos").expect("is bundled"), "kosmos.toml").expect("reads")
@@ -24,7 +24,7 @@ fn one_application() -> Study {
 }
 
 fn set(texts: &[&str]) -> PlanOptions {
-    let set = texts.iter().map(|text| setting(text).expect("reads")).collect();
+    let set = texts.iter().map(|text| parse_setting(text).expect("reads")).collect();
     PlanOptions { set, ..PlanOptions::default() }
 }
 
@@ -41,13 +41,13 @@ fn cells(plan: &Plan, experiment: &str) -> usize {
 
 #[test]
 fn values_are_words_lists_or_toml() {
-    let value = |text: &str| setting(text).expect("reads").1;
+    let value = |text: &str| parse_setting(text).expect("reads").1;
     assert_eq!(value("a=4"), Value::Int(4));
     assert_eq!(value("a = x"), Value::Text("x".into()));
     assert_eq!(value("a=1,x"), Value::List(vec![1.into(), "x".into()]));
     assert_eq!(value("a=[\"1,2\", 3]"), Value::List(vec!["1,2".into(), 3.into()]));
     for bad in ["a", "=1", "a=", "a=[1"] {
-        assert_eq!(setting(bad).expect_err("refused").place.as_deref(), Some("--set"), "{bad}");
+        assert_eq!(parse_setting(bad).expect_err("refused").place.as_deref(), Some("--set"), "{bad}");
     }
 }
 
@@ -159,7 +159,7 @@ fn looks_from_the_command_line_ascend_too() {
 
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
-    let time = planned(&PlanOptions::default()).seconds(1.0);
+    let time = planned(&PlanOptions::default()).wall_time(1.0);
     let curves = 3.0 * (12.0 + 10.0);
     let three_applications = 3.0 * 20.0 + curves;
     let short_of_memory = 12.0 + 8.0;

@@ -8,7 +8,7 @@ mod support;
 
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::Testbed;
-use crosstalk_testbed::{Launcher, Virtual};
+use crosstalk_testbed::{Launcher, VirtualTestbed};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(nodes: usize, times: usize) -> Result<(), Fault> {
-    let testbed = Virtual::new(Launcher::current());
+    let testbed = VirtualTestbed::new(Launcher::current());
     let (mut created, mut answered, mut removed) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..times {
         let began = Instant::now();

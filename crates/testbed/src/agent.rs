@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::testbed::AgentStream;
 use crosstalk_host::Launcher;
-use crosstalk_host::limits::Demand;
+use crosstalk_host::limits::ResourceDemand;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -52,9 +52,9 @@ pub(crate) fn not_started(launcher: &Launcher, error: &std::io::Error) -> Fault 
 /// For each, this process has a stream, opened twice to read and to write, and a
 /// thread. The node has its first process, the agent with its threads, and a program
 /// that the agent starts. Measured with a program of one thread: 7 tasks a node.
-pub(crate) fn demand(nodes: usize) -> Demand {
+pub(crate) fn demand(nodes: usize) -> ResourceDemand {
     let nodes = nodes as u64;
-    Demand { what: format!("{nodes} nodes"), files: 2 * nodes + 32, tasks: 7 * nodes, namespaces: 0 }
+    ResourceDemand { what: format!("{nodes} nodes"), files: 2 * nodes + 32, tasks: 7 * nodes, namespaces: 0 }
 }
 
 /// Refuses a cluster of no nodes, or of more than `most`.

@@ -18,20 +18,20 @@ use crate::agent;
 /// The most nodes: from 127.0.1.1 on, 254 in each of 254 networks.
 const MAX_NODES: usize = 254 * 254;
 
-/// This machine as a testbed.
+/// A testbed whose nodes are processes of this machine.
 #[derive(Debug, Clone)]
-pub struct Local {
+pub struct LocalTestbed {
     launcher: Launcher,
 }
 
-impl Local {
+impl LocalTestbed {
     /// A testbed whose nodes run the verb `agent` of `launcher`.
     pub fn new(launcher: Launcher) -> Self {
-        Local { launcher }
+        LocalTestbed { launcher }
     }
 }
 
-impl Testbed for Local {
+impl Testbed for LocalTestbed {
     fn name(&self) -> &'static str {
         "local"
     }

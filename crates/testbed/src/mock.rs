@@ -16,7 +16,7 @@ type Behaviour = Arc<dyn Fn(usize, AgentStream) + Send + Sync>;
 
 /// A testbed whose nodes run a closure.
 #[derive(Clone)]
-pub struct Mock {
+pub struct MockTestbed {
     behaviour: Behaviour,
     /// The number of nodes on a host.
     nodes_a_host: usize,
@@ -24,25 +24,25 @@ pub struct Mock {
     links: Arc<Mutex<Vec<Link>>>,
 }
 
-impl Mock {
+impl MockTestbed {
     /// A testbed whose agents are threads. Each runs `behaviour` with its node's number and its
     /// side of the stream, and ends when `behaviour` returns.
     pub fn new(behaviour: impl Fn(usize, AgentStream) + Send + Sync + 'static) -> Self {
-        Mock { behaviour: Arc::new(behaviour), nodes_a_host: usize::MAX, links: Arc::default() }
+        MockTestbed { behaviour: Arc::new(behaviour), nodes_a_host: usize::MAX, links: Arc::default() }
     }
 
     /// The same with `nodes` nodes on each host, at least one [default: all nodes on one host].
     pub fn on_hosts_of(self, nodes: usize) -> Self {
-        Mock { nodes_a_host: nodes.max(1), ..self }
+        MockTestbed { nodes_a_host: nodes.max(1), ..self }
     }
 
     /// The links that clusters of this testbed and its clones were shaped to, in order.
-    pub fn links(&self) -> Vec<Link> {
+    pub fn shaped_links(&self) -> Vec<Link> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Testbed for Mock {
+impl Testbed for MockTestbed {
     fn name(&self) -> &'static str {
         "mock"
     }
@@ -62,7 +62,7 @@ impl Testbed for Mock {
 }
 
 struct MockCluster {
-    testbed: Mock,
+    testbed: MockTestbed,
     nodes: usize,
     /// A copy of the runner's side of each stream, to shut it down, by node and slot.
     streams: BTreeMap<(usize, usize), UnixStream>,
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_agent_answers_ends_and_can_be_started_again() {
-        let mut cluster = Mock::new(answer_once).create(3).expect("is created");
+        let mut cluster = MockTestbed::new(answer_once).create(3).expect("is created");
         for _ in 0..2 {
             let mut stream = cluster.start_agent(2, 0).expect("starts");
             stream.writer.write_all(b"hello\n").expect("is received");
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn dropping_the_cluster_ends_the_streams() {
-        let mut cluster = Mock::new(answer_once).create(1).expect("is created");
+        let mut cluster = MockTestbed::new(answer_once).create(1).expect("is created");
         let mut stream = cluster.start_agent(0, 0).expect("starts");
         drop(cluster);
         let mut answer = Vec::new();
@@ -163,14 +163,14 @@ mod tests {
 
     #[test]
     fn it_records_the_links_that_it_was_shaped_to() {
-        let mock = Mock::new(answer_once);
+        let mock = MockTestbed::new(answer_once);
         let link = Link::Rate(BitRate(1e9));
         mock.create(2).expect("is created").shape(link).expect("shapes");
-        assert_eq!(mock.links(), [link]);
+        assert_eq!(mock.shaped_links(), [link]);
     }
 
     #[test]
     fn a_cluster_of_no_nodes_is_refused() {
-        assert!(Mock::new(answer_once).create(0).is_err());
+        assert!(MockTestbed::new(answer_once).create(0).is_err());
     }
 }

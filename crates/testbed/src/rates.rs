@@ -34,8 +34,8 @@ pub fn fastest_rate(cluster: &mut dyn Cluster, rates: &[BitRate]) -> Result<Opti
     Ok(kept)
 }
 
-/// The rate that links can keep, over the highest rate that is advised. So a machine that is busier later still
-/// keeps the advised rate.
+/// The rate that links can keep, as a multiple of the highest rate that is advised. So a machine that is busier
+/// later still keeps the advised rate.
 pub const HEADROOM: f64 = 2.0;
 
 /// The smallest scale at which `rate` leaves the headroom below the rate `kept` by links.

@@ -12,7 +12,7 @@ use crosstalk_core::units::BitRate;
 use crosstalk_host::namespace::{self, Kinds};
 use crosstalk_host::process::Identity;
 use crosstalk_host::sysctl;
-use crosstalk_testbed::{Launcher, Local, Virtual, with_scale_advice};
+use crosstalk_testbed::{Launcher, LocalTestbed, VirtualTestbed, with_scale_advice};
 use descendants::descendants;
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,8 +27,11 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(FORBIDDEN) {
         return create_where_it_is_forbidden();
     }
-    if !Virtual::new(Launcher::current()).needs()[0].is_found() {
-        eprintln!("skipped: no virtual clusters here: {:?}", Virtual::new(Launcher::current()).needs());
+    if !VirtualTestbed::new(Launcher::current()).needs()[0].is_found() {
+        eprintln!(
+            "skipped: no virtual clusters here: {:?}",
+            VirtualTestbed::new(Launcher::current()).needs()
+        );
         return specs::run(&SPECS[..LOCAL]);
     }
     specs::run(SPECS)
@@ -59,7 +62,7 @@ const SPECS: &[specs::Spec] = &[
 ];
 
 fn create(nodes: usize) -> Box<dyn Cluster> {
-    Virtual::new(Launcher::current()).create(nodes).expect("is created")
+    VirtualTestbed::new(Launcher::current()).create(nodes).expect("is created")
 }
 
 fn start_agent(cluster: &mut Box<dyn Cluster>, node: usize) -> AgentSession {
@@ -85,7 +88,7 @@ fn assert_nothing_runs() {
 }
 
 fn local_agents_answer_and_come_again() {
-    let mut cluster = Local::new(Launcher::current()).create(3).expect("is created");
+    let mut cluster = LocalTestbed::new(Launcher::current()).create(3).expect("is created");
     let addresses: BTreeSet<_> = (0..3).map(|node| cluster.address(node)).collect();
     assert_eq!(addresses.len(), 3);
     let mut agents: Vec<_> = (0..3).map(|node| start_agent(&mut cluster, node)).collect();
@@ -98,7 +101,7 @@ fn local_agents_answer_and_come_again() {
 }
 
 fn local_links_are_not_shaped() {
-    let mut cluster = Local::new(Launcher::current()).create(2).expect("is created");
+    let mut cluster = LocalTestbed::new(Launcher::current()).create(2).expect("is created");
     cluster.shape(Link::Unshaped).expect("is so already");
     let fault = cluster.shape(Link::Rate(BitRate(1e9))).expect_err("cannot be");
     assert!(fault.remedy.expect("a remedy").contains("--testbed virtual"));
@@ -106,18 +109,18 @@ fn local_links_are_not_shaped() {
 
 fn a_program_without_the_verbs_is_a_fault() {
     for program in ["/bin/true", "/no/such/program"] {
-        let fault = Local::new(Launcher::program(program)).create(1).err().expect("cannot work");
+        let fault = LocalTestbed::new(Launcher::of_program(program)).create(1).err().expect("cannot work");
         assert!(fault.message.contains("cannot start the reaper"), "{fault}");
     }
 }
 
 fn a_local_cluster_takes_its_agents_children_along() {
-    let mut cluster = Local::new(Launcher::current()).create(1).expect("is created");
+    let mut cluster = LocalTestbed::new(Launcher::current()).create(1).expect("is created");
     let mut agent = start_agent(&mut cluster, 0);
     let orphan: u32 = agent.ask("leave a child").parse().expect("a number");
     assert_eq!(agent.ask("die"), "");
     let orphan = Identity::of(orphan).expect("runs");
-    let runs = || orphan.alive();
+    let runs = || orphan.is_alive();
     assert!(runs(), "it outlives its agent");
     drop(cluster);
     let began = Instant::now();
@@ -253,9 +256,9 @@ fn create_where_it_is_forbidden() -> ExitCode {
     for knob in ["user.max_user_namespaces", "user.max_net_namespaces"] {
         sysctl::write(knob, "0").expect("is root here");
     }
-    let fault = Virtual::new(Launcher::current()).create(1).err().expect("is refused");
+    let fault = VirtualTestbed::new(Launcher::current()).create(1).err().expect("is refused");
     println!("{fault}");
-    let mut local = Local::new(Launcher::current()).create(1).expect("needs no namespaces");
+    let mut local = LocalTestbed::new(Launcher::current()).create(1).expect("needs no namespaces");
     println!("local says {}", start_agent(&mut local, 0).ask("hello"));
     ExitCode::SUCCESS
 }

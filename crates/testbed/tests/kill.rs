@@ -10,7 +10,7 @@ mod support;
 
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::BitRate;
-use crosstalk_testbed::{Launcher, Local, Virtual};
+use crosstalk_testbed::{Launcher, LocalTestbed, VirtualTestbed};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
         return code;
     }
     match std::env::args().nth(1).as_deref() {
-        Some("own-virtual") => own(&Virtual::new(Launcher::current())),
-        Some("own-local") => own(&Local::new(Launcher::current())),
+        Some("own-virtual") => own(&VirtualTestbed::new(Launcher::current())),
+        Some("own-local") => own(&LocalTestbed::new(Launcher::current())),
         _ => specs::run(&[
             ("a_killed_owner_of_a_virtual_cluster_leaves_nothing", virtual_leaves_nothing),
             ("a_killed_owner_of_local_agents_leaves_nothing", local_leaves_nothing),
@@ -149,7 +149,7 @@ fn leaves_nothing(verb: &str) {
 }
 
 fn virtual_leaves_nothing() {
-    if let [need] = &Virtual::new(Launcher::current()).needs()[..]
+    if let [need] = &VirtualTestbed::new(Launcher::current()).needs()[..]
         && !need.is_found()
     {
         eprintln!("skipped: no virtual clusters here: {need:?}");

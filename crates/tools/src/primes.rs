@@ -27,7 +27,7 @@ use crosstalk_core::value::Params;
 use crosstalk_host::cpu::allowed;
 
 use super::thread_counts::{self, ThreadCounts};
-use crosstalk_work::{Declared, alone, threads};
+use crosstalk_work::{Declared, prepare_alone, threads};
 
 /// The parameters, which sysbench's test shares.
 pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
@@ -40,7 +40,7 @@ pub(crate) const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("events", "1000", "number of events"),
 ]]);
 
-/// The workload.
+/// The workload `primes`: counts primes by trial division, as `sysbench cpu` does.
 pub const PRIMES: Declared<Spec> = Declared {
     name: "primes",
     title: "Foreground work: the prime search of sysbench's CPU test",
@@ -61,14 +61,14 @@ pub const PRIMES: Declared<Spec> = Declared {
     },
     needs: |_| vec![Need::found("processors", "this machine's")],
     prepare: |spec, _: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        Ok(alone(move |out, cancelled| spec.run(out, cancelled)))
+        Ok(prepare_alone(move |out, cancelled| spec.run(out, cancelled)))
     },
 };
 
 /// Seconds of an event on the reference machine, over the limit to the power of 3/2.
 const DIVISION: f64 = 8e-10;
 
-/// How much to compute.
+/// How many primes to count, with how many threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     pub(crate) threads: usize,
@@ -113,7 +113,7 @@ impl Spec {
 
     /// From a workload's parameters.
     pub(crate) fn read(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         Ok(Spec {
             threads: threads(params, "threads", 1)?,
             limit: params.bounded("limit", 10_000, 3, 100_000_000)?,

@@ -13,7 +13,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use std::fs;
 use std::ops::{Add, Sub};
 
-/// ThreadCounts of a thread, or of several.
+/// What the kernel counts of one thread or several: context switches and page faults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadCounts {
     /// Nanoseconds that it ran.
@@ -29,7 +29,7 @@ pub struct ThreadCounts {
 }
 
 impl ThreadCounts {
-    /// The calling thread's, since it began. A count that the kernel does not report is zero.
+    /// The counts of the calling thread since it began. A count that the kernel does not report is zero.
     pub fn current() -> ThreadCounts {
         let read = |file: &str| fs::read_to_string(format!("/proc/thread-self/{file}")).unwrap_or_default();
         parse(&read("schedstat"), &read("stat"), &read("status"))

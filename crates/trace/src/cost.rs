@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::trace::Cost;
+use crosstalk_core::trace::TracingCost;
 use crosstalk_observe::service::{Count, ProgramRuns, RunTimeCounting, Tracer};
 
-/// A time in which the kernel counts the runs of the BPF programs.
+/// A stretch of time in which the kernel counts the runs of the BPF programs.
 pub struct CostWindow {
     _counting: RunTimeCounting,
     began: Instant,
@@ -38,18 +38,18 @@ impl CostWindow {
     ///
     /// # Errors
     /// Where the kernel does not give the counts.
-    pub fn close(self, tracer: &Tracer) -> Result<Cost, Fault> {
+    pub fn close(self, tracer: &Tracer) -> Result<TracingCost, Fault> {
         let runs = tracer.runs();
         let seconds = self.began.elapsed().as_secs_f64();
         let requests = tracer.counts()?.of(Count::Begun) - self.requests;
         let run_time = (runs.time.saturating_sub(self.runs.time)).as_secs_f64();
         let each = |whole: f64| (requests > 0).then(|| whole / requests as f64);
-        Ok(Cost {
+        Ok(TracingCost {
             runs_a_request: each((runs.count - self.runs.count) as f64),
             seconds_a_request: each(run_time),
             kernel_cpus: Some(run_time / seconds),
             counted_seconds: seconds,
-            ..Cost::default()
+            ..TracingCost::default()
         })
     }
 }

@@ -3,7 +3,7 @@
 use crosstalk_observe::service::{Exchange, Stamp};
 
 /// An exchange with stamps 10 ns apart, from 1,000 on, each as `change` makes it; 0: missing.
-pub fn exchange(change: impl Fn(Stamp, u64) -> u64) -> Exchange {
+pub fn exchange_fixture(change: impl Fn(Stamp, u64) -> u64) -> Exchange {
     let at = Stamp::ALL.map(|stamp| change(stamp, 1000 + 10 * stamp as u64));
     Exchange {
         client: "127.0.0.1:40000".parse().expect("an address"),

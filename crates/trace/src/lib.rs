@@ -26,6 +26,6 @@ mod totals;
 mod watch;
 
 pub use perfetto::perfetto;
-pub use run::{Traced, check, needs, trace};
+pub use run::{Traced, check_needs, needs, trace};
 pub use service::{Service, ServiceQuery, find};
 pub use watch::Progress;

@@ -69,11 +69,11 @@ fn request(exchange: &Exchange, track: usize, first: u64) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::exchange;
+    use crate::fixture::exchange_fixture;
 
     #[test]
     fn stages_lie_one_after_the_other_within_their_request() {
-        let trace = perfetto(&[exchange(|_, at| at)], "redis");
+        let trace = perfetto(&[exchange_fixture(|_, at| at)], "redis");
         let events = trace["traceEvents"].as_array().expect("events");
         let complete: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
         let request = complete[0];
@@ -90,8 +90,10 @@ mod tests {
 
     #[test]
     fn every_connection_has_a_track() {
-        let other = Exchange { client: "10.0.0.1:9".parse().expect("an address"), ..exchange(|_, at| at) };
-        let trace = perfetto(&[exchange(|_, at| at), other, exchange(|_, at| at + 500)], "redis");
+        let other =
+            Exchange { client: "10.0.0.1:9".parse().expect("an address"), ..exchange_fixture(|_, at| at) };
+        let trace =
+            perfetto(&[exchange_fixture(|_, at| at), other, exchange_fixture(|_, at| at + 500)], "redis");
         let events = trace["traceEvents"].as_array().expect("events");
         assert_eq!(events.iter().filter(|event| event["name"] == "thread_name").count(), 2);
         assert_eq!(events.iter().filter(|event| event["name"] == "request").count(), 3);

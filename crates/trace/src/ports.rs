@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crosstalk_core::Fault;
-use crosstalk_host::listening::{Listener, listeners, sockets};
+use crosstalk_host::listening::{Listener, listeners, open_sockets};
 
 /// The listening sockets of a process.
 ///
 /// # Errors
 /// Where the process is gone, or may not be inspected.
 pub fn listeners_of(pid: u32) -> io::Result<BTreeSet<Listener>> {
-    let inodes = sockets(pid)?;
+    let inodes = open_sockets(pid)?;
     Ok(listeners(pid)?.into_iter().filter(|listener| inodes.contains(&listener.inode)).collect())
 }
 

@@ -1,12 +1,12 @@
 //! The record of a trace. Requests that were not followed are counted by reason.
 
-use crosstalk_core::trace::{Cost, Scope, TRACE_SCHEMA, Tally, Trace};
-use crosstalk_observe::service::{Count, Counts, Remainder};
+use crosstalk_core::trace::{LabelledCount, Scope, TRACE_SCHEMA, Trace, TracingCost};
+use crosstalk_observe::service::{Count, Counts, TraceRemainder};
 
 use super::service::Service;
-use super::stages::ends;
+use super::stages::stage_ending_at;
 use super::totals::Totals;
-use super::watch::Watched;
+use super::watch::TraceEnding;
 
 /// Why exchanges were not followed, as the kernel counts them.
 const LOST: [(Count, &str); 5] = [
@@ -27,8 +27,8 @@ const OTHERS: [(Count, &str); 3] = [
 pub fn report(
     service: &Service,
     totals: &Totals,
-    remainder: &Remainder,
-    watched: Watched,
+    remainder: &TraceRemainder,
+    watched: TraceEnding,
     sees_sends: bool,
 ) -> Trace {
     let counts = remainder.counts;
@@ -47,38 +47,38 @@ pub fn report(
         seconds: watched.seconds,
         ended: watched.ended,
         requests: counts.of(Count::Begun),
-        followed: totals.followed(),
+        followed: totals.followed_exchanges(),
         not_followed: not_followed(&counts, totals, remainder),
         counted: counted(&counts, totals),
         accounts: accounts.into_iter().flatten().collect(),
-        taken_in: totals.taken_in.places(),
-        read_on: totals.read_on.places(),
-        cost: Cost { runs_missed: remainder.missed, ..watched.cost },
+        taken_in: totals.taken_in.to_list(),
+        read_on: totals.read_on.to_list(),
+        cost: TracingCost { runs_missed: remainder.missed, ..watched.cost },
         remarks,
     }
 }
 
 /// The counts above zero.
-fn tallies(all: impl IntoIterator<Item = (u64, String)>) -> Vec<Tally> {
+fn tallies(all: impl IntoIterator<Item = (u64, String)>) -> Vec<LabelledCount> {
     let above_zero = all.into_iter().filter(|(count, _)| *count > 0);
-    above_zero.map(|(count, what)| Tally { what, count }).collect()
+    above_zero.map(|(count, what)| LabelledCount { what, count }).collect()
 }
 
-fn not_followed(counts: &Counts, totals: &Totals, remainder: &Remainder) -> Vec<Tally> {
+fn not_followed(counts: &Counts, totals: &Totals, remainder: &TraceRemainder) -> Vec<LabelledCount> {
     let mut lost: Vec<(u64, String)> =
         LOST.into_iter().map(|(count, what)| (counts.of(count), what.into())).collect();
     lost.extend(totals.broken.iter().map(|(stamp, count)| {
-        let (side, name) = ends(*stamp);
+        let (side, name) = stage_ending_at(*stamp);
         (*count, format!("the end of stage `{name}` ({}) is missing or out of order", side.word()))
     }));
     lost.push((remainder.under_way, "under way when tracing ended".into()));
-    let known = lost.iter().map(|(count, _)| count).sum::<u64>() + totals.followed();
+    let known = lost.iter().map(|(count, _)| count).sum::<u64>() + totals.followed_exchanges();
     let unknown = counts.of(Count::Begun).saturating_sub(known);
     lost.push((unknown, "lost for an unknown reason".into()));
     tallies(lost)
 }
 
-fn counted(counts: &Counts, totals: &Totals) -> Vec<Tally> {
+fn counted(counts: &Counts, totals: &Totals) -> Vec<LabelledCount> {
     let several =
         (totals.several_packets, "requests that came in several packets, or several before one answer");
     let others = OTHERS.into_iter().map(|(count, what)| (counts.of(count), what)).chain([several]);

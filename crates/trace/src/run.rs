@@ -50,7 +50,7 @@ pub fn needs() -> Vec<Need> {
 ///
 /// # Errors
 /// An environment fault with what is missing and its remedy.
-pub fn check() -> Result<(), Fault> {
+pub fn check_needs() -> Result<(), Fault> {
     match need().state {
         NeedState::Found { .. } => Ok(()),
         NeedState::Missing { consequence, remedy } => {

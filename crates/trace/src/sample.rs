@@ -12,7 +12,7 @@ const SECONDS: usize = 60;
 const SLOWEST: usize = 50;
 const NS: u64 = 1_000_000_000;
 
-/// Exchanges that are kept.
+/// The exchanges that are kept for a timeline: the first of each second, and the slowest.
 #[derive(Debug, Default)]
 pub struct Sample {
     kept: Vec<Exchange>,
@@ -55,14 +55,14 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::exchange;
+    use crate::fixture::exchange_fixture;
 
     #[test]
     fn the_first_of_each_second_and_the_slowest_are_kept() {
         let mut sample = Sample::default();
         for second in 1..=3 {
             for number in 0..1000 {
-                sample.add(exchange(|_, at| at), second * NS + number, number);
+                sample.add(exchange_fixture(|_, at| at), second * NS + number, number);
             }
         }
         let slowest: Vec<u64> = sample.slowest.keys().map(|(whole, _)| *whole).collect();
@@ -75,7 +75,7 @@ mod tests {
         let mut sample = Sample::default();
         for number in 0..1000 {
             // Those that take long began two seconds before those that end with them.
-            sample.add(exchange(|_, at| at), (10 - 2 * (number % 2)) * NS, 1);
+            sample.add(exchange_fixture(|_, at| at), (10 - 2 * (number % 2)) * NS, 1);
         }
         assert_eq!(sample.seconds, BTreeMap::from([(8, A_SECOND), (10, A_SECOND)]));
     }

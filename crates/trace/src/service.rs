@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::trace::ServerProcess;
-use crosstalk_host::listening::{listeners, processes, processes_in, sockets};
+use crosstalk_host::listening::{all_processes, listeners, open_sockets, processes_in};
 use crosstalk_host::namespace::sees_all_processes;
 use crosstalk_host::process::Identity;
-use crosstalk_observe::service::Target;
+use crosstalk_observe::service::TraceTarget;
 
 use super::ports::{listeners_of, select_ports};
-use super::process::{cannot_inspect, does_not_listen, namespace, served};
+use super::process::{cannot_inspect, does_not_listen, namespace_inode, server_process};
 
 /// How a user names a service.
 #[derive(Debug, Clone, Default)]
@@ -28,15 +28,15 @@ pub struct ServiceQuery {
 #[derive(Debug, Clone)]
 pub struct Service {
     /// What the kernel's programs look for.
-    pub target: Target,
+    pub target: TraceTarget,
     /// The processes that listen; none where they may not be inspected.
     pub served: Vec<(Identity, ServerProcess)>,
 }
 
 impl Service {
     /// Whether any of its processes still runs. Another process with the same number does not count.
-    pub fn alive(&self) -> bool {
-        self.served.is_empty() || self.served.iter().any(|(identity, _)| identity.alive())
+    pub fn is_alive(&self) -> bool {
+        self.served.is_empty() || self.served.iter().any(|(identity, _)| identity.is_alive())
     }
 }
 
@@ -74,9 +74,9 @@ fn of_process(pid: u32, ports: &[u16]) -> Result<Service, Fault> {
         return Err(does_not_listen(pid));
     }
     let ports = select_ports(&listeners, ports, "--pid")?;
-    let namespace = namespace(pid)?;
-    let target = Target { ports, namespace, processes: vec![pid] };
-    Ok(Service { target, served: vec![(identity, served(pid))] })
+    let namespace = namespace_inode(pid)?;
+    let target = TraceTarget { ports, namespace, processes: vec![pid] };
+    Ok(Service { target, served: vec![(identity, server_process(pid))] })
 }
 
 fn of_group(group: &Path, ports: &[u16]) -> Result<Service, Fault> {
@@ -95,8 +95,8 @@ fn of_group(group: &Path, ports: &[u16]) -> Result<Service, Fault> {
         let own = listeners_of(*pid).unwrap_or_default();
         if let (false, Some(identity)) = (own.is_empty(), Identity::of(*pid)) {
             listeners.extend(own);
-            namespaces.insert(namespace(*pid)?);
-            served_by.push((identity, served(*pid)));
+            namespaces.insert(namespace_inode(*pid)?);
+            served_by.push((identity, server_process(*pid)));
         }
     }
     let mut namespaces = namespaces.into_iter();
@@ -104,7 +104,7 @@ fn of_group(group: &Path, ports: &[u16]) -> Result<Service, Fault> {
         (Some(namespace), None) => {
             let ports = select_ports(&listeners, ports, "--cgroup")?;
             let processes = members.into_iter().collect();
-            Ok(Service { target: Target { ports, namespace, processes }, served: served_by })
+            Ok(Service { target: TraceTarget { ports, namespace, processes }, served: served_by })
         }
         (None, _) => Err(Fault::usage(format!(
             "none of the {} processes in {} listens on a TCP port",
@@ -134,10 +134,10 @@ fn of_ports(ports: &[u16]) -> Result<Service, Fault> {
     let ports = select_ports(&open, ports, "--port")?;
     let inodes: BTreeSet<u64> =
         open.iter().filter(|listener| ports.contains(&listener.port)).map(|l| l.inode).collect();
-    let serves = |pid: &u32| sockets(*pid).is_ok_and(|own| !own.is_disjoint(&inodes));
-    let serving = processes().into_iter().filter(serves);
-    let served = serving.filter_map(|pid| Some((Identity::of(pid)?, served(pid)))).collect();
-    let target = Target { ports, namespace: namespace(own)?, processes: Vec::new() };
+    let serves = |pid: &u32| open_sockets(*pid).is_ok_and(|own| !own.is_disjoint(&inodes));
+    let serving = all_processes().into_iter().filter(serves);
+    let served = serving.filter_map(|pid| Some((Identity::of(pid)?, server_process(pid)))).collect();
+    let target = TraceTarget { ports, namespace: namespace_inode(own)?, processes: Vec::new() };
     Ok(Service { target, served })
 }
 

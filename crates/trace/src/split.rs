@@ -6,7 +6,7 @@
 use crosstalk_core::trace::Scope;
 use crosstalk_observe::service::{Exchange, Stamp};
 
-use super::stages::{OFF_CPU, SEVERAL_THREADS, STAGES, UNEXPLAINED};
+use super::stages::{OFF_CPU, SEVERAL_THREADS, STAGE_COUNT, UNEXPLAINED};
 
 /// Whether an exchange is followed also if this stamp is missing or out of order.
 fn is_optional(stamp: Stamp) -> bool {
@@ -19,7 +19,7 @@ fn is_optional(stamp: Stamp) -> bool {
 /// Each request that is taken in lies in the socket's queue. A thread that is woken becomes
 /// runnable, and then runs. A thread that was awake has none of these three stamps.
 fn is_missed(exchange: &Exchange, stamp: Stamp) -> bool {
-    let has = |stamp| exchange.at(stamp).is_some();
+    let has = |stamp| exchange.time_of(stamp).is_some();
     match stamp {
         Stamp::Ready | Stamp::AnswerReady => true,
         Stamp::Wakeup => has(Stamp::Waking),
@@ -30,7 +30,7 @@ fn is_missed(exchange: &Exchange, stamp: Stamp) -> bool {
     }
 }
 
-/// An exchange as stages. Times are nanoseconds.
+/// One exchange, split into stages. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// Which part of the exchange it covers.
@@ -40,7 +40,7 @@ pub struct Split {
     /// From its beginning to its end.
     pub whole: u64,
     /// By the index of [`super::stages`].
-    pub stages: [u64; STAGES],
+    pub stages: [u64; STAGE_COUNT],
 }
 
 /// The part that was observed, with its first and its last stamp.
@@ -56,17 +56,20 @@ fn scope(exchange: &Exchange) -> (Scope, Stamp, Stamp) {
 ///
 /// # Errors
 /// The stamp that every exchange has and that is missing or out of order in this one.
-pub fn walk(exchange: &Exchange, mut take: impl FnMut(usize, u64, u64)) -> Result<(Scope, u64, u64), Stamp> {
+pub fn for_each_stage(
+    exchange: &Exchange,
+    mut take: impl FnMut(usize, u64, u64),
+) -> Result<(Scope, u64, u64), Stamp> {
     let (scope, first, last) = scope(exchange);
-    let (began, end) = (exchange.at(first).ok_or(first)?, exchange.at(last).ok_or(last)?);
+    let (began, end) = (exchange.time_of(first).ok_or(first)?, exchange.time_of(last).ok_or(last)?);
     let (mut since, mut unknown) = (began, false);
     for stamp in &Stamp::ALL[first as usize + 1..=last as usize] {
-        match exchange.at(*stamp) {
+        match exchange.time_of(*stamp) {
             Some(at) if (since..=end).contains(&at) => {
                 take(if unknown { UNEXPLAINED } else { *stamp as usize - 1 }, since, at);
                 (since, unknown) = (at, false);
             }
-            // Two stages that share a stamp cannot be told apart without it.
+            // Two stages that share a stamp cannot be distinguished without it.
             None if is_optional(*stamp) => unknown |= is_missed(exchange, *stamp),
             Some(_) if is_optional(*stamp) => unknown = true,
             _ => return Err(*stamp),
@@ -80,8 +83,8 @@ pub fn walk(exchange: &Exchange, mut take: impl FnMut(usize, u64, u64)) -> Resul
 /// # Errors
 /// The stamp that is missing or out of order, where the exchange was not followed from end to end.
 pub fn split(exchange: &Exchange) -> Result<Split, Stamp> {
-    let mut stages = [0; STAGES];
-    let (scope, began, end) = walk(exchange, |which, from, to| stages[which] += to - from)?;
+    let mut stages = [0; STAGE_COUNT];
+    let (scope, began, end) = for_each_stage(exchange, |which, from, to| stages[which] += to - from)?;
     let service = &mut stages[Stamp::Answer as usize - 1];
     let time = std::mem::take(service);
     match exchange.off {
@@ -95,16 +98,16 @@ pub fn split(exchange: &Exchange) -> Result<Split, Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::exchange;
-    use crate::stages::stages;
+    use crate::fixture::exchange_fixture;
+    use crate::stages::stages_in_order;
     use crosstalk_observe::service::STAMPS;
     use proptest::prelude::*;
 
     #[test]
     fn stages_lie_between_two_stamps_and_add_up() {
-        let split = split(&exchange(|_, at| at)).expect("is followed");
+        let split = split(&exchange_fixture(|_, at| at)).expect("is followed");
         let service = Stamp::Answer as usize - 1;
-        for (which, side, name) in stages() {
+        for (which, side, name) in stages_in_order() {
             let expected = match which {
                 OFF_CPU => 4,
                 SEVERAL_THREADS | UNEXPLAINED => 0,
@@ -120,7 +123,7 @@ mod tests {
     #[test]
     fn of_a_remote_client_the_servers_part_is_split() {
         let remote = |stamp, at| if (Stamp::Receive..=Stamp::AnswerXmit).contains(&stamp) { at } else { 0 };
-        let split = split(&exchange(remote)).expect("is followed");
+        let split = split(&exchange_fixture(remote)).expect("is followed");
         assert_eq!((split.scope, split.began, split.whole), (Scope::Server, 1030, 90));
         assert_eq!(split.stages.iter().sum::<u64>(), split.whole);
     }
@@ -129,7 +132,7 @@ mod tests {
     fn a_thread_that_was_awake_has_no_wake_up() {
         let awake =
             |stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup | Stamp::Run) { 0 } else { at };
-        let split = split(&exchange(awake)).expect("is followed");
+        let split = split(&exchange_fixture(awake)).expect("is followed");
         assert_eq!(split.stages[Stamp::Read as usize - 1], 40);
         assert_eq!((split.stages[UNEXPLAINED], split.stages.iter().sum::<u64>()), (0, 190));
     }
@@ -137,7 +140,7 @@ mod tests {
     #[test]
     fn the_time_around_a_stamp_out_of_order_is_unexplained() {
         let early = |stamp, at| if stamp == Stamp::Run { at - 500 } else { at };
-        let split = split(&exchange(early)).expect("is followed");
+        let split = split(&exchange_fixture(early)).expect("is followed");
         assert_eq!((split.stages[UNEXPLAINED], split.stages.iter().sum::<u64>()), (20, 190));
     }
 
@@ -153,7 +156,7 @@ mod tests {
         ];
         for missed in missed {
             let without = |stamp, at| if stamp == missed { 0 } else { at };
-            let split = split(&exchange(without)).expect("is followed");
+            let split = split(&exchange_fixture(without)).expect("is followed");
             let sum = split.stages.iter().sum::<u64>();
             assert_eq!((split.stages[UNEXPLAINED], sum), (20, 190), "{missed:?}");
         }
@@ -162,7 +165,7 @@ mod tests {
     #[test]
     fn a_preempted_thread_that_runs_again_was_not_woken() {
         let preempted = |stamp, at| if matches!(stamp, Stamp::Waking | Stamp::Wakeup) { 0 } else { at };
-        let split = split(&exchange(preempted)).expect("is followed");
+        let split = split(&exchange_fixture(preempted)).expect("is followed");
         assert_eq!((split.stages[Stamp::Run as usize - 1], split.stages[UNEXPLAINED]), (30, 0));
     }
 
@@ -170,17 +173,18 @@ mod tests {
     fn required_stamps_must_be_there_and_in_order() {
         for needed in Stamp::ALL.into_iter().filter(|stamp| !is_optional(*stamp)).skip(1) {
             let without = |stamp, at| if stamp == needed { 0 } else { at };
-            assert_eq!(split(&exchange(without)), Err(needed));
+            assert_eq!(split(&exchange_fixture(without)), Err(needed));
             let early = |stamp, at| if stamp == needed { 1 } else { at };
-            assert!(split(&exchange(early)).is_err(), "{needed:?}");
+            assert!(split(&exchange_fixture(early)).is_err(), "{needed:?}");
         }
     }
 
     #[test]
     fn time_off_cpu_is_at_most_the_services_time_or_unknown() {
-        let long = split(&Exchange { off: Some(1 << 60), ..exchange(|_, at| at) }).expect("is followed");
+        let long =
+            split(&Exchange { off: Some(1 << 60), ..exchange_fixture(|_, at| at) }).expect("is followed");
         assert_eq!((long.stages[OFF_CPU], long.stages.iter().sum::<u64>()), (10, 190));
-        let unknown = split(&Exchange { off: None, ..exchange(|_, at| at) }).expect("is followed");
+        let unknown = split(&Exchange { off: None, ..exchange_fixture(|_, at| at) }).expect("is followed");
         let service = Stamp::Answer as usize - 1;
         assert_eq!(
             (unknown.stages[service], unknown.stages[OFF_CPU], unknown.stages[SEVERAL_THREADS]),
@@ -191,7 +195,7 @@ mod tests {
     proptest! {
         #[test]
         fn stages_add_up_whatever_the_times(at: [u64; STAMPS], off: Option<u64>) {
-            let exchange = Exchange { at, off, ..exchange(|_, at| at) };
+            let exchange = Exchange { at, off, ..exchange_fixture(|_, at| at) };
             if let Ok(split) = split(&exchange) {
                 prop_assert_eq!(split.stages.iter().map(|time| u128::from(*time)).sum::<u128>(), u128::from(split.whole));
             }

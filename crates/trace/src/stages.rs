@@ -4,16 +4,16 @@ use crosstalk_core::trace::Side;
 use crosstalk_observe::service::{STAMPS, Stamp};
 
 /// The number of stages: one that ends at each stamp but the first, and the three below.
-pub const STAGES: usize = STAMPS + 2;
-/// The service's time on no CPU.
+pub const STAGE_COUNT: usize = STAMPS + 2;
+/// The index of the stage in which the service's thread was on no CPU.
 pub const OFF_CPU: usize = STAMPS - 1;
-/// The service's time where another thread answers than has read.
+/// The index of the stage of services in which another thread answers than has read.
 pub const SEVERAL_THREADS: usize = STAMPS;
-/// The time around a stamp that is missing or out of order.
+/// The index of the stage around a stamp that is missing or out of order.
 pub const UNEXPLAINED: usize = STAMPS + 1;
 
 /// The stage that ends at a stamp: where it is, and its name.
-pub fn ends(stamp: Stamp) -> (Side, &'static str) {
+pub fn stage_ending_at(stamp: Stamp) -> (Side, &'static str) {
     match stamp {
         Stamp::Send => (Side::Client, "application"),
         Stamp::Queue => (Side::Client, "send: call and protocol"),
@@ -39,10 +39,10 @@ pub fn ends(stamp: Stamp) -> (Side, &'static str) {
 }
 
 /// Every stage in the order of an exchange: its index, where it is, and its name.
-pub fn stages() -> Vec<(usize, Side, &'static str)> {
+pub fn stages_in_order() -> Vec<(usize, Side, &'static str)> {
     let mut stages = Vec::new();
     for stamp in &Stamp::ALL[1..] {
-        let (side, name) = ends(*stamp);
+        let (side, name) = stage_ending_at(*stamp);
         stages.push((*stamp as usize - 1, side, name));
         if *stamp == Stamp::Answer {
             stages.push((OFF_CPU, Side::Server, "service, on none"));

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use crosstalk_core::trace::Scope;
 use crosstalk_observe::service::{Exchange, Stamp};
 
-use super::places::Places;
+use super::places::TimesByQueue;
 use super::sample::Sample;
 use super::split::split;
-use super::sums::Sums;
+use super::sums::StageSums;
 
-/// Sums of all exchanges.
+/// The sums over all exchanges of a trace.
 #[derive(Default)]
 pub struct Totals {
     /// Exchanges whose client is on this machine.
-    pub with_client: Sums,
+    pub with_client: StageSums,
     /// Exchanges with the server's part alone.
-    pub server_only: Sums,
+    pub server_only: StageSums,
     /// Where the kernel took the requests in.
-    pub taken_in: Places,
+    pub taken_in: TimesByQueue,
     /// Where the server read the requests.
-    pub read_on: Places,
+    pub read_on: TimesByQueue,
     /// Exchanges that are kept whole.
     pub sample: Sample,
     /// Requests in several packets.
@@ -47,7 +47,7 @@ impl Totals {
     }
 
     /// Exchanges that were followed from end to end.
-    pub fn followed(&self) -> u64 {
+    pub fn followed_exchanges(&self) -> u64 {
         self.with_client.count() + self.server_only.count()
     }
 }

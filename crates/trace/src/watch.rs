@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_core::trace::Cost;
+use crosstalk_core::trace::TracingCost;
 use crosstalk_host::clock::thread_cpu_ns;
 use crosstalk_observe::service::Tracer;
 
@@ -36,13 +36,13 @@ pub struct Progress {
 }
 
 /// How a trace ended.
-pub struct Watched {
+pub struct TraceEnding {
     /// How long it ran.
     pub seconds: f64,
     /// Why it ended early.
     pub ended: Option<String>,
     /// What it cost.
-    pub cost: Cost,
+    pub cost: TracingCost,
 }
 
 /// Adds the exchanges to `totals` until the time is over.
@@ -53,22 +53,22 @@ pub fn watch(
     interrupted: &AtomicBool,
     totals: &mut Totals,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Watched, Fault> {
+) -> Result<TraceEnding, Fault> {
     let (began, cpu) = (Instant::now(), thread_cpu_ns());
     let counted = duration.mul_f64(COUNTED).min(COUNTED_MOST);
     // A user may be allowed to trace and not to count.
     let mut counting = CostWindow::open(tracer).ok();
     let mut idle = true;
-    let mut cost = Cost::default();
+    let mut cost = TracingCost::default();
     let mut polled = began;
     let mut ended = None;
     while ended.is_none() && began.elapsed() < duration {
         thread::sleep(DRAIN.min(duration.saturating_sub(began.elapsed())));
         tracer.drain(|exchange| totals.add(exchange));
-        if idle && totals.followed() > 0 {
+        if idle && totals.followed_exchanges() > 0 {
             (idle, counting) = (false, CostWindow::open(tracer).ok());
         }
-        let enough = totals.followed() >= COUNTED_LEAST;
+        let enough = totals.followed_exchanges() >= COUNTED_LEAST;
         let is_over =
             |window: &mut CostWindow| window.elapsed() >= if enough { counted } else { COUNTED_LONGEST };
         if let Some(window) = counting.take_if(is_over) {
@@ -78,14 +78,14 @@ pub fn watch(
             ended = Some("interrupted".to_string());
         } else if polled.elapsed() >= POLL {
             polled = Instant::now();
-            progress(Progress { elapsed: began.elapsed(), requests: totals.followed() });
-            ended = (!service.alive()).then(|| has_ended(service));
+            progress(Progress { elapsed: began.elapsed(), requests: totals.followed_exchanges() });
+            ended = (!service.is_alive()).then(|| has_ended(service));
         }
     }
     let seconds = began.elapsed().as_secs_f64();
     cost = counting.map_or(Ok(cost), |window| window.close(tracer))?;
     cost.reader_cpus = (thread_cpu_ns() - cpu) as f64 * 1e-9 / seconds;
-    Ok(Watched { seconds, ended, cost })
+    Ok(TraceEnding { seconds, ended, cost })
 }
 
 /// Why a service can no longer be traced.

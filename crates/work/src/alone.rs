@@ -7,8 +7,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::scene::{Prepared, Sink};
 
-/// A node that is ready, and runs `run` in real time.
-pub fn alone<F>(run: F) -> Box<dyn Prepared>
+/// Prepares a node that works without other nodes, in real time: it will call `run`.
+pub fn prepare_alone<F>(run: F) -> Box<dyn Prepared>
 where
     F: FnOnce(&mut dyn Sink, &AtomicBool) -> Result<(), Fault> + Send + 'static,
 {

@@ -9,7 +9,7 @@ use crosstalk_core::value::Params;
 
 use crate::declared::Declared;
 
-/// The workload that it holds, which runs until it is stopped.
+/// A workload that runs until it is stopped, such as background work.
 pub struct Lasting<C>(pub Declared<C>);
 
 impl<C: PartialEq> Workload for Lasting<C> {

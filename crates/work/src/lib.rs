@@ -10,7 +10,7 @@ pub mod peer;
 pub mod program;
 mod threads;
 
-pub use alone::alone;
+pub use alone::prepare_alone;
 pub use declared::{Declared, Prepare};
 pub use lasting::Lasting;
 pub use threads::threads;

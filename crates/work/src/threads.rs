@@ -1,7 +1,7 @@
 //! A number of threads: as such, or as a share of the usable processors.
 
 use crosstalk_core::Fault;
-use crosstalk_core::value::{Params, Value, parameter};
+use crosstalk_core::value::{Params, Value, parameter_fault};
 use crosstalk_host::cpu::allowed;
 
 /// A share of the processors: its word, and how many threads that is on so many.
@@ -27,7 +27,7 @@ pub fn threads(params: &Params, name: &str, least: u64) -> Result<usize, Fault> 
     match params.get(name) {
         Some(Value::Text(word)) => of_share(word, allowed().len().max(1)).ok_or_else(|| {
             let words: Vec<&str> = SHARES.iter().map(|(word, _)| *word).collect();
-            parameter(name, format!("expected a number or one of {}, found `{word}`", words.join(", ")))
+            parameter_fault(name, format!("expected a number or one of {}, found `{word}`", words.join(", ")))
         }),
         _ => params.bounded(name, 1, least, MOST).map(|count| count as usize),
     }

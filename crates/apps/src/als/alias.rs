@@ -1,7 +1,7 @@
 //! Draws from a discrete distribution with one look-up (M. D. Vose, IEEE Trans.
 //! Softw. Eng. 17(9), 1991).
 
-/// A table of so many outcomes.
+/// A table that draws numbered outcomes with given weights in constant time (alias method).
 pub struct Alias {
     /// Outcome → (it stands for itself below this threshold, else for that one).
     entries: Vec<(u32, u32)>,

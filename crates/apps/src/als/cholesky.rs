@@ -5,10 +5,10 @@
 //! Products and sums are not fused, so that the answer does not depend on the
 //! processor.
 
-/// Systems that are solved together: as many doubles as the widest vector has.
+/// The number of systems that are solved together: as many doubles as the widest vector has.
 pub const LANES: usize = 8;
 
-/// The same number of each system.
+/// One number of each of the systems that are solved together.
 pub type Lanes = [f64; LANES];
 
 /// A pivot below this share of its diagonal element is rounding: the system is
@@ -17,40 +17,44 @@ const SINGULAR: f64 = 1e-13;
 
 /// The index of element (i, j) of a lower triangle, j ≤ i.
 #[inline(always)]
-pub const fn at(i: usize, j: usize) -> usize {
+pub const fn triangle_index(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
 }
 
 /// Lower triangles and right-hand sides of [`LANES`] systems.
-pub struct Systems {
+pub struct LaneSystems {
     /// Unknowns of each.
     order: usize,
-    /// The triangles, at [`at`].
+    /// The triangles, at [`triangle_index`].
     pub triangle: Vec<Lanes>,
-    /// The right-hand sides; after [`Systems::solve`] the solutions.
+    /// The right-hand sides; after [`LaneSystems::solve`] the solutions.
     pub right: Vec<Lanes>,
 }
 
-impl Systems {
+impl LaneSystems {
     /// Systems of `order` unknowns, with room for `room` ≥ `order`.
     pub fn new(order: usize, room: usize) -> Self {
-        Systems { order, triangle: vec![[0.0; LANES]; at(room, 0)], right: vec![[0.0; LANES]; room] }
+        LaneSystems {
+            order,
+            triangle: vec![[0.0; LANES]; triangle_index(room, 0)],
+            right: vec![[0.0; LANES]; room],
+        }
     }
 
     /// Makes a lane's system a solvable one.
-    pub fn idle(&mut self, lane: usize) {
+    pub fn fill_with_solvable(&mut self, lane: usize) {
         for i in 0..self.order {
-            (0..i).for_each(|j| self.triangle[at(i, j)][lane] = 0.0);
-            self.triangle[at(i, i)][lane] = 1.0;
+            (0..i).for_each(|j| self.triangle[triangle_index(i, j)][lane] = 0.0);
+            self.triangle[triangle_index(i, i)][lane] = 1.0;
             self.right[i][lane] = 0.0;
         }
     }
 
-    /// Adds to a lane's diagonal.
+    /// Adds `number` to each element of the diagonal of one lane's system.
     #[inline(always)]
     pub fn add_to_diagonal(&mut self, lane: usize, number: f64) {
         for i in 0..self.order {
-            self.triangle[at(i, i)][lane] += number;
+            self.triangle[triangle_index(i, i)][lane] += number;
         }
     }
 
@@ -60,7 +64,7 @@ impl Systems {
         let (n, a, x) = (self.order, &mut self.triangle[..], &mut self.right[..]);
         let mut singular = [false; LANES];
         for j in 0..n {
-            let (row, below) = a[at(j, 0)..].split_at_mut(j + 1);
+            let (row, below) = a[triangle_index(j, 0)..].split_at_mut(j + 1);
             let mut pivot = row[j];
             for element in &row[..j] {
                 less(&mut pivot, element, element);
@@ -84,7 +88,7 @@ impl Systems {
             }
         }
         for i in 0..n {
-            let row = &a[at(i, 0)..=at(i, i)];
+            let row = &a[triangle_index(i, 0)..=triangle_index(i, i)];
             let mut sum = x[i];
             for (element, value) in row[..i].iter().zip(&x[..i]) {
                 less(&mut sum, element, value);
@@ -94,9 +98,9 @@ impl Systems {
         for i in (0..n).rev() {
             let mut sum = x[i];
             for k in i + 1..n {
-                less(&mut sum, &a[at(k, i)], &x[k]);
+                less(&mut sum, &a[triangle_index(k, i)], &x[k]);
             }
-            x[i] = times(&sum, &a[at(i, i)]);
+            x[i] = times(&sum, &a[triangle_index(i, i)]);
         }
         singular
     }

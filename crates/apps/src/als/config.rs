@@ -2,13 +2,13 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
-use crosstalk_core::value::{Params, Value, parameter};
+use crosstalk_core::value::{Params, Value, parameter_fault};
 use std::path::PathBuf;
 
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The declared parameters.
+/// The parameters of the workload `als`.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -37,7 +37,7 @@ const LARGEST_RANK: f64 = 1024.0;
 
 /// The setting of one model of the grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Setting {
+pub struct ModelSetting {
     /// Numbers in a factor vector.
     pub rank: usize,
     /// Weight of the regularisation.
@@ -46,7 +46,7 @@ pub struct Setting {
     pub iterations: usize,
 }
 
-/// An ALS run.
+/// What the workload `als` computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Slaves; beside them there is one master.
@@ -57,7 +57,7 @@ pub struct Config {
     pub personal: Option<PathBuf>,
     /// The models to train, in CloudSuite's order: by rank, then by lambda, then
     /// by iterations.
-    pub grid: Vec<Setting>,
+    pub grid: Vec<ModelSetting>,
     /// How many items to recommend.
     pub recommend: usize,
     /// Seed of the models' start.
@@ -70,17 +70,17 @@ pub struct Config {
 
 impl Config {
     /// Reads and checks the parameters.
-    pub fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
-        let engine = Engine::new(params)?;
-        engine.only_native(params, &["output"])?;
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
+        let engine = Engine::from_params(params)?;
+        engine.refuse_native_only(params, &["output"])?;
         let ranks = list(params, "rank", &[8.0, 12.0], whole(LARGEST_RANK))?;
         let lambdas = list(params, "lambda", &[0.1, 10.0], ("a number of at least 0".into(), |x| x >= 0.0))?;
         let iterations = list(params, "iterations", &[10.0, 20.0], whole(1e6))?;
         let mut grid = Vec::new();
         for rank in &ranks {
             for lambda in &lambdas {
-                grid.extend(iterations.iter().map(|iterations| Setting {
+                grid.extend(iterations.iter().map(|iterations| ModelSetting {
                     rank: *rank as usize,
                     lambda: *lambda,
                     iterations: *iterations as usize,
@@ -89,7 +89,7 @@ impl Config {
         }
         let slaves = params.count("slaves", 1, 1)?;
         if slaves > 4096 {
-            return Err(parameter("slaves", format!("expected at most 4096, found {slaves}")));
+            return Err(parameter_fault("slaves", format!("expected at most 4096, found {slaves}")));
         }
         Ok(Config {
             slaves: slaves as usize,
@@ -103,8 +103,8 @@ impl Config {
         })
     }
 
-    /// Iterations of all models.
-    pub fn iterations(&self) -> usize {
+    /// The number of iterations of all models together.
+    pub fn all_iterations(&self) -> usize {
         self.grid.iter().map(|setting| setting.iterations).sum()
     }
 }
@@ -112,15 +112,18 @@ impl Config {
 fn source(params: &Params) -> Result<Source, Fault> {
     if let Some(path) = params.path("ratings")? {
         if params.get("scale").is_some() {
-            return Err(parameter("scale", "it shapes generated ratings, and `ratings` names a file".into())
-                .remedy("leave out `ratings` or `scale`"));
+            return Err(parameter_fault(
+                "scale",
+                "it shapes generated ratings, and `ratings` names a file".into(),
+            )
+            .remedy("leave out `ratings` or `scale`"));
         }
         return Ok(Source::File(path));
     }
     let scale = params.float("scale", 1.0)?;
     if !(SMALLEST_SCALE..=LARGEST_SCALE).contains(&scale) {
         let expected = format!("expected a number from {SMALLEST_SCALE} to {LARGEST_SCALE}, found {scale}");
-        return Err(parameter("scale", expected));
+        return Err(parameter_fault("scale", expected));
     }
     Ok(Source::Generated { scale, seed: params.count("seed", 1, 0)? })
 }
@@ -144,11 +147,11 @@ fn list(
         Some(value) => std::slice::from_ref(value),
     };
     if values.is_empty() {
-        return Err(parameter(name, "expected a number or a list of numbers, found nothing".into()));
+        return Err(parameter_fault(name, "expected a number or a list of numbers, found nothing".into()));
     }
     let number = |value: &Value| {
         let number = value.number().filter(|x| x.is_finite() && holds(*x));
-        number.ok_or_else(|| parameter(name, format!("expected {expected}, found `{value}`")))
+        number.ok_or_else(|| parameter_fault(name, format!("expected {expected}, found `{value}`")))
     };
     values.iter().map(number).collect()
 }

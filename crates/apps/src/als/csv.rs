@@ -7,10 +7,10 @@ use crosstalk_core::{Fault, quoted};
 use std::path::Path;
 
 use super::rating::{NEW_USER, Rating};
-use crate::input::Text;
+use crate::input::TextFile;
 
-/// The heading of a ratings.csv.
-pub const HEADING: &str = "userId,movieId,rating,timestamp";
+/// The first line of a ratings.csv, with the names of its columns.
+pub const CSV_HEADING: &str = "userId,movieId,rating,timestamp";
 
 /// The possible stars.
 const STARS: std::ops::RangeInclusive<f32> = 0.5..=5.0;
@@ -23,10 +23,10 @@ const LATEST: u64 = 99_999_999_999;
 
 const NO_TIME: &str = "give every rating a time stamp in seconds: its last digit says whether the rating trains, validates or tests";
 
-/// How the columns of a text are written.
+/// How the columns of a file of ratings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Under [`HEADING`], between commas.
+    /// Under [`CSV_HEADING`], between commas.
     Heading,
     /// Between `::`.
     Colons,
@@ -36,9 +36,9 @@ pub enum Layout {
 
 impl Layout {
     /// The layout that a text's first line shows.
-    pub fn of(text: &[u8]) -> Result<Self, Fault> {
+    pub fn detect(text: &[u8]) -> Result<Self, Fault> {
         let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
-        if first == HEADING.as_bytes() {
+        if first == CSV_HEADING.as_bytes() {
             return Ok(Layout::Heading);
         }
         if first.windows(2).any(|pair| pair == b"::") {
@@ -54,7 +54,7 @@ impl Layout {
             _ => "give MovieLens's ratings.csv, ratings.dat or u.data",
         };
         let found = quoted(first);
-        Err(Fault::usage(format!("expected the heading `{HEADING}`, found `{found}`")).remedy(remedy))
+        Err(Fault::usage(format!("expected the heading `{CSV_HEADING}`, found `{found}`")).remedy(remedy))
     }
 
     /// A line's four columns.
@@ -82,7 +82,7 @@ impl Layout {
             };
             let found = 1 + line.windows(separator.len()).filter(|window| *window == separator).count();
             let fault = Fault::usage(format!(
-                "expected 4 columns ({HEADING}) between {between}, found {found}: `{}`",
+                "expected 4 columns ({CSV_HEADING}) between {between}, found {found}: `{}`",
                 quoted(line)
             ));
             return Err(if found == 3 { fault.remedy(NO_TIME) } else { fault });
@@ -105,8 +105,8 @@ fn lines(text: &[u8], layout: Layout) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// The number of the line with the rating of this index.
-pub fn line_of(text: &[u8], index: usize) -> usize {
-    let layout = Layout::of(text).unwrap_or(Layout::Heading);
+pub fn line_of_rating(text: &[u8], index: usize) -> usize {
+    let layout = Layout::detect(text).unwrap_or(Layout::Heading);
     lines(text, layout).nth(index).map_or(0, |(number, _)| number)
 }
 
@@ -139,7 +139,7 @@ fn whole(text: &[u8], layout: Layout) -> Result<(), (usize, Fault)> {
 
 /// Reads all ratings in `text`, which came from `place`, and passes each with its time stamp to `take`.
 pub fn ratings(text: &[u8], place: &str, mut take: impl FnMut(Rating, u64)) -> Result<(), Fault> {
-    let layout = Layout::of(text).map_err(|fault| fault.at(format!("{place}:1")))?;
+    let layout = Layout::detect(text).map_err(|fault| fault.at(format!("{place}:1")))?;
     whole(text, layout).map_err(|(number, fault)| fault.at(format!("{place}:{number}")))?;
     for (number, line) in lines(text, layout) {
         match layout.rating(line) {
@@ -156,9 +156,9 @@ pub fn ratings(text: &[u8], place: &str, mut take: impl FnMut(Rating, u64)) -> R
 
 /// Reads the new user's ratings, a line each; those of 0 stars are left out, as
 /// CloudSuite does.
-pub fn personal(path: &Path) -> Result<Vec<Rating>, Fault> {
+pub fn read_personal_ratings(path: &Path) -> Result<Vec<Rating>, Fault> {
     let place = path.display().to_string();
-    let text = read(path)?;
+    let text = read_whole(path)?;
     let mut ratings = Vec::new();
     for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
         let line = line.trim_ascii();
@@ -179,9 +179,9 @@ pub fn personal(path: &Path) -> Result<Vec<Rating>, Fault> {
     Ok(ratings)
 }
 
-/// The whole of a file.
-pub fn read(path: &Path) -> Result<Vec<u8>, Fault> {
-    Text::open(path)?.whole()
+/// Reads a whole file.
+pub fn read_whole(path: &Path) -> Result<Vec<u8>, Fault> {
+    TextFile::open(path)?.read_whole()
 }
 
 fn three(fields: &[&[u8]]) -> Result<Rating, Fault> {

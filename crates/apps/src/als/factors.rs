@@ -1,22 +1,22 @@
 //! Factor vectors of one side's rows: single precision, as MLlib stores them.
 
-use crate::random::counted;
+use crate::random::random_at;
 
 /// Numbers that the kernel handles at once: vectors are padded with zeros to a multiple of them.
-pub const BLOCK: usize = 4;
+pub const BLOCK_NUMBERS: usize = 4;
 
-/// A factor vector for each row.
+/// The factor vectors of all rows (users or items) of one side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factors {
     rank: usize,
     rows: usize,
-    data: Vec<[f32; BLOCK]>,
+    data: Vec<[f32; BLOCK_NUMBERS]>,
 }
 
 impl Factors {
     /// `rows` vectors of `rank` zeros.
     pub fn zeros(rows: usize, rank: usize) -> Self {
-        Factors { rank, rows, data: vec![[0.0; BLOCK]; rows * rank.div_ceil(BLOCK)] }
+        Factors { rank, rows, data: vec![[0.0; BLOCK_NUMBERS]; rows * rank.div_ceil(BLOCK_NUMBERS)] }
     }
 
     /// The start of every model: for each row a direction drawn uniformly, as a
@@ -24,12 +24,12 @@ impl Factors {
     pub fn random(ids: &[u32], rank: usize, seed: u64) -> Self {
         let mut factors = Factors::zeros(ids.len(), rank);
         for (row, id) in ids.iter().enumerate() {
-            factors.set(row, &unit(*id, rank, seed));
+            factors.set_row(row, &unit(*id, rank, seed));
         }
         factors
     }
 
-    /// The vectors' length.
+    /// The length of each vector.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -39,30 +39,30 @@ impl Factors {
         self.rows
     }
 
-    /// A row's vector.
+    /// The vector of a row.
     pub fn row(&self, row: usize) -> &[f32] {
-        let blocks = self.blocks();
+        let blocks = self.blocks_per_vector();
         &self.data[row * blocks..(row + 1) * blocks].as_flattened()[..self.rank]
     }
 
     /// A row's vector, to be replaced.
     pub fn row_mut(&mut self, row: usize) -> &mut [f32] {
-        let (blocks, rank) = (self.blocks(), self.rank);
+        let (blocks, rank) = (self.blocks_per_vector(), self.rank);
         &mut self.data[row * blocks..(row + 1) * blocks].as_flattened_mut()[..rank]
     }
 
     /// Replaces a row's vector by one as long.
-    pub fn set(&mut self, row: usize, vector: &[f32]) {
+    pub fn set_row(&mut self, row: usize, vector: &[f32]) {
         self.row_mut(row).copy_from_slice(vector);
     }
 
-    /// Blocks in a vector.
-    pub fn blocks(&self) -> usize {
-        self.rank.div_ceil(BLOCK)
+    /// The number of blocks of each vector.
+    pub fn blocks_per_vector(&self) -> usize {
+        self.rank.div_ceil(BLOCK_NUMBERS)
     }
 
     /// All vectors' blocks, row by row.
-    pub fn data(&self) -> &[[f32; BLOCK]] {
+    pub fn all_blocks(&self) -> &[[f32; BLOCK_NUMBERS]] {
         &self.data
     }
 }
@@ -75,7 +75,7 @@ pub fn predict(user: &[f32], item: &[f32]) -> f64 {
 /// A direction: normally distributed coordinates (G. Box, M. Muller, 1958),
 /// scaled to norm 1.
 fn unit(id: u32, rank: usize, seed: u64) -> Vec<f32> {
-    let row = counted(seed, u64::from(id));
+    let row = random_at(seed, u64::from(id));
     let mut vector: Vec<f64> = (0..rank).map(|index| normal(row, index as u64)).collect();
     let norm = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
     vector.iter_mut().for_each(|x| *x /= norm);
@@ -90,7 +90,7 @@ pub(super) fn normal(stream: u64, index: u64) -> f64 {
 
 /// The `index`-th of a stream of numbers above 0 and up to 1.
 pub(super) fn uniform(stream: u64, index: u64) -> f64 {
-    ((counted(stream, index) >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    ((random_at(stream, index) >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -122,10 +122,10 @@ mod tests {
     #[test]
     fn vectors_are_kept_apart() {
         let mut factors = Factors::zeros(3, 5);
-        factors.set(1, &[1.0, 2.0, 3.0, 4.0, 5.0]);
+        factors.set_row(1, &[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(factors.row(0), [0.0; 5]);
         assert_eq!(factors.row(1), [1.0, 2.0, 3.0, 4.0, 5.0]);
         assert_eq!(factors.row(2), [0.0; 5]);
-        assert_eq!(factors.blocks(), 2);
+        assert_eq!(factors.blocks_per_vector(), 2);
     }
 }

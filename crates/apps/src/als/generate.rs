@@ -7,7 +7,7 @@
 //!   71, 161 ratings; items: 1, 3, 9). Each item is rated at least once, and no
 //!   user rates an item twice or more than a quarter of all items.
 //! - *Stars* are the mean 3.54, a user's and an item's bias, a planted product of
-//!   two vectors of length [`PLANTED`], and noise, rounded to 0.5, 1, … 5. The
+//!   two vectors of length [`PLANTED_RANK`], and noise, rounded to 0.5, 1, … 5. The
 //!   shares of the variance are chosen so that stars spread by 1.06, as there,
 //!   and so that a model can explain a part of it.
 //! - *Time stamps* are uniform over the years that the data set spans.
@@ -15,14 +15,14 @@
 use std::io::Write;
 
 use super::alias::Alias;
-use super::csv::HEADING;
+use super::csv::CSV_HEADING;
 use super::factors::{normal, uniform};
-use crate::random::{counted, mix};
+use crate::random::{mix, random_at};
 
 /// Users, items and ratings at scale 1.
 const SHAPE: [f64; 3] = [671.0, 9066.0, 100_004.0];
 /// The rank of what a model can find.
-pub const PLANTED: usize = 6;
+pub const PLANTED_RANK: usize = 6;
 /// Mean of all stars.
 const MEAN: f64 = 3.54;
 /// Standard deviations of a user's bias, an item's, the planted product and noise.
@@ -48,18 +48,18 @@ enum Stream {
 /// The text of a ratings.csv of `scale` times the users, items and ratings.
 pub fn generate(scale: f64, seed: u64) -> Vec<u8> {
     let [users, items, ratings] = SHAPE.map(|count| (count * scale).round() as usize);
-    let stream = |stream: Stream| counted(mix(seed), stream as u64);
+    let stream = |stream: Stream| random_at(mix(seed), stream as u64);
     let activity = activity(users, items, ratings, stream(Stream::Activity));
     let rated = choose(&activity, items, &stream);
     let mut text = Vec::with_capacity(ratings * 26 + 64);
-    writeln!(text, "{HEADING}").expect("memory can be written to");
+    writeln!(text, "{CSV_HEADING}").expect("memory can be written to");
     let stars = Stars::new(users, items, &stream);
     let (noise, time) = (stream(Stream::Noise), stream(Stream::Time));
     let mut index = 0;
     for (user, items) in rated.iter().enumerate() {
         for item in items {
             let stars = stars.of(user, *item as usize, normal(noise, index));
-            let timestamp = TIME[0] + counted(time, index) % (TIME[1] - TIME[0]);
+            let timestamp = TIME[0] + random_at(time, index) % (TIME[1] - TIME[0]);
             writeln!(text, "{},{},{stars:.1},{timestamp}", user + 1, item + 1)
                 .expect("memory can be written to");
             index += 1;
@@ -141,7 +141,7 @@ impl Draws {
 
     fn next(&mut self) -> u64 {
         self.next += 1;
-        counted(self.stream, self.next)
+        random_at(self.stream, self.next)
     }
 }
 
@@ -149,8 +149,8 @@ impl Draws {
 struct Stars {
     user_bias: Vec<f64>,
     item_bias: Vec<f64>,
-    user_taste: Vec<[f64; PLANTED]>,
-    item_taste: Vec<[f64; PLANTED]>,
+    user_taste: Vec<[f64; PLANTED_RANK]>,
+    item_taste: Vec<[f64; PLANTED_RANK]>,
 }
 
 impl Stars {
@@ -162,7 +162,7 @@ impl Stars {
         let tastes = |which, count: usize| {
             let taste = |row: u64| {
                 std::array::from_fn(|k| {
-                    12_f64.sqrt() * (uniform(stream(which), row * PLANTED as u64 + k as u64) - 0.5)
+                    12_f64.sqrt() * (uniform(stream(which), row * PLANTED_RANK as u64 + k as u64) - 0.5)
                 })
             };
             (0..count as u64).map(taste).collect()
@@ -177,7 +177,7 @@ impl Stars {
 
     fn of(&self, user: usize, item: usize, noise: f64) -> f64 {
         let product: f64 = self.user_taste[user].iter().zip(&self.item_taste[item]).map(|(p, q)| p * q).sum();
-        let planted = SPREAD[2] * product / (PLANTED as f64).sqrt();
+        let planted = SPREAD[2] * product / (PLANTED_RANK as f64).sqrt();
         let stars = MEAN + self.user_bias[user] + self.item_bias[item] + planted + SPREAD[3] * noise;
         ((stars * 2.0).round() / 2.0).clamp(0.5, 5.0)
     }

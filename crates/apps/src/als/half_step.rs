@@ -2,19 +2,21 @@
 //! by the row's regularised normal equations.
 
 use crosstalk_core::Fault;
-use crosstalk_host::vector::{self, Kernel};
+use crosstalk_host::vector::{self, VectorKernel};
 
-use super::cholesky::{LANES, Systems};
-use super::factors::{BLOCK, Factors};
-use super::normal::{Accumulate, Large, Small};
+use super::cholesky::{LANES, LaneSystems};
+use super::factors::{BLOCK_NUMBERS, Factors};
+use super::normal::{Accumulator, LargeAccumulator, SmallAccumulator};
 use super::rows::Rows;
 
+/// Computes the factors of one side from those of the other.
+///
 /// For every row, the x that minimises Σ (r − x·f)² + λ n |x|² over its n ratings r of columns with factor
-/// vectors f (`from`, by slot). A fault names the first row without a unique x. `from` is freed here, so that
-/// its time is accounted for with the computation.
+/// vectors f (`from`, by slot). A fault names the first row without a unique x. `from` is freed here, so that its
+/// time is accounted for with the computation.
 pub fn half_step(rows: &Rows, from: Factors, lambda: f64) -> Result<Factors, Fault> {
     let mut into = Factors::zeros(rows.count(), from.rank());
-    let singular = vector::run(HalfStep { rows, from: &from, lambda, into: &mut into });
+    let singular = vector::run_widest(HalfStep { rows, from: &from, lambda, into: &mut into });
     match singular {
         None => Ok(into),
         Some(row) => Err(Fault::attempt(format!(
@@ -34,27 +36,27 @@ struct HalfStep<'a> {
     into: &'a mut Factors,
 }
 
-impl Kernel for HalfStep<'_> {
+impl VectorKernel for HalfStep<'_> {
     /// The first row whose system is singular.
     type Output = Option<usize>;
 
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> Option<usize> {
-        let data = self.from.data();
-        match self.from.blocks() {
-            1 => self.solve::<_, FUSED>(Small::<1>::new(data)),
-            2 => self.solve::<_, FUSED>(Small::<2>::new(data)),
-            3 => self.solve::<_, FUSED>(Small::<3>::new(data)),
-            blocks => self.solve::<_, FUSED>(Large::new(blocks, data)),
+        let data = self.from.all_blocks();
+        match self.from.blocks_per_vector() {
+            1 => self.solve::<_, FUSED>(SmallAccumulator::<1>::new(data)),
+            2 => self.solve::<_, FUSED>(SmallAccumulator::<2>::new(data)),
+            3 => self.solve::<_, FUSED>(SmallAccumulator::<3>::new(data)),
+            blocks => self.solve::<_, FUSED>(LargeAccumulator::new(blocks, data)),
         }
     }
 }
 
 impl HalfStep<'_> {
     #[inline(always)]
-    fn solve<A: Accumulate, const FUSED: bool>(self, mut equations: A) -> Option<usize> {
+    fn solve<A: Accumulator, const FUSED: bool>(self, mut equations: A) -> Option<usize> {
         let rank = self.from.rank();
-        let mut systems = Systems::new(rank, self.from.blocks() * BLOCK);
+        let mut systems = LaneSystems::new(rank, self.from.blocks_per_vector() * BLOCK_NUMBERS);
         let mut vector = vec![0.0; rank];
         for first in (0..self.rows.count()).step_by(LANES) {
             let count = (self.rows.count() - first).min(LANES);
@@ -63,7 +65,7 @@ impl HalfStep<'_> {
                 equations.accumulate::<FUSED>(columns, ratings, &mut systems, lane);
                 systems.add_to_diagonal(lane, self.lambda * ratings.len() as f64);
             }
-            (count..LANES).for_each(|lane| systems.idle(lane));
+            (count..LANES).for_each(|lane| systems.fill_with_solvable(lane));
             let singular = systems.solve();
             if let Some(lane) = singular.iter().position(|singular| *singular) {
                 return Some(first + lane);
@@ -72,7 +74,7 @@ impl HalfStep<'_> {
                 for (x, solution) in vector.iter_mut().zip(&systems.right) {
                     *x = solution[lane] as f32;
                 }
-                self.into.set(first + lane, &vector);
+                self.into.set_row(first + lane, &vector);
             }
         }
         None
@@ -89,7 +91,7 @@ mod tests {
     fn one_rating_of_rank_one_by_hand() {
         // (f² + λ) x = r f: (4 + 0.5) x = 3 · 2.
         let mut from = Factors::zeros(1, 1);
-        from.set(0, &[2.0]);
+        from.set_row(0, &[2.0]);
         let rows = Rows::new(vec![(9, 0, 3.0)]);
         assert_eq!(half_step(&rows, from, 0.5).expect("solved").row(0), [(6.0 / 4.5) as f32]);
     }
@@ -114,7 +116,7 @@ mod tests {
             let rows = Rows::new(ratings);
             let found = half_step(&rows, from.clone(), 0.1).expect("solved");
             for row in 0..rows.count() {
-                let expected = reference::solve(rows.row(row), |c| from.row(c as usize).to_vec(), 0.1);
+                let expected = reference::solve_row(rows.row(row), |c| from.row(c as usize).to_vec(), 0.1);
                 for (x, y) in found.row(row).iter().zip(&expected) {
                     prop_assert!((f64::from(*x) - y).abs() < 1e-6 * (1.0 + y.abs()), "{} for {}", x, y);
                 }

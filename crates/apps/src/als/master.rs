@@ -9,66 +9,69 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::config::{Config, Setting};
+use super::config::{Config, ModelSetting};
 use super::rating::NEW_USER;
-use super::recommend::best;
-use super::route::owner;
+use super::recommend::best_items;
+use super::route::owner_of;
 use super::shard;
 use super::source::Input;
 use super::squares::Squares;
 use super::train;
 use super::verify;
-use super::wire::{Whole, deal};
-use crate::account::{Answer, cores, origin};
-use crate::coordination::{MASTER, broadcast, collect, collect_exactly, join_empty};
-use crate::exchange::pairs;
+use super::wire::{WholeModel, pack_ratings};
+use crate::account::{MasterAnswer, origin, slave_cores};
+use crate::coordination::{
+    MASTER, broadcast_words, collect_exactly_from_slaves, collect_from_slaves, join_exchange_empty,
+};
+use crate::exchange::read_pairs;
 
 /// A model with its validation error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct EvaluatedModel {
-    setting: Setting,
+    setting: ModelSetting,
     squares: Squares,
     rmse: f64,
 }
 
-/// Runs the master.
-pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
+/// Runs the master's part: sends the ratings to the slaves, and collects and checks their results.
+pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
     rank.restart_clock()?;
-    let split = input.read()?;
-    let mut dealt = rank.serialise(|| deal(&split, config.slaves));
+    let split = input.read_split()?;
+    let mut dealt = rank.serialise(|| pack_ratings(&split, config.slaves));
     dealt.insert(MASTER, Vec::new());
     rank.scatter(MASTER, dealt)?;
-    (0..shard::EXCHANGES).try_for_each(|_| join_empty(rank))?;
-    let held = total(collect_exactly(rank)?);
+    (0..shard::EXCHANGES).try_for_each(|_| join_exchange_empty(rank))?;
+    let held = total(collect_exactly_from_slaves(rank)?);
     let loading = rank.now();
 
     let (judged, chosen) = choose(config, split.validation.len(), rank)?;
-    join_empty(rank)?;
+    join_exchange_empty(rank)?;
     let test = squares(rank)?;
     let rmse_test = test.root_mean(split.test.len());
-    let baseline = split.baseline();
+    let baseline = split.baseline_error();
     let rated: BTreeSet<u32> =
         split.training.iter().filter(|rating| rating.user == NEW_USER).map(|rating| rating.item).collect();
-    rank.bcast(owner(NEW_USER, config.slaves) + 1, &mut Vec::new())?;
+    rank.bcast(owner_of(NEW_USER, config.slaves) + 1, &mut Vec::new())?;
     let predicted = rank.gather(MASTER, &[])?.unwrap_or_default();
-    let recommended = best(predicted.iter().flat_map(|buffer| pairs(buffer)), &rated, config.recommend);
+    let recommended =
+        best_items(predicted.iter().flat_map(|buffer| read_pairs(buffer)), &rated, config.recommend);
     let account = rank.account();
 
-    let exchanged = collect(rank)?.iter().flatten().sum();
-    let mut whole = Whole::default();
+    let exchanged = collect_from_slaves(rank)?.iter().flatten().sum();
+    let mut whole = WholeModel::default();
     for part in rank.gather(MASTER, &[])?.unwrap_or_default().iter().skip(MASTER + 1) {
-        whole.add(part, chosen.setting.rank)?;
+        whole.add_part(part, chosen.setting.rank)?;
     }
-    let verdict = verify::counts(&split, held)
-        .and_then(|()| verify::judged(&split.validation, &whole, &chosen.squares))
-        .and_then(|()| verify::judged(&split.test, &whole, &test))
-        .and_then(|()| verify::solved(&split.training, &whole, chosen.setting.lambda, part.seed))
-        .and_then(|()| verify::recommended(&whole, &rated, &recommended, config.recommend));
+    let verdict = verify::check_counts(&split, held)
+        .and_then(|()| verify::check_squared_errors(&split.validation, &whole, &chosen.squares))
+        .and_then(|()| verify::check_squared_errors(&split.test, &whole, &test))
+        .and_then(|()| verify::check_factors(&split.training, &whole, chosen.setting.lambda, part.seed))
+        .and_then(|()| verify::check_recommendations(&whole, &rated, &recommended, config.recommend));
     if let Some(directory) = &config.output {
         write(directory, &judged, &recommended)?;
     }
-    let passes = 2.0 * config.iterations() as f64 * split.training.len() as f64;
-    let rate = passes / (account.total().0 * cores(part));
+    let passes = 2.0 * config.all_iterations() as f64 * split.training.len() as f64;
+    let rate = passes / (account.total().0 * slave_cores(part));
     let computed = |metric, value| Reading::value(metric, value, Origin::Computed);
     let own = vec![
         Reading::value("ratings_per_second", rate, origin(part)),
@@ -79,7 +82,7 @@ pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Resu
         computed("best_lambda", chosen.setting.lambda),
         computed("best_iterations", chosen.setting.iterations as f64),
     ];
-    Ok(Answer { loading, account, exchanged, checksum: whole.checksum(), own, verdict })
+    Ok(MasterAnswer { loading, account, exchanged, checksum: whole.checksum(), own, verdict })
 }
 
 /// Lets the slaves train and evaluate all models; of equally good ones the first is the best.
@@ -91,9 +94,9 @@ fn choose(
     let mut judged: Vec<EvaluatedModel> = Vec::new();
     let (mut chosen, mut better): (Option<EvaluatedModel>, bool) = (None, false);
     for setting in &config.grid {
-        broadcast(rank, [u64::from(better)])?;
+        broadcast_words(rank, [u64::from(better)])?;
         // One more exchange brings the factors for validation.
-        (0..train::exchanges(setting) + 1).try_for_each(|_| join_empty(rank))?;
+        (0..train::exchanges(setting) + 1).try_for_each(|_| join_exchange_empty(rank))?;
         let squares = squares(rank)?;
         let model = EvaluatedModel { setting: *setting, squares, rmse: squares.root_mean(validation) };
         better = chosen.is_none_or(|best| model.rmse < best.rmse);
@@ -102,7 +105,7 @@ fn choose(
         }
         judged.push(model);
     }
-    broadcast(rank, [u64::from(better)])?;
+    broadcast_words(rank, [u64::from(better)])?;
     let chosen = chosen.ok_or_else(|| Fault::usage("there is no model to train"))?;
     Ok((judged, chosen))
 }
@@ -110,7 +113,7 @@ fn choose(
 /// All slaves' squared errors.
 fn squares(rank: &mut Rank) -> Result<Squares, Fault> {
     let mut sum = Squares::default();
-    collect_exactly(rank)?.into_iter().for_each(|words| sum += Squares::from_words(words));
+    collect_exactly_from_slaves(rank)?.into_iter().for_each(|words| sum += Squares::from_words(words));
     Ok(sum)
 }
 
@@ -121,7 +124,7 @@ fn total(parts: Vec<[u64; 4]>) -> [u64; 4] {
 /// Writes each model's validation error, and the recommendations.
 fn write(directory: &Path, judged: &[EvaluatedModel], recommended: &[(u32, f64)]) -> Result<(), Fault> {
     let models = judged.iter().map(|model| {
-        let Setting { rank, lambda, iterations } = model.setting;
+        let ModelSetting { rank, lambda, iterations } = model.setting;
         format!("{rank}\t{lambda}\t{iterations}\t{}\n", model.rmse)
     });
     let items = recommended.iter().map(|(item, predicted)| format!("{item}\t{predicted}\n"));

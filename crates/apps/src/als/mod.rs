@@ -52,12 +52,12 @@ pub mod train;
 mod verify;
 mod wire;
 
-/// The workload.
+/// The workload `als`: recommendations by alternating least squares.
 pub const ALS: Declared<Config> = Declared {
     name: "als",
     title: "In-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
     parameters: config::PARAMETERS,
-    read: Config::new,
+    read: Config::from_params,
     deploy,
     needs: |config| config.engine.needs(),
     prepare,
@@ -87,8 +87,8 @@ fn answer() -> Vec<Metric> {
 /// Seconds on two cores of the yardstick: ratings are generated, read twice and sent; each iteration passes
 /// over them twice and solves for every row.
 fn seconds(config: &Config) -> f64 {
-    let ratings = config.source.ratings().unwrap_or(1e5);
-    let work = |setting: &config::Setting| {
+    let ratings = config.source.about_ratings().unwrap_or(1e5);
+    let work = |setting: &config::ModelSetting| {
         let rank = setting.rank as f64;
         setting.iterations as f64 * (1e-8 + rank * rank * 1.5e-10 + rank.powi(3) * 5e-12)
     };
@@ -99,14 +99,14 @@ fn seconds(config: &Config) -> f64 {
 /// Seconds on Spark: every iteration has stages, which take the time of small tasks.
 fn on_spark(config: &Config) -> f64 {
     let iterations: usize = config.grid.iter().map(|setting| setting.iterations).sum();
-    2.4 + 0.14 * iterations as f64 + config.source.ratings().unwrap_or(1e5) * 2.1e-5
+    2.4 + 0.14 * iterations as f64 + config.source.about_ratings().unwrap_or(1e5) * 2.1e-5
 }
 
 fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match application::slave(part, config.slaves)? {
+    let role = match application::slave_number(part, config.slaves)? {
         None => {
             let (input, part) = (config.source.open(config.personal.as_deref())?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, &input, &part, rank)))

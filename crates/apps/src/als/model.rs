@@ -2,7 +2,7 @@
 
 use super::factors::Factors;
 
-/// One slave's part of a model.
+/// One slave's part of a model: the factors of its users and items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// The factors of its users.

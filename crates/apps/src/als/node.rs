@@ -3,10 +3,10 @@
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
-use crate::coordination::Slaves;
+use crate::coordination::SlaveExchange;
 use crate::exchange::Exchange;
 
-/// The node of a slave.
+/// A slave's node: it exchanges messages, and accounts for computing and disk time.
 pub trait Node {
     /// This slave's number, from 0.
     fn part(&self) -> usize;
@@ -40,11 +40,11 @@ impl Node for TimedNode<'_, '_> {
     fn exchange(&mut self, outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
         let others = (0..).zip(&outgoing).filter(|(part, _)| *part != self.part());
         self.sent += others.map(|(_, buffer)| buffer.len() as u64).sum::<u64>();
-        Slaves(self.rank).exchange(outgoing)
+        SlaveExchange(self.rank).exchange(outgoing)
     }
 
     fn compute<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        self.rank.parallel(work)
+        self.rank.compute_in_parallel(work)
     }
 
     fn serialise<R>(&mut self, work: impl FnOnce() -> R) -> R {
@@ -52,7 +52,7 @@ impl Node for TimedNode<'_, '_> {
     }
 }
 
-/// A node without an account.
+/// A node whose time is not accounted for.
 pub struct UntimedNode<'a>(pub &'a mut dyn Exchange);
 
 impl Node for UntimedNode<'_> {

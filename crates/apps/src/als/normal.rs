@@ -5,67 +5,71 @@
 //! exact in double precision: fused or not, in vectors of any width, the sums
 //! are the same bit by bit on every processor. A sum's order is the row's.
 
-use super::cholesky::{LANES, Lanes, Systems, at};
-use super::factors::BLOCK;
+use super::cholesky::{LANES, LaneSystems, Lanes, triangle_index};
+use super::factors::BLOCK_NUMBERS;
 
 /// Neighbouring elements of a row of the matrix.
-type Strip = [f64; BLOCK];
+type Strip = [f64; BLOCK_NUMBERS];
 
 /// One rating's factor vector, in `B` blocks.
-pub type Vector<const B: usize> = [[f32; BLOCK]; B];
+pub type Vector<const B: usize> = [[f32; BLOCK_NUMBERS]; B];
 
 /// A way to accumulate rows. No closures here: the compiler would build them for
 /// the least processor.
-pub trait Accumulate {
+pub trait Accumulator {
     /// Accumulates a row and puts it into a lane of `systems`.
     fn accumulate<const FUSED: bool>(
         &mut self,
         columns: &[u32],
         ratings: &[f32],
-        systems: &mut Systems,
+        systems: &mut LaneSystems,
         lane: usize,
     );
 }
 
 /// Accumulates rows whose vectors have `B` blocks, all in registers (`B` ≤ 3: 27
 /// vectors of four doubles).
-pub struct Small<'a, const B: usize> {
+pub struct SmallAccumulator<'a, const B: usize> {
     from: &'a [Vector<B>],
     /// The sums' destination after the registers. The loop that adds does not touch it: what has a variable
     /// address stays in memory.
-    matrix: [[[Strip; B]; BLOCK]; B],
+    matrix: [[[Strip; B]; BLOCK_NUMBERS]; B],
     right: [Strip; B],
 }
 
-impl<'a, const B: usize> Small<'a, B> {
+impl<'a, const B: usize> SmallAccumulator<'a, B> {
     /// For vectors in `from`.
-    pub fn new(from: &'a [[f32; BLOCK]]) -> Self {
+    pub fn new(from: &'a [[f32; BLOCK_NUMBERS]]) -> Self {
         let from = from.as_chunks::<B>().0;
-        Small { from, matrix: [[[[0.0; BLOCK]; B]; BLOCK]; B], right: [[0.0; BLOCK]; B] }
+        SmallAccumulator {
+            from,
+            matrix: [[[[0.0; BLOCK_NUMBERS]; B]; BLOCK_NUMBERS]; B],
+            right: [[0.0; BLOCK_NUMBERS]; B],
+        }
     }
 }
 
-impl<const B: usize> Accumulate for Small<'_, B> {
+impl<const B: usize> Accumulator for SmallAccumulator<'_, B> {
     #[inline(always)]
     fn accumulate<const FUSED: bool>(
         &mut self,
         columns: &[u32],
         ratings: &[f32],
-        systems: &mut Systems,
+        systems: &mut LaneSystems,
         lane: usize,
     ) {
-        let mut matrix = [[[[0.0; BLOCK]; B]; BLOCK]; B];
-        let mut right = [[0.0; BLOCK]; B];
+        let mut matrix = [[[[0.0; BLOCK_NUMBERS]; B]; BLOCK_NUMBERS]; B];
+        let mut right = [[0.0; BLOCK_NUMBERS]; B];
         for (column, rating) in columns.iter().zip(ratings) {
             let single = &self.from[*column as usize];
-            let mut vector = [[0.0; BLOCK]; B];
+            let mut vector = [[0.0; BLOCK_NUMBERS]; B];
             for i in 0..B {
                 vector[i] = double(&single[i]);
             }
             let rating = f64::from(*rating);
             for i in 0..B {
                 add::<FUSED>(&mut right[i], rating, &vector[i]);
-                for k in 0..BLOCK {
+                for k in 0..BLOCK_NUMBERS {
                     // Bounds that the compiler knows: only then it unrolls the
                     // loops and keeps the sums in registers.
                     for j in 0..B {
@@ -78,43 +82,43 @@ impl<const B: usize> Accumulate for Small<'_, B> {
         }
         (self.matrix, self.right) = (matrix, right);
         for i in 0..B {
-            for k in 0..BLOCK {
-                let row = i * BLOCK + k;
+            for k in 0..BLOCK_NUMBERS {
+                let row = i * BLOCK_NUMBERS + k;
                 put(&mut systems.right, row, lane, self.right[i][k]);
                 let strips = self.matrix[i][k].as_flattened();
                 for (column, value) in strips[..=row].iter().enumerate() {
-                    put(&mut systems.triangle, at(row, column), lane, *value);
+                    put(&mut systems.triangle, triangle_index(row, column), lane, *value);
                 }
             }
         }
     }
 }
 
-/// Ratings whose vectors [`Large`] keeps in its panel while it passes over the matrix.
+/// Ratings whose vectors [`LargeAccumulator`] keeps in its panel while it passes over the matrix.
 const PANEL: usize = 32;
 
 /// Accumulates rows of any rank: vectors are gathered into panels; for each panel the matrix is processed in
 /// tiles that fit into registers.
-pub struct Large<'a> {
+pub struct LargeAccumulator<'a> {
     blocks: usize,
-    from: &'a [[f32; BLOCK]],
+    from: &'a [[f32; BLOCK_NUMBERS]],
     panel: Vec<Strip>,
     ratings: Vec<f64>,
     /// Block rows, each with the columns up to the diagonal's block.
-    matrix: Vec<[Strip; BLOCK]>,
+    matrix: Vec<[Strip; BLOCK_NUMBERS]>,
     right: Vec<Strip>,
 }
 
-impl<'a> Large<'a> {
+impl<'a> LargeAccumulator<'a> {
     /// Buffers for vectors of so many blocks, in `from`.
-    pub fn new(blocks: usize, from: &'a [[f32; BLOCK]]) -> Self {
-        Large {
+    pub fn new(blocks: usize, from: &'a [[f32; BLOCK_NUMBERS]]) -> Self {
+        LargeAccumulator {
             blocks,
             from,
             panel: Vec::with_capacity(PANEL * blocks),
             ratings: Vec::with_capacity(PANEL),
-            matrix: vec![[[0.0; BLOCK]; BLOCK]; at(blocks, 0)],
-            right: vec![[0.0; BLOCK]; blocks],
+            matrix: vec![[[0.0; BLOCK_NUMBERS]; BLOCK_NUMBERS]; triangle_index(blocks, 0)],
+            right: vec![[0.0; BLOCK_NUMBERS]; blocks],
         }
     }
 
@@ -141,8 +145,8 @@ impl<'a> Large<'a> {
     /// Adds the panel's ratings to block row `i`, block columns `j..j + W`.
     #[inline(always)]
     fn tile<const W: usize, const FUSED: bool>(&mut self, i: usize, j: usize) {
-        let (blocks, begin) = (self.blocks, at(i, j));
-        let mut tile = [[[0.0; BLOCK]; BLOCK]; W];
+        let (blocks, begin) = (self.blocks, triangle_index(i, j));
+        let mut tile = [[[0.0; BLOCK_NUMBERS]; BLOCK_NUMBERS]; W];
         tile.copy_from_slice(&self.matrix[begin..begin + W]);
         for vector in self.panel.chunks_exact(blocks) {
             let (left, other) = (&vector[i], &vector[j..j + W]);
@@ -156,17 +160,17 @@ impl<'a> Large<'a> {
     }
 }
 
-impl Accumulate for Large<'_> {
+impl Accumulator for LargeAccumulator<'_> {
     #[inline(always)]
     fn accumulate<const FUSED: bool>(
         &mut self,
         columns: &[u32],
         ratings: &[f32],
-        systems: &mut Systems,
+        systems: &mut LaneSystems,
         lane: usize,
     ) {
-        self.matrix.fill([[0.0; BLOCK]; BLOCK]);
-        self.right.fill([0.0; BLOCK]);
+        self.matrix.fill([[0.0; BLOCK_NUMBERS]; BLOCK_NUMBERS]);
+        self.right.fill([0.0; BLOCK_NUMBERS]);
         let blocks = self.blocks;
         for (columns, ratings) in columns.chunks(PANEL).zip(ratings.chunks(PANEL)) {
             self.panel.clear();
@@ -182,14 +186,14 @@ impl Accumulate for Large<'_> {
             }
             self.panel::<FUSED>();
         }
-        for row in 0..blocks * BLOCK {
-            let (i, k) = (row / BLOCK, row % BLOCK);
+        for row in 0..blocks * BLOCK_NUMBERS {
+            let (i, k) = (row / BLOCK_NUMBERS, row % BLOCK_NUMBERS);
             put(&mut systems.right, row, lane, self.right[i][k]);
             for j in 0..=i {
-                let strip = &self.matrix[at(i, j)][k];
-                let filled = if j == i { k + 1 } else { BLOCK };
+                let strip = &self.matrix[triangle_index(i, j)][k];
+                let filled = if j == i { k + 1 } else { BLOCK_NUMBERS };
                 for (l, value) in strip[..filled].iter().enumerate() {
-                    put(&mut systems.triangle, at(row, j * BLOCK + l), lane, *value);
+                    put(&mut systems.triangle, triangle_index(row, j * BLOCK_NUMBERS + l), lane, *value);
                 }
             }
         }
@@ -198,9 +202,9 @@ impl Accumulate for Large<'_> {
 
 /// Four numbers in double precision.
 #[inline(always)]
-fn double(block: &[f32; BLOCK]) -> Strip {
-    let mut strip = [0.0; BLOCK];
-    for l in 0..BLOCK {
+fn double(block: &[f32; BLOCK_NUMBERS]) -> Strip {
+    let mut strip = [0.0; BLOCK_NUMBERS];
+    for l in 0..BLOCK_NUMBERS {
         strip[l] = f64::from(block[l]);
     }
     strip
@@ -209,7 +213,7 @@ fn double(block: &[f32; BLOCK]) -> Strip {
 /// `sum += factor · vector`.
 #[inline(always)]
 fn add<const FUSED: bool>(sum: &mut Strip, factor: f64, vector: &Strip) {
-    for l in 0..BLOCK {
+    for l in 0..BLOCK_NUMBERS {
         sum[l] = if FUSED { factor.mul_add(vector[l], sum[l]) } else { factor * vector[l] + sum[l] };
     }
 }

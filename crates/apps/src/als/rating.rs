@@ -3,7 +3,7 @@
 /// The id of the new user, for whom items are recommended; no other user has it.
 pub const NEW_USER: u32 = 0;
 
-/// A rating.
+/// A user's rating of an item, in stars.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rating {
     /// The user.
@@ -14,7 +14,7 @@ pub struct Rating {
     pub stars: f32,
 }
 
-/// The split of the ratings.
+/// The ratings, split by time into those for training, validation and test.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Split {
     /// For training: the last digit of the time stamp is below 6; and the new user's.
@@ -38,7 +38,7 @@ impl Split {
 
     /// The root mean squared error of the simplest prediction: the mean of all
     /// ratings for training and validation, for every rating of the test.
-    pub fn baseline(&self) -> f64 {
+    pub fn baseline_error(&self) -> f64 {
         let known = self.training.iter().chain(&self.validation);
         let sum: f64 = known.map(|rating| f64::from(rating.stars)).sum();
         let mean = sum / (self.training.len() + self.validation.len()) as f64;
@@ -71,6 +71,6 @@ mod tests {
             validation: vec![rating(6.0)],
             test: vec![rating(2.0), rating(5.0)],
         };
-        assert!((split.baseline() - 2.5_f64.sqrt()).abs() < 1e-15);
+        assert!((split.baseline_error() - 2.5_f64.sqrt()).abs() < 1e-15);
     }
 }

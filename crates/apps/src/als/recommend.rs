@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// The `count` items with the highest predictions that are not among `rated`,
 /// best first; of equals the one with the lower id.
-pub fn best(
+pub fn best_items(
     predictions: impl Iterator<Item = (u32, f64)>,
     rated: &BTreeSet<u32>,
     count: usize,
@@ -31,7 +31,7 @@ mod tests {
     fn the_best_come_first_and_what_was_rated_does_not_come() {
         let predictions = [(1, 3.0), (2, 5.0), (3, 4.0), (4, 4.0), (5, 1.0)];
         let rated = BTreeSet::from([2]);
-        assert_eq!(best(predictions.into_iter(), &rated, 3), [(3, 4.0), (4, 4.0), (1, 3.0)]);
-        assert_eq!(best(predictions.into_iter(), &rated, 50).len(), 4);
+        assert_eq!(best_items(predictions.into_iter(), &rated, 3), [(3, 4.0), (4, 4.0), (1, 3.0)]);
+        assert_eq!(best_items(predictions.into_iter(), &rated, 50).len(), 4);
     }
 }

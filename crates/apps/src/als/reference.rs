@@ -2,7 +2,7 @@
 
 /// The x that minimises Σ (r − x·f)² + λ n |x|² over a row's n (column, rating)
 /// pairs, by Gaussian elimination.
-pub fn solve(
+pub fn solve_row(
     (columns, ratings): (&[u32], &[f32]),
     factor: impl Fn(u32) -> Vec<f32>,
     lambda: f64,

@@ -1,6 +1,6 @@
 //! The ratings of one side, row by row: MLlib's in-block.
 
-/// Ratings of the rows (users, or items) that one slave owns.
+/// The ratings of the rows (users, or items) that one slave owns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rows {
     /// The rows' ids, ascending; each has a rating.

@@ -1,6 +1,6 @@
 //! A slave: has a share of users and items, and trains models when the master says so.
 
-use crosstalk_comm::{Account, Rank};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,30 +11,30 @@ use super::factors::Factors;
 use super::model::Model;
 use super::node::{Node, TimedNode};
 use super::rating::NEW_USER;
-use super::route::owner;
+use super::route::owner_of;
 use super::shard::Shard;
 use super::train::train;
-use super::wire::{Whole, dealt, pack_predictions};
-use crate::coordination::{MASTER, broadcast, report};
+use super::wire::{WholeModel, pack_predictions, unpack_ratings};
+use crate::coordination::{MASTER, broadcast_words, send_to_master};
 
 /// Runs a slave; returns where its time went.
-pub fn run(config: &Config, rank: &mut Rank) -> Result<Account, Fault> {
+pub fn run(config: &Config, rank: &mut Rank) -> Result<TimeAccount, Fault> {
     rank.restart_clock()?;
     let buffer = rank.scatter(MASTER, Vec::new())?;
-    let split = rank.serialise(|| dealt(&buffer))?;
+    let split = rank.serialise(|| unpack_ratings(&buffer))?;
     drop(buffer);
     let mut node = TimedNode { rank, sent: 0 };
     let shard = Shard::build(split, &mut node)?;
-    report(node.rank, &counts(&shard))?;
+    send_to_master(node.rank, &counts(&shard))?;
 
     let best = choose(config, &shard, &mut node)?;
-    let squares = shard.test.squares(&best, &mut node)?;
-    report(node.rank, &squares.to_words())?;
+    let squares = shard.test.squared_errors(&best, &mut node)?;
+    send_to_master(node.rank, &squares.to_words())?;
     recommend(&shard, &best, &mut node)?;
     let (account, sent) = (node.rank.account(), node.sent);
 
-    report(rank, &[sent])?;
-    rank.gather(MASTER, &Whole::pack(&shard, &best))?;
+    send_to_master(rank, &[sent])?;
+    rank.gather(MASTER, &WholeModel::pack_part(&shard, &best))?;
     if let Some(directory) = &config.output {
         let (part, users, items) = (rank.id() - 1, &shard.users.rows.ids, &shard.items.rows.ids);
         write(&directory.join(format!("users-{part:05}")), users, &best.users)?;
@@ -53,15 +53,15 @@ fn counts(shard: &Shard) -> [u64; 4] {
 fn choose(config: &Config, shard: &Shard, node: &mut TimedNode) -> Result<Model, Fault> {
     let (mut best, mut last) = (None, None);
     for setting in &config.grid {
-        if broadcast(node.rank, [0])? == [1] {
+        if broadcast_words(node.rank, [0])? == [1] {
             best = last.take();
         }
         let model = train(shard, setting, config.seed, node)?;
-        let squares = shard.validation.squares(&model, node)?;
-        report(node.rank, &squares.to_words())?;
+        let squares = shard.validation.squared_errors(&model, node)?;
+        send_to_master(node.rank, &squares.to_words())?;
         last = Some(model);
     }
-    if broadcast(node.rank, [0])? == [1] {
+    if broadcast_words(node.rank, [0])? == [1] {
         best = last;
     }
     best.ok_or_else(|| Fault::attempt("the master chose no model"))
@@ -74,7 +74,7 @@ fn recommend(shard: &Shard, model: &Model, node: &mut TimedNode) -> Result<(), F
         let own = row.map_or(&[][..], |row| model.users.row(row));
         own.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()
     });
-    let owner = owner(NEW_USER, node.parts()) + 1;
+    let owner = owner_of(NEW_USER, node.parts()) + 1;
     node.rank.bcast(owner, &mut vector)?;
     let vector: Vec<f32> = vector.as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
     let predictions = node.compute(|| pack_predictions(&shard.items.rows.ids, &model.items, &vector));

@@ -13,7 +13,7 @@ use super::rating::{NEW_USER, Rating, Split};
 /// Number of ratings of the stand-in for CloudSuite's myratings.csv, which has as many.
 const PERSONAL: usize = 11;
 
-/// Ratings.
+/// Where the ratings come from: a file, or a generator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated, at a scale from a seed.
@@ -27,23 +27,23 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// A text that was checked.
-pub enum Text {
+/// The text of a file of ratings that was checked, in memory or in its file.
+pub enum CheckedText {
     /// In memory.
     Here(Vec<u8>),
     /// In a file.
     File(PathBuf),
 }
 
-/// The master's input.
+/// The master's input: the ratings, and those of the new user.
 pub struct Input {
-    text: Text,
+    text: CheckedText,
     personal: Vec<Rating>,
 }
 
 impl Source {
-    /// About the number of ratings, if known without reading.
-    pub fn ratings(&self) -> Option<f64> {
+    /// About how many ratings there are, if that is known without reading them.
+    pub fn about_ratings(&self) -> Option<f64> {
         match self {
             Source::Generated { scale, .. } => Some(scale * 1e5),
             Source::File(_) => None,
@@ -55,13 +55,13 @@ impl Source {
     pub fn open(&self, personal: Option<&Path>) -> Result<Input, Fault> {
         let (text, place) = match self {
             Source::Generated { scale, seed } => {
-                (Text::Here(generate(*scale, *seed)), "generated ratings".into())
+                (CheckedText::Here(generate(*scale, *seed)), "generated ratings".into())
             }
-            Source::File(path) => (Text::File(path.clone()), path.display().to_string()),
+            Source::File(path) => (CheckedText::File(path.clone()), path.display().to_string()),
         };
         let split = good(&text.bytes()?, &place)?;
         let personal = match personal {
-            Some(path) => csv::personal(path)?,
+            Some(path) => csv::read_personal_ratings(path)?,
             None => stand_in(&split.training),
         };
         if let Some((item, _)) = twice(personal.iter().map(|rating| rating.item)) {
@@ -73,18 +73,18 @@ impl Source {
 }
 
 impl Input {
-    /// The new user's ratings.
-    pub fn personal(&self) -> &[Rating] {
+    /// The ratings of the new user.
+    pub fn personal_ratings(&self) -> &[Rating] {
         &self.personal
     }
 
     /// The text of a ratings.csv, whatever the file's format.
-    pub fn csv(&self) -> Result<Cow<'_, [u8]>, Fault> {
+    pub fn csv_text(&self) -> Result<Cow<'_, [u8]>, Fault> {
         let text = self.text.bytes()?;
-        if Layout::of(&text)? == Layout::Heading {
+        if Layout::detect(&text)? == Layout::Heading {
             return Ok(text);
         }
-        let mut csv = format!("{}\n", csv::HEADING);
+        let mut csv = format!("{}\n", csv::CSV_HEADING);
         csv::ratings(&text, "ratings", |Rating { user, item, stars }, timestamp| {
             // Writing to a string does not fail.
             let _ = writeln!(csv, "{user},{item},{stars},{timestamp}");
@@ -93,7 +93,7 @@ impl Input {
     }
 
     /// Reads all ratings, the new user's among those for training.
-    pub fn read(&self) -> Result<Split, Fault> {
+    pub fn read_split(&self) -> Result<Split, Fault> {
         let mut split = Split::default();
         csv::ratings(&self.text.bytes()?, "ratings", |rating, timestamp| split.add(rating, timestamp))?;
         split.training.extend(&self.personal);
@@ -101,11 +101,11 @@ impl Input {
     }
 }
 
-impl Text {
+impl CheckedText {
     fn bytes(&self) -> Result<Cow<'_, [u8]>, Fault> {
         match self {
-            Text::Here(text) => Ok(Cow::Borrowed(text)),
-            Text::File(path) => csv::read(path).map(Cow::Owned),
+            CheckedText::Here(text) => Ok(Cow::Borrowed(text)),
+            CheckedText::File(path) => csv::read_whole(path).map(Cow::Owned),
         }
     }
 }
@@ -119,7 +119,7 @@ fn good(text: &[u8], place: &str) -> Result<Split, Fault> {
     })?;
     if let Some((pair, [first, second])) = twice(pairs.into_iter()) {
         // Blank lines are no ratings: the lines are counted again.
-        let line = |index| csv::line_of(text, index);
+        let line = |index| csv::line_of_rating(text, index);
         let message =
             format!("user {} has rated item {} before, on line {}", pair >> 32, pair as u32, line(first));
         return Err(Fault::usage(message)

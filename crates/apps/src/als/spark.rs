@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::config::{Config, Setting};
+use super::config::{Config, ModelSetting};
 use super::node::UntimedNode;
 use super::rating::Split;
 use super::shard::Shard;
 use super::train::train;
-use super::verify::{squares, users_solve};
-use super::wire::{ById, Whole};
-use crate::engine::spark::{Job, Object, lines, number};
+use super::verify::{check_user_factors, squared_errors};
+use super::wire::{VectorsById, WholeModel};
+use crate::engine::spark::{Job, Object, number_in_answer, parse_lines};
 use crate::exchange::Alone;
 
 /// Largest difference between MLlib's test error and ours, as a share, from other random numbers.
@@ -24,7 +24,7 @@ const ALIKE: f64 = 0.01;
 /// precision.
 const ROUNDING: f64 = 1e-4;
 
-/// The request to MLlib, and the check of its answer.
+/// The job of the workload `als` for Spark: the request to MLlib, and the check of its answer.
 pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
@@ -41,13 +41,16 @@ fn model(scratch: &Path) -> PathBuf {
 fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let input = config.source.open(config.personal.as_deref())?;
     let (ratings, personal) = (scratch.join("ratings.csv"), scratch.join("personal.csv"));
-    let own: String =
-        input.personal().iter().map(|rating| format!("0,{},{}\n", rating.item, rating.stars)).collect();
-    for (path, text) in [(&ratings, &*input.csv()?), (&personal, own.as_bytes())] {
+    let own: String = input
+        .personal_ratings()
+        .iter()
+        .map(|rating| format!("0,{},{}\n", rating.item, rating.stars))
+        .collect();
+    for (path, text) in [(&ratings, &*input.csv_text()?), (&personal, own.as_bytes())] {
         fs::write(path, text)
             .map_err(|e| Fault::environment(format!("cannot write: {e}")).at(path.display().to_string()))?;
     }
-    let each = |of: fn(&Setting) -> f64| {
+    let each = |of: fn(&ModelSetting) -> f64| {
         let mut values: Vec<f64> = Vec::new();
         for value in config.grid.iter().map(of) {
             if !values.contains(&value) {
@@ -72,29 +75,30 @@ fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault
 }
 
 fn check(config: &Config, answer: &Object, scratch: &Path) -> Result<Vec<Reading>, Fault> {
-    let split = config.source.open(config.personal.as_deref())?.read()?;
+    let split = config.source.open(config.personal.as_deref())?.read_split()?;
     let best = best(config, answer)?;
-    let whole = Whole {
+    let whole = WholeModel {
         users: vectors(&model(scratch).join("users"), best.rank)?,
         items: vectors(&model(scratch).join("items"), best.rank)?,
-        ..Whole::default()
+        ..WholeModel::default()
     };
     for (name, part) in [("rmse_validation", &split.validation), ("rmse_test", &split.test)] {
-        let (reported, found) = (number(answer, name)?, squares(part, &whole)?.root_mean(part.len()));
+        let (reported, found) =
+            (number_in_answer(answer, name)?, squared_errors(part, &whole)?.root_mean(part.len()));
         if (reported - found).abs() > ROUNDING * found {
             return Err(wrong(format!("its {name} is {reported}, its model's {found}")));
         }
     }
-    users_solve(&split.training, &whole, best.lambda, config.seed)?;
-    let (theirs, ours) = (number(answer, "rmse_test")?, our_error(&split, &best, config.seed)?);
+    check_user_factors(&split.training, &whole, best.lambda, config.seed)?;
+    let (theirs, ours) = (number_in_answer(answer, "rmse_test")?, our_error(&split, &best, config.seed)?);
     if (theirs / ours - 1.0).abs() > ALIKE {
         return Err(wrong(format!("its test error is {theirs}, that of our model of the same rank {ours}")));
     }
     let computed = |metric, value| Reading::value(metric, value, Origin::Computed);
     Ok(vec![
-        computed("rmse_validation", number(answer, "rmse_validation")?),
+        computed("rmse_validation", number_in_answer(answer, "rmse_validation")?),
         computed("rmse_test", theirs),
-        computed("rmse_baseline", number(answer, "rmse_mean")?),
+        computed("rmse_baseline", number_in_answer(answer, "rmse_mean")?),
         computed("best_rank", best.rank as f64),
         computed("best_lambda", best.lambda),
         computed("best_iterations", best.iterations as f64),
@@ -102,36 +106,37 @@ fn check(config: &Config, answer: &Object, scratch: &Path) -> Result<Vec<Reading
 }
 
 /// The model of the grid that MLlib found best.
-fn best(config: &Config, answer: &Object) -> Result<Setting, Fault> {
+fn best(config: &Config, answer: &Object) -> Result<ModelSetting, Fault> {
     let reported: Vec<f64> = answer
         .get("best")
         .and_then(Value::as_array)
         .map(|best| best.iter().filter_map(Value::as_f64).collect())
         .unwrap_or_default();
-    let is =
-        |setting: &&Setting| reported == [setting.rank as f64, setting.lambda, setting.iterations as f64];
+    let is = |setting: &&ModelSetting| {
+        reported == [setting.rank as f64, setting.lambda, setting.iterations as f64]
+    };
     config.grid.iter().find(is).copied().ok_or_else(|| wrong(format!("{reported:?} is no model of the grid")))
 }
 
 /// Id → vector, as Spark wrote them.
-fn vectors(folder: &Path, rank: usize) -> Result<ById, Fault> {
+fn vectors(folder: &Path, rank: usize) -> Result<VectorsById, Fault> {
     let vector = |line: &str| {
         let (id, numbers) = line.split_once('\t')?;
         let numbers: Vec<f32> = numbers.split('\t').map(|x| x.parse().ok()).collect::<Option<_>>()?;
         (numbers.len() == rank).then_some((id.parse().ok()?, numbers))
     };
-    Ok(lines(folder, vector)?.into_iter().collect())
+    Ok(parse_lines(folder, vector)?.into_iter().collect())
 }
 
 /// The test error of our own model with the same setting.
-fn our_error(split: &Split, setting: &Setting, seed: u64) -> Result<f64, Fault> {
+fn our_error(split: &Split, setting: &ModelSetting, seed: u64) -> Result<f64, Fault> {
     let mut alone = Alone;
     let mut node = UntimedNode(&mut alone);
     let shard = Shard::build(split.clone(), &mut node)?;
     let model = train(&shard, setting, seed, &mut node)?;
-    let mut whole = Whole::default();
-    whole.add(&Whole::pack(&shard, &model), setting.rank)?;
-    Ok(squares(&split.test, &whole)?.root_mean(split.test.len()))
+    let mut whole = WholeModel::default();
+    whole.add_part(&WholeModel::pack_part(&shard, &model), setting.rank)?;
+    Ok(squared_errors(&split.test, &whole)?.root_mean(split.test.len()))
 }
 
 fn wrong(what: String) -> Fault {

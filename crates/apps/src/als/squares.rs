@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 
 const UNITS: f64 = (1_u64 << 40) as f64;
 
-/// A sum of squared errors.
+/// A sum of squared errors that does not depend on the order of adding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Squares {
     sum: u128,
@@ -15,7 +15,7 @@ pub struct Squares {
 }
 
 impl Squares {
-    /// Adds an error's square.
+    /// Adds the square of an error.
     pub fn add(&mut self, error: f64) -> Result<(), Fault> {
         let square = error * error;
         if !square.is_finite() {
@@ -33,7 +33,7 @@ impl Squares {
         (self.sum as f64 / UNITS / ratings as f64).sqrt()
     }
 
-    /// As words.
+    /// The sum as words, for a message.
     pub fn to_words(self) -> [u64; 3] {
         [self.sum as u64, (self.sum >> 64) as u64, self.count]
     }

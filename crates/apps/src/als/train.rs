@@ -3,7 +3,7 @@
 
 use crosstalk_core::Fault;
 
-use super::config::Setting;
+use super::config::ModelSetting;
 use super::factors::Factors;
 use super::half_step::half_step;
 use super::model::Model;
@@ -11,19 +11,19 @@ use super::node::Node;
 use super::shard::Shard;
 
 /// Exchanges that a model's training makes.
-pub fn exchanges(setting: &Setting) -> usize {
+pub fn exchanges(setting: &ModelSetting) -> usize {
     2 * setting.iterations
 }
 
 /// Trains this slave's part, while all others train theirs.
-pub fn train(shard: &Shard, setting: &Setting, seed: u64, node: &mut impl Node) -> Result<Model, Fault> {
+pub fn train(shard: &Shard, setting: &ModelSetting, seed: u64, node: &mut impl Node) -> Result<Model, Fault> {
     let users = node.compute(|| Factors::random(&shard.users.rows.ids, setting.rank, seed));
     let none = Factors::zeros(0, setting.rank);
     let mut model = Model { users, items: none.clone(), earlier: none };
     for _ in 0..setting.iterations {
-        let users = shard.items.route.bring(&model.users, node)?;
+        let users = shard.items.route.fetch_vectors(&model.users, node)?;
         model.items = node.compute(move || half_step(&shard.items.rows, users, setting.lambda))?;
-        let items = shard.users.route.bring(&model.items, node)?;
+        let items = shard.users.route.fetch_vectors(&model.items, node)?;
         let users = node.compute(move || half_step(&shard.users.rows, items, setting.lambda))?;
         model.earlier = std::mem::replace(&mut model.users, users);
     }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::factors::predict;
 use super::rating::{NEW_USER, Rating, Split};
-use super::recommend::best;
+use super::recommend::best_items;
 use super::squares::Squares;
-use super::wire::{ById, Whole};
-use crate::random::counted;
+use super::wire::{VectorsById, WholeModel};
+use crate::random::random_at;
 
 /// The largest relative error of an equation that storing its solution in single
 /// precision (2^-24) can explain.
@@ -18,8 +18,8 @@ const TOLERANCE: f64 = 1e-6;
 /// Number of users, and of items, whose equations are checked.
 const PICKS: u64 = 16;
 
-/// The slaves hold all ratings: by user, by item, for validation, for the test.
-pub fn counts(split: &Split, held: [u64; 4]) -> Result<(), Fault> {
+/// Checks that the slaves hold all ratings: by user, by item, for validation, for the test.
+pub fn check_counts(split: &Split, held: [u64; 4]) -> Result<(), Fault> {
     let training = split.training.len() as u64;
     let expected = [training, training, split.validation.len() as u64, split.test.len() as u64];
     if held == expected {
@@ -29,7 +29,7 @@ pub fn counts(split: &Split, held: [u64; 4]) -> Result<(), Fault> {
 }
 
 /// The squared errors of a model on these ratings.
-pub fn squares(ratings: &[Rating], whole: &Whole) -> Result<Squares, Fault> {
+pub fn squared_errors(ratings: &[Rating], whole: &WholeModel) -> Result<Squares, Fault> {
     let mut squares = Squares::default();
     for rating in ratings {
         if let (Some(user), Some(item)) = (whole.users.get(&rating.user), whole.items.get(&rating.item)) {
@@ -39,9 +39,9 @@ pub fn squares(ratings: &[Rating], whole: &Whole) -> Result<Squares, Fault> {
     Ok(squares)
 }
 
-/// The slaves found the same squared errors on these ratings, bit by bit.
-pub fn judged(ratings: &[Rating], whole: &Whole, found: &Squares) -> Result<(), Fault> {
-    let squares = squares(ratings, whole)?;
+/// Checks that the slaves found the same squared errors on these ratings, bit by bit.
+pub fn check_squared_errors(ratings: &[Rating], whole: &WholeModel, found: &Squares) -> Result<(), Fault> {
+    let squares = squared_errors(ratings, whole)?;
     if squares == *found {
         return Ok(());
     }
@@ -49,24 +49,29 @@ pub fn judged(ratings: &[Rating], whole: &Whole, found: &Squares) -> Result<(), 
     Err(wrong(format!("the slaves' error is {}, it is {}", found.root_mean(count), squares.root_mean(count))))
 }
 
-/// A sample of users and of items has the factors that its ratings give it, in
-/// the last iteration.
-pub fn solved(training: &[Rating], whole: &Whole, lambda: f64, seed: u64) -> Result<(), Fault> {
-    users_solve(training, whole, lambda, seed)?;
+/// Checks that a sample of users and of items has the factors that its ratings give it, in the last
+/// iteration.
+pub fn check_factors(training: &[Rating], whole: &WholeModel, lambda: f64, seed: u64) -> Result<(), Fault> {
+    check_user_factors(training, whole, lambda, seed)?;
     let picked = (PICKS..2 * PICKS).map(|pick| drawn(training, seed, pick).item);
     let rows = rows(training, picked, |rating| (rating.item, rating.user));
     equations("item", &rows, &whole.items, &whole.earlier, lambda)
 }
 
-/// A sample of users has the factors that their ratings and the items give them.
-pub fn users_solve(training: &[Rating], whole: &Whole, lambda: f64, seed: u64) -> Result<(), Fault> {
+/// Checks that a sample of users has the factors that their ratings and the items give them.
+pub fn check_user_factors(
+    training: &[Rating],
+    whole: &WholeModel,
+    lambda: f64,
+    seed: u64,
+) -> Result<(), Fault> {
     let picked = (0..PICKS).map(|pick| drawn(training, seed, pick).user).chain([NEW_USER]);
     let rows = rows(training, picked, |rating| (rating.user, rating.item));
     equations("user", &rows, &whole.users, &whole.items, lambda)
 }
 
 fn drawn(training: &[Rating], seed: u64, index: u64) -> Rating {
-    training[(counted(seed, index) % training.len() as u64) as usize]
+    training[(random_at(seed, index) % training.len() as u64) as usize]
 }
 
 /// The ratings of the `picked` ids, of which `sides` gives the id and the other's.
@@ -85,7 +90,13 @@ fn rows(training: &[Rating], picked: impl Iterator<Item = u32>, sides: fn(&Ratin
 type Rows = BTreeMap<u32, Vec<(u32, f32)>>;
 
 /// Σ f (f·x − r) + λ n x = 0 for every row's x.
-fn equations(what: &str, rows: &Rows, solutions: &ById, from: &ById, lambda: f64) -> Result<(), Fault> {
+fn equations(
+    what: &str,
+    rows: &Rows,
+    solutions: &VectorsById,
+    from: &VectorsById,
+    lambda: f64,
+) -> Result<(), Fault> {
     for (id, ratings) in rows {
         let x = solutions.get(id).ok_or_else(|| wrong(format!("{what} {id} has no factors")))?;
         let weight = lambda * ratings.len() as f64;
@@ -112,16 +123,16 @@ fn equations(what: &str, rows: &Rows, solutions: &ById, from: &ById, lambda: f64
     Ok(())
 }
 
-/// The recommendations are the best there are.
-pub fn recommended(
-    whole: &Whole,
+/// Checks that the recommendations are the best there are.
+pub fn check_recommendations(
+    whole: &WholeModel,
     rated: &BTreeSet<u32>,
     found: &[(u32, f64)],
     count: usize,
 ) -> Result<(), Fault> {
     let user = whole.users.get(&NEW_USER).ok_or_else(|| wrong("the new user has no factors".into()))?;
     let predictions = whole.items.iter().map(|(id, item)| (*id, predict(user, item)));
-    if best(predictions, rated, count) == found {
+    if best_items(predictions, rated, count) == found {
         return Ok(());
     }
     Err(wrong("the recommendations are not the items with the highest predictions".into()))

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use super::factors::Factors;
 use super::model::Model;
 use super::rating::{Rating, Split};
-use super::route::owner;
+use super::route::owner_of;
 use super::shard::Shard;
-use crate::exchange::{numbers, put_pair};
+use crate::exchange::{append_pair, read_numbers};
 
 /// The sizes of the three parts of the split stand before a slave's ratings.
 const SIZES: usize = 3;
 
 /// The messages with each slave's users' ratings.
-pub fn deal(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
+pub fn pack_ratings(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
     let parts = [&split.training, &split.validation, &split.test];
     let mut sizes = vec![[0_u32; SIZES]; slaves];
     for (index, ratings) in parts.iter().enumerate() {
-        ratings.iter().for_each(|rating| sizes[owner(rating.user, slaves)][index] += 1);
+        ratings.iter().for_each(|rating| sizes[owner_of(rating.user, slaves)][index] += 1);
     }
     let mut dealt: Vec<Vec<u8>> = sizes
         .iter()
@@ -30,7 +30,7 @@ pub fn deal(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
         })
         .collect();
     for rating in parts.into_iter().flatten() {
-        let buffer = &mut dealt[owner(rating.user, slaves)];
+        let buffer = &mut dealt[owner_of(rating.user, slaves)];
         buffer.extend_from_slice(&rating.user.to_le_bytes());
         buffer.extend_from_slice(&rating.item.to_le_bytes());
         buffer.extend_from_slice(&rating.stars.to_le_bytes());
@@ -38,11 +38,11 @@ pub fn deal(split: &Split, slaves: usize) -> Vec<Vec<u8>> {
     dealt
 }
 
-/// Reads the message of [`deal`] to this slave.
-pub fn dealt(buffer: &[u8]) -> Result<Split, Fault> {
+/// Reads the message of [`pack_ratings`] to this slave.
+pub fn unpack_ratings(buffer: &[u8]) -> Result<Split, Fault> {
     let short = || Fault::attempt("the master's ratings came incomplete");
     let (sizes, ratings) = buffer.split_at_checked(4 * SIZES).ok_or_else(short)?;
-    let sizes: Vec<usize> = numbers(sizes).map(|size| size as usize).collect();
+    let sizes: Vec<usize> = read_numbers(sizes).map(|size| size as usize).collect();
     let triples = ratings.as_chunks::<4>().0.as_chunks::<3>().0;
     if triples.len() != sizes.iter().sum::<usize>() {
         return Err(short());
@@ -56,23 +56,23 @@ pub fn dealt(buffer: &[u8]) -> Result<Split, Fault> {
     Ok(Split { training: next(sizes[0]), validation: next(sizes[1]), test: next(sizes[2]) })
 }
 
-/// Vectors by id.
-pub type ById = BTreeMap<u32, Vec<f32>>;
+/// The factor vectors of rows, by the rows' ids.
+pub type VectorsById = BTreeMap<u32, Vec<f32>>;
 
-/// A whole model, by id.
+/// A whole model, collected from all slaves: the factor vectors of users and items, by id.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Whole {
+pub struct WholeModel {
     /// The users' vectors.
-    pub users: ById,
+    pub users: VectorsById,
     /// The items'.
-    pub items: ById,
+    pub items: VectorsById,
     /// The users' before the last half of the last iteration.
-    pub earlier: ById,
+    pub earlier: VectorsById,
 }
 
-impl Whole {
-    /// One slave's part, as bytes.
-    pub fn pack(shard: &Shard, model: &Model) -> Vec<u8> {
+impl WholeModel {
+    /// One slave's part of a model, as a message.
+    pub fn pack_part(shard: &Shard, model: &Model) -> Vec<u8> {
         let (users, items) = (&shard.users.rows.ids, &shard.items.rows.ids);
         let mut buffer: Vec<u8> =
             [users.len() as u32, items.len() as u32].iter().flat_map(|n| n.to_le_bytes()).collect();
@@ -85,8 +85,8 @@ impl Whole {
         buffer
     }
 
-    /// Adds the part that [`Whole::pack`] wrote, for a model of this rank.
-    pub fn add(&mut self, buffer: &[u8], rank: usize) -> Result<(), Fault> {
+    /// Adds the part that [`WholeModel::pack_part`] wrote, for a model of this rank.
+    pub fn add_part(&mut self, buffer: &[u8], rank: usize) -> Result<(), Fault> {
         let words = buffer.as_chunks::<4>().0;
         let short = || Fault::attempt("a slave's part of the model came incomplete");
         let [users, items, vectors @ ..] = words else { return Err(short()) };
@@ -124,7 +124,7 @@ impl Whole {
 pub fn pack_predictions(ids: &[u32], items: &Factors, user: &[f32]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(ids.len() * 12);
     for (row, id) in ids.iter().enumerate() {
-        put_pair(*id, super::factors::predict(user, items.row(row)), &mut buffer);
+        append_pair(*id, super::factors::predict(user, items.row(row)), &mut buffer);
     }
     buffer
 }
@@ -145,7 +145,7 @@ mod tests {
             test: vec![rating(1)],
         };
         let shares: Vec<Split> =
-            deal(&split, 3).iter().map(|buffer| dealt(buffer).expect("complete")).collect();
+            pack_ratings(&split, 3).iter().map(|buffer| unpack_ratings(buffer).expect("complete")).collect();
         assert_eq!(shares[0].training, [rating(0), rating(3)]);
         assert_eq!(shares[0].validation, [rating(6)]);
         assert_eq!((&shares[1].training[..], &shares[1].test[..]), (&[rating(4)][..], &[rating(1)][..]));
@@ -155,15 +155,18 @@ mod tests {
     #[test]
     fn what_comes_incomplete_is_a_fault() {
         let split = Split { training: vec![rating(0)], ..Split::default() };
-        let buffer = &deal(&split, 1)[0];
-        assert!(dealt(&buffer[..buffer.len() - 12]).is_err());
-        assert!(dealt(&[]).is_err());
-        assert!(Whole::default().add(&[1, 0, 0, 0, 0, 0, 0, 0, 9], 3).is_err());
+        let buffer = &pack_ratings(&split, 1)[0];
+        assert!(unpack_ratings(&buffer[..buffer.len() - 12]).is_err());
+        assert!(unpack_ratings(&[]).is_err());
+        assert!(WholeModel::default().add_part(&[1, 0, 0, 0, 0, 0, 0, 0, 9], 3).is_err());
     }
 
     #[test]
     fn a_model_s_checksum_depends_on_its_vectors_and_ids() {
-        let whole = |id: u32, x: f32| Whole { users: ById::from([(id, vec![x])]), ..Whole::default() };
+        let whole = |id: u32, x: f32| WholeModel {
+            users: VectorsById::from([(id, vec![x])]),
+            ..WholeModel::default()
+        };
         assert_ne!(whole(1, 2.0).checksum(), whole(1, 2.000_000_2).checksum());
         assert_ne!(whole(1, 2.0).checksum(), whole(2, 2.0).checksum());
     }

@@ -46,7 +46,7 @@ const OPEN: &str = "[[Category:";
 const CLOSE: &str = "]]";
 
 /// The label of an article with this text, if it has one of the categories.
-pub fn label(text: &str) -> Option<u8> {
+pub fn category_of(text: &str) -> Option<u8> {
     links(text).find_map(|(from, until)| {
         let link = &text[from + OPEN.len()..until];
         let name = link.split_once('|').map_or(link, |(name, _)| name).to_lowercase();
@@ -56,7 +56,7 @@ pub fn label(text: &str) -> Option<u8> {
 
 /// The text without its category links, so that it does not contain its label: Mahout's option
 /// `removeLabels`.
-pub fn without_links(text: &str) -> String {
+pub fn without_category_links(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut at = 0;
     for (from, until) in links(text) {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Option<&str> {
-        label(text).map(|label| NAMES[usize::from(label)])
+        category_of(text).map(|label| NAMES[usize::from(label)])
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn links_can_be_taken_out() {
-        assert_eq!(without_links("a [[Category:Art]]b[[Category:x|y]] [[link]]"), "a b [[link]]");
-        assert_eq!(without_links("a [[Category:Art"), "a [[Category:Art");
+        assert_eq!(without_category_links("a [[Category:Art]]b[[Category:x|y]] [[link]]"), "a b [[link]]");
+        assert_eq!(without_category_links("a [[Category:Art"), "a [[Category:Art");
     }
 }

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::Bytes;
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 use std::path::PathBuf;
 
 use super::category::NAMES;
@@ -14,7 +14,7 @@ use crate::engine::{Engine, settings as engine};
 use crate::mapreduce::budget;
 use crate::mapreduce::record::Tally;
 
-/// The declared parameters.
+/// The parameters of the workload `bayes`.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -52,7 +52,7 @@ const OWN: &[Parameter] = &[
 const GENERATED: &[&str] =
     &["documents", "document_words", "vocabulary", "categories", "topical", "mislabelled", "seed"];
 
-/// A run.
+/// What the workload `bayes` computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Slaves; beside them there is one master.
@@ -71,7 +71,7 @@ pub struct Config {
     pub engine: Engine,
 }
 
-/// The settings of the computation.
+/// The settings of the computation: what counts as a feature, the split, the smoothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Whether category links are taken out of the text.
@@ -99,10 +99,10 @@ impl Settings {
 
 impl Config {
     /// Reads and checks the parameters.
-    pub fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
-        let engine = Engine::new(params)?;
-        engine.only_native(params, &["memory_limit", "scratch"])?;
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
+        let engine = Engine::from_params(params)?;
+        engine.refuse_native_only(params, &["memory_limit", "scratch"])?;
         let split = Split {
             percent: params.bounded("test_percent", 20, 1, 99)?,
             seed: params.count("split_seed", 1, 0)?,
@@ -118,7 +118,10 @@ impl Config {
         };
         if settings.alpha < 1e-10 {
             let found = settings.alpha;
-            return Err(parameter("alpha", format!("expected a number of at least 1e-10, found {found}")));
+            return Err(parameter_fault(
+                "alpha",
+                format!("expected a number of at least 1e-10, found {found}"),
+            ));
         }
         let slaves = params.bounded("slaves", 1, 1, 4096)? as usize;
         Ok(Config {
@@ -136,8 +139,11 @@ impl Config {
 fn source(params: &Params) -> Result<Source, Fault> {
     if let Some(path) = params.path("corpus")? {
         if let Some(name) = GENERATED.iter().find(|name| params.get(name).is_some()) {
-            return Err(parameter(name, "it shapes generated corpora, and `corpus` names a file".into())
-                .remedy(format!("leave out `corpus` or `{name}`")));
+            return Err(parameter_fault(
+                name,
+                "it shapes generated corpora, and `corpus` names a file".into(),
+            )
+            .remedy(format!("leave out `corpus` or `{name}`")));
         }
         return Ok(Source::File(path));
     }
@@ -157,10 +163,10 @@ fn limit(params: &Params, slaves: usize) -> Result<Option<Bytes>, Fault> {
     if params.get("memory_limit").is_none() {
         return Ok(None);
     }
-    let (found, least) = (params.size("memory_limit", Bytes(0))?, budget::least(slaves));
+    let (found, least) = (params.size("memory_limit", Bytes(0))?, budget::least_memory(slaves));
     if found.0 < least {
         let found = found.0;
-        return Err(parameter("memory_limit", format!("expected at least {least} B, found {found} B")));
+        return Err(parameter_fault("memory_limit", format!("expected at least {least} B, found {found} B")));
     }
     Ok(Some(found))
 }
@@ -168,7 +174,7 @@ fn limit(params: &Params, slaves: usize) -> Result<Option<Bytes>, Fault> {
 fn within(params: &Params, name: &str, default: f64, most: f64) -> Result<f64, Fault> {
     let value = params.float(name, default)?;
     if !(0.0..=most).contains(&value) {
-        return Err(parameter(name, format!("expected a number from 0 to {most}, found {value}")));
+        return Err(parameter_fault(name, format!("expected a number from 0 to {most}, found {value}")));
     }
     Ok(value)
 }
@@ -179,12 +185,12 @@ mod tests {
     use crosstalk_core::value::Value;
 
     fn refusal(name: &str, value: impl Into<Value>) -> String {
-        Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
+        Config::from_params(&Params::default().with(name, value)).expect_err("refused").to_string()
     }
 
     #[test]
     fn what_is_not_said_is_as_cloudsuite_has_it() {
-        let Config { slaves, settings, .. } = Config::new(&Params::default()).expect("reads");
+        let Config { slaves, settings, .. } = Config::from_params(&Params::default()).expect("reads");
         assert_eq!((slaves, settings.remove_labels, settings.ngrams, settings.min_support), (1, false, 2, 2));
         assert_eq!((settings.max_df, settings.split.percent, settings.alpha), (99.0, 20, 1.0));
     }
@@ -212,7 +218,7 @@ mod tests {
     #[test]
     fn a_file_has_its_own_size() {
         let params = Params::default().with("corpus", "corpus.xml").with("documents", 20);
-        let fault = Config::new(&params).expect_err("refused");
+        let fault = Config::from_params(&params).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("leave out `corpus` or `documents`"));
     }
 }

@@ -6,13 +6,13 @@ use super::category::NAMES;
 use super::model::Model;
 use super::node::{Node, Stage};
 use super::record::Head;
-use crate::exchange::pairs;
+use crate::exchange::read_pairs;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::spool::Spool;
 
 const LABELS: usize = NAMES.len();
 
-/// The number of documents by true and given label.
+/// The number of documents by true label and by given label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion([[u64; LABELS]; LABELS]);
 
@@ -23,13 +23,13 @@ impl Default for Confusion {
 }
 
 impl Confusion {
-    /// Counts a document.
-    pub fn see(&mut self, label: u8, decided: u8) {
+    /// Counts a document that has `label` and was given the label `decided`.
+    pub fn count_document(&mut self, label: u8, decided: u8) {
         self.0[usize::from(label)][usize::from(decided)] += 1;
     }
 
-    /// Adds the counts of [`Confusion::words`].
-    pub fn add(&mut self, words: &[u64]) -> Result<(), Fault> {
+    /// Adds the counts of [`Confusion::as_words`].
+    pub fn add_words(&mut self, words: &[u64]) -> Result<(), Fault> {
         if words.len() != LABELS * LABELS {
             return Err(Fault::attempt("a confusion matrix was cut short"));
         }
@@ -37,14 +37,14 @@ impl Confusion {
         Ok(())
     }
 
-    /// Row by row.
-    pub fn words(&self) -> &[u64] {
+    /// The counts as words, row by row, for a message.
+    pub fn as_words(&self) -> &[u64] {
         self.0.as_flattened()
     }
 
-    /// Documents.
+    /// The number of all documents.
     pub fn documents(&self) -> u64 {
-        self.words().iter().sum()
+        self.as_words().iter().sum()
     }
 
     /// Share of the documents that got their own label.
@@ -54,7 +54,7 @@ impl Confusion {
     }
 
     /// Label, label given, documents, where there are any.
-    pub fn cells(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> + '_ {
+    pub fn counted_pairs(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> + '_ {
         self.0.iter().zip(NAMES).flat_map(|(row, label)| {
             row.iter()
                 .zip(NAMES)
@@ -75,20 +75,24 @@ pub struct Decision {
     pub decided: u8,
 }
 
-/// Labels the test vectors.
-pub fn test<C: Cluster>(node: &mut Node<C>, vectors: &Spool, model: &Model) -> Result<Vec<Decision>, Fault> {
+/// Labels the test vectors with the model, and returns the decisions.
+pub fn label_test_vectors<C: Cluster>(
+    node: &mut Node<C>,
+    vectors: &Spool,
+    model: &Model,
+) -> Result<Vec<Decision>, Fault> {
     let decisions = node.cluster.parallel(|disk| {
         let mut decisions = Vec::new();
         let mut reader = vectors.reader();
         while let Some(vector) = reader.read(disk)? {
-            let (Head { number, label, test }, rest) = Head::split(vector)?;
+            let (Head { number, label, test }, rest) = Head::split_record(vector)?;
             if test {
-                decisions.push(Decision { number, label, decided: model.decide(pairs(rest)) });
+                decisions.push(Decision { number, label, decided: model.label_of(read_pairs(rest)) });
             }
         }
         Ok::<_, Fault>(decisions)
     })?;
-    node.ends(Stage::Test);
+    node.end_stage(Stage::Test);
     Ok(decisions)
 }
 
@@ -101,13 +105,13 @@ mod tests {
         let mut confusion = Confusion::default();
         [(0, 0), (0, 0), (0, 3), (24, 24)]
             .into_iter()
-            .for_each(|(label, decided)| confusion.see(label, decided));
+            .for_each(|(label, decided)| confusion.count_document(label, decided));
         assert_eq!(confusion.accuracy(), 0.75);
-        let cells: Vec<_> = confusion.cells().collect();
+        let cells: Vec<_> = confusion.counted_pairs().collect();
         assert_eq!(cells, [("art", "art", 2), ("art", "culture", 1), ("transport", "transport", 1)]);
         let mut twice = confusion.clone();
-        twice.add(confusion.words()).expect("adds");
+        twice.add_words(confusion.as_words()).expect("adds");
         assert_eq!(twice.documents(), 8);
-        assert!(twice.add(&[1]).is_err());
+        assert!(twice.add_words(&[1]).is_err());
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use super::category::NAMES;
 use super::random::Random;
 
-/// A corpus.
+/// A corpus of articles that is generated from a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corpus {
     /// Articles.
@@ -38,7 +38,7 @@ const LINE: u64 = 14;
 
 impl Corpus {
     /// Writes article `number` as a page.
-    pub fn write(&self, number: u64, page: &mut String) {
+    pub fn write_page(&self, number: u64, page: &mut String) {
         let random = &mut Random::new(self.seed, number);
         let topic = random.below(self.categories);
         let category = if random.unit() < self.mislabelled && self.categories > 1 {

@@ -5,15 +5,15 @@ use crosstalk_core::Fault;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 
-use super::node::{Node, Stage, same};
-use super::record::{Head, UNKNOWN};
-use super::token::words;
+use super::node::{Node, Stage, check_same_total};
+use super::record::{Head, UNKNOWN_WORD};
+use super::token::for_each_word;
 use crate::mapreduce::cluster::Cluster;
-use crate::mapreduce::record::{Key, Tally, Value, number, put};
+use crate::mapreduce::record::{Key, Tally, Value, append_number, take_number};
 use crate::mapreduce::spool::Spool;
 use crate::mapreduce::word::Word;
 
-/// Words with their numbers. Every slave has them all, as in Hadoop's distributed cache.
+/// The number of each word. Every slave has them all, as in Hadoop's distributed cache.
 #[derive(Debug, Default)]
 pub struct Dictionary {
     numbers: HashMap<Word, u32, FxBuildHasher>,
@@ -29,24 +29,24 @@ impl Dictionary {
     fn new(mut entries: Vec<(Word, Tally)>, occurrences: u64) -> Result<Self, Fault> {
         // A stable sort profits from the ordered runs of the slaves.
         entries.sort_by(|a, b| a.0.cmp(&b.0));
-        if entries.len() >= UNKNOWN as usize {
+        if entries.len() >= UNKNOWN_WORD as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 words, found {}", entries.len())));
         }
         let tallies: Vec<Tally> = entries.iter().map(|(_, tally)| *tally).collect();
-        let words: usize = entries.iter().map(|(word, _)| word.elsewhere()).sum();
+        let words: usize = entries.iter().map(|(word, _)| word.heap_bytes()).sum();
         let numbers: HashMap<_, _, _> = entries.into_iter().map(|(word, _)| word).zip(0..).collect();
         let bytes = (words + numbers.allocation_size() + size_of_val(tallies.as_slice())) as u64;
         Ok(Dictionary { numbers, tallies, occurrences, bytes })
     }
 
-    /// A word's number.
-    pub fn number(&self, word: &Word) -> u32 {
-        self.numbers.get(word).copied().unwrap_or(UNKNOWN)
+    /// The number of a word.
+    pub fn number_of(&self, word: &Word) -> u32 {
+        self.numbers.get(word).copied().unwrap_or(UNKNOWN_WORD)
     }
 }
 
 /// The words of a document of words.
-pub fn each(mut words: &[u8]) -> impl Iterator<Item = Result<Word, Fault>> {
+pub fn words_of_record(mut words: &[u8]) -> impl Iterator<Item = Result<Word, Fault>> {
     std::iter::from_fn(move || {
         let more = !words.is_empty();
         more.then(|| Word::read(&mut words).ok_or_else(|| Fault::attempt("a word was cut short")))
@@ -55,34 +55,37 @@ pub fn each(mut words: &[u8]) -> impl Iterator<Item = Result<Word, Fault>> {
 
 /// Turns documents of text into documents of words, and counts these. The
 /// dictionary is held from then on.
-pub fn count<C: Cluster>(node: &mut Node<C>, documents: Spool) -> Result<(Spool, Dictionary), Fault> {
+pub fn build_dictionary<C: Cluster>(
+    node: &mut Node<C>,
+    documents: Spool,
+) -> Result<(Spool, Dictionary), Fault> {
     let mut tokens = node.spool();
     let mut combiner = node.combiner::<Tally>();
     let emitted = node.cluster.parallel(|disk| {
         let (mut reader, mut record) = (documents.reader(), Vec::new());
         let (mut emitted, mut document) = (0, 0);
         while let Some(text) = reader.read(disk)? {
-            let (head, text) = Head::split(text)?;
+            let (head, text) = Head::split_record(text)?;
             let text = std::str::from_utf8(text).map_err(|e| Fault::attempt(format!("not UTF-8: {e}")))?;
-            head.begin(&mut record);
+            head.begin_record(&mut record);
             document += 1;
             let begin = record.len();
-            words(text, |word| {
+            for_each_word(text, |word| {
                 record.push(word.len() as u8);
                 record.extend_from_slice(word);
             });
             // All at once: only table accesses wait, many at a time.
-            for word in each(&record[begin..]) {
-                combiner.at(word?).see(document);
+            for word in words_of_record(&record[begin..]) {
+                combiner.value_of(word?).count_in(document);
                 emitted += 1;
             }
-            combiner.settle(disk)?;
+            combiner.spill_if_full(disk)?;
             tokens.push(disk, &record)?;
         }
         Ok::<_, Fault>(emitted)
     })?;
     drop(documents);
-    node.ends(Stage::CountWords);
+    node.end_stage(Stage::CountWords);
     let mut frequent = Vec::new();
     let (mut arrived, least) = (0, node.settings.min_support);
     node.shuffle(
@@ -97,14 +100,14 @@ pub fn count<C: Cluster>(node: &mut Node<C>, documents: Spool) -> Result<(Spool,
         },
     )?;
     let mut mine = Vec::new();
-    put(emitted, &mut mine);
-    put(arrived, &mut mine);
+    append_number(emitted, &mut mine);
+    append_number(arrived, &mut mine);
     mine.append(&mut frequent);
-    let shares = node.share(mine)?;
+    let shares = node.exchange_with_all(mine)?;
     let dictionary = node.cluster.parallel(|_| read(&shares))?;
     drop(shares);
-    node.hold("the dictionary", dictionary.bytes, &mut [&mut tokens])?;
-    node.ends(Stage::ShareWords);
+    node.hold_memory("the dictionary", dictionary.bytes, &mut [&mut tokens])?;
+    node.end_stage(Stage::ShareWords);
     Ok((tokens, dictionary))
 }
 
@@ -113,13 +116,13 @@ fn read(shares: &[Vec<u8>]) -> Result<Dictionary, Fault> {
     let (mut entries, mut emitted, mut arrived) = (Vec::new(), 0, 0);
     for share in shares {
         let from = &mut share.as_slice();
-        emitted += number(from).ok_or_else(torn)?;
-        arrived += number(from).ok_or_else(torn)?;
+        emitted += take_number(from).ok_or_else(torn)?;
+        arrived += take_number(from).ok_or_else(torn)?;
         while !from.is_empty() {
             let word = Word::read(from).ok_or_else(torn)?;
             entries.push((word, Tally::read(from).ok_or_else(torn)?));
         }
     }
-    same("words", emitted, arrived)?;
+    check_same_total("words", emitted, arrived)?;
     Dictionary::new(entries, emitted)
 }

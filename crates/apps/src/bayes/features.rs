@@ -9,26 +9,26 @@
 use crosstalk_core::Fault;
 
 use super::config::Settings;
-use super::dictionary::{Dictionary, each};
-use super::node::{Node, Stage, same};
-use super::record::{Head, UNKNOWN, numbers};
+use super::dictionary::{Dictionary, words_of_record};
+use super::node::{Node, Stage, check_same_total};
+use super::record::{Head, UNKNOWN_WORD, read_numbers};
 use crate::mapreduce::cluster::Cluster;
-use crate::mapreduce::record::{Key, Number, Tally, Value, number, put};
+use crate::mapreduce::record::{Key, Number, Tally, Value, append_number, take_number};
 use crate::mapreduce::spool::Spool;
 use crate::spill::Disk;
 
-/// A word, or a pair of words. In ascending order a word stands before the
-/// pairs that it begins.
+/// A word or a pair of words, as a number. In ascending order a word stands before the pairs that it
+/// begins.
 pub type Gram = Number;
 
-/// A word alone.
-pub fn word(word: u32) -> Gram {
+/// The gram of one word.
+pub fn word_gram(word: u32) -> Gram {
     Number(u64::from(word) << 32)
 }
 
-/// Two neighbours.
-pub fn pair(first: u32, second: u32) -> Gram {
-    Number(word(first).0 | (u64::from(second) + 1))
+/// The gram of two neighbouring words.
+pub fn pair_gram(first: u32, second: u32) -> Gram {
+    Number(word_gram(first).0 | (u64::from(second) + 1))
 }
 
 /// Features with their numbers: places in the order of grams, where those that
@@ -58,7 +58,7 @@ impl Features {
     fn new(mut grams: Vec<(Gram, Tally)>, words: usize, documents: u64) -> Result<Self, Fault> {
         // A stable sort profits from the ordered runs of the slaves.
         grams.sort_by_key(|(gram, _)| *gram);
-        if grams.len() >= UNKNOWN as usize {
+        if grams.len() >= UNKNOWN_WORD as usize {
             return Err(Fault::attempt(format!("expected fewer than 2^32 features, found {}", grams.len())));
         }
         let mut begins = vec![0; words + 1];
@@ -77,23 +77,23 @@ impl Features {
     }
 
     /// Bytes of memory that they take.
-    pub fn bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         let lists = size_of_val(self.begins.as_slice()) + size_of_val(self.follows.as_slice());
         (lists + size_of_val(self.idf.as_slice())) as u64
     }
 
-    /// Their number.
+    /// The number of features.
     pub fn count(&self) -> usize {
         self.idf.len()
     }
 
     /// The features of a document, one for each time that they occur.
-    pub fn of(&self, words: &[u32], found: &mut Vec<u32>) {
+    pub fn of_document(&self, words: &[u32], found: &mut Vec<u32>) {
         found.clear();
         // The features that begin with the previous word.
         let (mut first, mut before) = (0, &[][..]);
         for &word in words {
-            if word == UNKNOWN {
+            if word == UNKNOWN_WORD {
                 before = &[];
                 continue;
             }
@@ -111,7 +111,7 @@ impl Features {
 
 /// Turns documents of words into documents of their numbers, and counts pairs.
 /// The features are held from then on.
-pub fn count<C: Cluster>(
+pub fn count_features<C: Cluster>(
     node: &mut Node<C>,
     tokens: Spool,
     dictionary: &Dictionary,
@@ -124,29 +124,29 @@ pub fn count<C: Cluster>(
         let (mut reader, mut record, mut words) = (tokens.reader(), Vec::new(), Vec::new());
         let (mut emitted, mut document) = (0, 0);
         while let Some(tokens) = reader.read(disk)? {
-            let (head, tokens) = Head::split(tokens)?;
-            head.begin(&mut record);
+            let (head, tokens) = Head::split_record(tokens)?;
+            head.begin_record(&mut record);
             document += 1;
             words.clear();
-            for word in each(tokens) {
-                words.push(dictionary.number(&word?));
+            for word in words_of_record(tokens) {
+                words.push(dictionary.number_of(&word?));
             }
-            let mut before = UNKNOWN;
+            let mut before = UNKNOWN_WORD;
             for &word in &words {
                 record.extend_from_slice(&word.to_le_bytes());
-                if settings.ngrams == 2 && before != UNKNOWN && word != UNKNOWN {
-                    pairs.add(pair(before, word), document);
+                if settings.ngrams == 2 && before != UNKNOWN_WORD && word != UNKNOWN_WORD {
+                    pairs.add(pair_gram(before, word), document);
                     emitted += 1;
                 }
                 before = word;
             }
-            pairs.settle(disk)?;
+            pairs.spill_if_full(disk)?;
             numbered.push(disk, &record)?;
         }
         Ok::<_, Fault>(emitted)
     })?;
     drop(tokens);
-    node.ends(Stage::CountPairs);
+    node.end_stage(Stage::CountPairs);
     let mut frequent = Vec::new();
     let mut arrived = 0;
     node.shuffle(
@@ -161,14 +161,14 @@ pub fn count<C: Cluster>(
         },
     )?;
     let mut mine = Vec::new();
-    put(emitted, &mut mine);
-    put(arrived, &mut mine);
+    append_number(emitted, &mut mine);
+    append_number(arrived, &mut mine);
     mine.append(&mut frequent);
-    let shares = node.share(mine)?;
+    let shares = node.exchange_with_all(mine)?;
     let features = node.cluster.parallel(|_| read(&shares, settings, dictionary, documents))?;
     drop(shares);
-    node.hold("the dictionary and the features", features.bytes(), &mut [&mut numbered])?;
-    node.ends(Stage::SharePairs);
+    node.hold_memory("the dictionary and the features", features.memory_bytes(), &mut [&mut numbered])?;
+    node.end_stage(Stage::SharePairs);
     Ok((numbered, features))
 }
 
@@ -179,31 +179,35 @@ fn read(
     documents: u64,
 ) -> Result<Features, Fault> {
     let torn = || Fault::attempt("a list of features was cut short");
-    let words = (0..).map(word).zip(dictionary.tallies.iter().copied());
+    let words = (0..).map(word_gram).zip(dictionary.tallies.iter().copied());
     let mut grams: Vec<_> = words.filter(|(_, tally)| settings.is_feature(tally, documents)).collect();
     let (mut emitted, mut arrived) = (0, 0);
     for share in shares {
         let from = &mut share.as_slice();
-        emitted += number(from).ok_or_else(torn)?;
-        arrived += number(from).ok_or_else(torn)?;
+        emitted += take_number(from).ok_or_else(torn)?;
+        arrived += take_number(from).ok_or_else(torn)?;
         while !from.is_empty() {
             let gram = Gram::read(from).ok_or_else(torn)?;
             grams.push((gram, Tally::read(from).ok_or_else(torn)?));
         }
     }
-    same("pairs of words", emitted, arrived)?;
+    check_same_total("pairs of words", emitted, arrived)?;
     Features::new(grams, dictionary.tallies.len(), documents)
 }
 
 /// The tally of each of the sample's features in these documents, counted without any table: the reference
 /// for the counted ones.
-pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)], disk: &mut dyn Disk) -> Result<Vec<Tally>, Fault> {
+pub fn recount_sample(
+    numbered: &Spool,
+    sample: &[(Gram, Tally)],
+    disk: &mut dyn Disk,
+) -> Result<Vec<Tally>, Fault> {
     let mut tallies = vec![Tally::default(); sample.len()];
     let mut reader = numbered.reader();
     let mut document = 0;
     while let Some(record) = reader.read(disk)? {
-        let (_, words) = Head::split(record)?;
-        let words: Vec<u32> = numbers(words).collect();
+        let (_, words) = Head::split_record(record)?;
+        let words: Vec<u32> = read_numbers(words).collect();
         document += 1;
         for ((gram, _), tally) in sample.iter().zip(&mut tallies) {
             let first = (gram.0 >> 32) as u32;
@@ -211,7 +215,7 @@ pub fn recount(numbered: &Spool, sample: &[(Gram, Tally)], disk: &mut dyn Disk) 
                 None => words.iter().filter(|word| **word == first).count(),
                 Some(second) => words.windows(2).filter(|pair| **pair == [first, second]).count(),
             };
-            (0..times).for_each(|_| tally.see(document));
+            (0..times).for_each(|_| tally.count_in(document));
         }
     }
     Ok(tallies)
@@ -226,19 +230,19 @@ mod tests {
         #[test]
         fn a_documents_features_are_the_grams_in_it(
             chosen in proptest::collection::btree_set((0..5_u32, 0..6_u32), 0..20),
-            document in proptest::collection::vec(prop_oneof![0..5_u32, Just(UNKNOWN)], 0..30),
+            document in proptest::collection::vec(prop_oneof![0..5_u32, Just(UNKNOWN_WORD)], 0..30),
         ) {
             // The word alone where no other follows.
-            let gram = |(first, second): (u32, u32)| second.checked_sub(1).map_or(word(first), |next| pair(first, next));
+            let gram = |(first, second): (u32, u32)| second.checked_sub(1).map_or(word_gram(first), |next| pair_gram(first, next));
             let grams: Vec<Gram> = chosen.into_iter().map(gram).collect();
             let tallied = grams.iter().rev().map(|gram| (*gram, Tally::new(2, 1))).collect();
             let features = Features::new(tallied, 5, 9).expect("few");
-            let known = |word: &u32| *word != UNKNOWN;
-            let words = document.iter().filter(|word| known(word)).map(|first| word(*first));
-            let pairs = document.windows(2).filter(|two| two.iter().all(known)).map(|two| pair(two[0], two[1]));
+            let known = |word: &u32| *word != UNKNOWN_WORD;
+            let words = document.iter().filter(|word| known(word)).map(|first| word_gram(*first));
+            let pairs = document.windows(2).filter(|two| two.iter().all(known)).map(|two| pair_gram(two[0], two[1]));
             let mut expected: Vec<Gram> = words.chain(pairs).filter(|gram| grams.contains(gram)).collect();
             let mut found = Vec::new();
-            features.of(&document, &mut found);
+            features.of_document(&document, &mut found);
             let mut found: Vec<Gram> = found.into_iter().map(|feature| grams[feature as usize]).collect();
             expected.sort_unstable();
             found.sort_unstable();

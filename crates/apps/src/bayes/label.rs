@@ -5,12 +5,12 @@ use crosstalk_core::Fault;
 
 use super::category::{self, NAMES};
 use super::node::{Node, Stage};
-use super::page::article;
+use super::page::parse_article;
 use super::record::Head;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::spool::Spool;
 
-/// Documents of each label, to train and to test with.
+/// The number of documents of each label, to train and to test with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Pages, labelled or not.
@@ -20,10 +20,10 @@ pub struct Counts {
 }
 
 /// Number of 64-bit words of [`Counts`].
-pub const WORDS: usize = 1 + 2 * NAMES.len();
+pub const COUNT_WORDS: usize = 1 + 2 * NAMES.len();
 
 impl Counts {
-    /// Adds another slave's.
+    /// Adds the counts of another slave.
     pub fn add(&mut self, other: &Counts) {
         self.pages += other.pages;
         for (mine, theirs) in self.labelled.as_flattened_mut().iter_mut().zip(other.labelled.as_flattened()) {
@@ -31,28 +31,28 @@ impl Counts {
         }
     }
 
-    /// Labelled documents.
+    /// The number of labelled documents.
     pub fn documents(&self) -> u64 {
         self.labelled.as_flattened().iter().sum()
     }
 
-    /// Those to train with.
+    /// The number of documents to train with.
     pub fn training(&self) -> u64 {
         self.labelled.iter().map(|[train, _]| train).sum()
     }
 
-    /// Those to test with.
+    /// The number of documents to test with.
     pub fn testing(&self) -> u64 {
         self.documents() - self.training()
     }
 
-    /// Labels that have training documents.
+    /// The labels that have training documents.
     pub fn labels(&self) -> impl Iterator<Item = u8> + '_ {
         (0..).zip(&self.labelled).filter(|(_, [train, _])| *train > 0).map(|(label, _)| label)
     }
 
     /// Checks that there are at least two labels, and test documents.
-    pub fn verify(&self) -> Result<(), Fault> {
+    pub fn check_enough(&self) -> Result<(), Fault> {
         let advice = "take a larger corpus, or another `split_seed`";
         let mut labels = self.labels();
         match (labels.next(), labels.next()) {
@@ -73,15 +73,15 @@ impl Counts {
         }
     }
 
-    /// As words.
-    pub fn to_words(self) -> [u64; WORDS] {
-        let mut words = [self.pages; WORDS];
+    /// The counts as words, for a message.
+    pub fn to_words(self) -> [u64; COUNT_WORDS] {
+        let mut words = [self.pages; COUNT_WORDS];
         words[1..].copy_from_slice(self.labelled.as_flattened());
         words
     }
 
     /// Reads the words of [`Counts::to_words`].
-    pub fn from_words(words: &[u64; WORDS]) -> Self {
+    pub fn from_words(words: &[u64; COUNT_WORDS]) -> Self {
         let mut counts = Counts { pages: words[0], ..Counts::default() };
         counts.labelled.as_flattened_mut().copy_from_slice(&words[1..]);
         counts
@@ -89,7 +89,7 @@ impl Counts {
 }
 
 /// Turns pages (a number, then XML) into documents (a head, then plain text).
-pub fn label<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Counts), Fault> {
+pub fn label_pages<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Counts), Fault> {
     let mut documents = node.spool();
     let settings = node.settings;
     let counts = node.cluster.parallel(|disk| {
@@ -99,13 +99,13 @@ pub fn label<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Co
         while let Some(page) = reader.read(disk)? {
             counts.pages += 1;
             let (number, xml) = numbered(page)?;
-            let Some(article) = article(xml).map_err(Fault::attempt)? else { continue };
-            let Some(label) = category::label(&article.text) else { continue };
+            let Some(article) = parse_article(xml).map_err(Fault::attempt)? else { continue };
+            let Some(label) = category::category_of(&article.text) else { continue };
             let test = settings.split.is_test(&article.title);
             counts.labelled[usize::from(label)][usize::from(test)] += 1;
-            Head { number, label, test }.begin(&mut record);
+            Head { number, label, test }.begin_record(&mut record);
             if settings.remove_labels {
-                record.extend_from_slice(category::without_links(&article.text).as_bytes());
+                record.extend_from_slice(category::without_category_links(&article.text).as_bytes());
             } else {
                 record.extend_from_slice(article.text.as_bytes());
             }
@@ -113,7 +113,7 @@ pub fn label<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spool, Co
         }
         Ok::<_, Fault>(counts)
     })?;
-    node.ends(Stage::Label);
+    node.end_stage(Stage::Label);
     Ok((documents, counts))
 }
 
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn a_corpus_without_two_categories_is_refused() {
-        assert_eq!(counts(&[(0, [3, 1]), (24, [1, 0])]).verify(), Ok(()));
-        let refusal = |labelled: &[_]| counts(labelled).verify().expect_err("refused").message;
+        assert_eq!(counts(&[(0, [3, 1]), (24, [1, 0])]).check_enough(), Ok(()));
+        let refusal = |labelled: &[_]| counts(labelled).check_enough().expect_err("refused").message;
         assert!(refusal(&[(0, [3, 1]), (24, [0, 1])]).ends_with("found only `art`"));
         assert!(refusal(&[(0, [3, 0]), (24, [2, 0])]).contains("to test with, found none"));
         assert!(refusal(&[]).ends_with("found none in 9 pages"));

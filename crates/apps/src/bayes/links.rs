@@ -15,7 +15,7 @@ const NAME: &str = "Category";
 const LONGEST: usize = 128;
 
 /// A name in the form that is compared.
-pub fn folded(name: &str) -> String {
+pub fn fold_name(name: &str) -> String {
     let is_mark = |c: &char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
     let plain: String =
         name.chars().filter(|c| !is_mark(c)).map(|c| if c == '_' { ' ' } else { c }).collect();
@@ -24,14 +24,14 @@ pub fn folded(name: &str) -> String {
 
 /// The page with its category links in that form. `local` is the namespace's folded name in the wiki's
 /// language.
-pub fn unified<'a>(page: &'a str, local: &str) -> Cow<'a, str> {
+pub fn unify_category_links<'a>(page: &'a str, local: &str) -> Cow<'a, str> {
     let (mut written, mut kept, mut at) = (String::new(), 0, 0);
     while let Some(found) = memchr::memmem::find(&page.as_bytes()[at..], OPEN.as_bytes()) {
         // Of three brackets the last two open the link.
         at += found + 1;
         let from = at + OPEN.len() - 1;
         let Some(name) = namespace(&page[from..]).filter(|name| *name != NAME) else { continue };
-        let folded = folded(name);
+        let folded = fold_name(name);
         if folded == "category" || folded == local && !local.is_empty() {
             written.push_str(&page[kept..from]);
             written.push_str(NAME);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn category_links_are_found_as_mediawiki_finds_them() {
-        let local = folded("Thể_loại");
+        let local = fold_name("Thể_loại");
         for link in [
             "[[category:Art]]",
             "[[ Category:Art]]",
@@ -67,9 +67,16 @@ mod tests {
             "[[_category_:Art]]",
             "[[thể  Loại:Art]]",
         ] {
-            assert_eq!(unified(&format!("a {link} b"), &local), "a [[Category:Art]] b", "{link}");
+            assert_eq!(
+                unify_category_links(&format!("a {link} b"), &local),
+                "a [[Category:Art]] b",
+                "{link}"
+            );
         }
-        assert_eq!(unified("[[\u{200e}Категория:Art|x]]", &folded("Категория")), "[[Category:Art|x]]");
+        assert_eq!(
+            unify_category_links("[[\u{200e}Категория:Art|x]]", &fold_name("Категория")),
+            "[[Category:Art|x]]"
+        );
         for other in [
             "[[Category:Art]]",
             "[[:category:Art]]",
@@ -79,16 +86,22 @@ mod tests {
             "[[",
             "[[a|category:x]]",
         ] {
-            assert!(matches!(unified(other, ""), Cow::Borrowed(page) if page == other), "{other}");
+            assert!(
+                matches!(unify_category_links(other, ""), Cow::Borrowed(page) if page == other),
+                "{other}"
+            );
         }
-        assert_eq!(unified("[[[category:x]] [[category:y]]", ""), "[[[Category:x]] [[Category:y]]");
+        assert_eq!(
+            unify_category_links("[[[category:x]] [[category:y]]", ""),
+            "[[[Category:x]] [[Category:y]]"
+        );
     }
 
     proptest! {
         #[test]
         fn no_page_panics_and_what_is_unified_stays(page in "([\\[:|_ éK]|category|Category){0,30}") {
-            let once = unified(&page, "é").into_owned();
-            prop_assert_eq!(unified(&once, "é"), once.as_str());
+            let once = unify_category_links(&page, "é").into_owned();
+            prop_assert_eq!(unify_category_links(&once, "é"), once.as_str());
         }
     }
 }

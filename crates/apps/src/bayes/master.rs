@@ -8,14 +8,14 @@ use crosstalk_core::record::{Origin, Reading};
 
 use super::config::Config;
 use super::confusion::Confusion;
-use super::deal::deal;
+use super::deal::send_pages;
 use super::label::Counts;
 use super::node::STAGES;
 use super::source::Source;
-use super::verify::{self, Testimony};
-use crate::account::{Answer, cores, origin};
-use crate::coordination::{broadcast, collect, collect_exactly};
-use crate::mapreduce::cluster::join_empty;
+use super::verify::{self, ModelReports};
+use crate::account::{MasterAnswer, origin, slave_cores};
+use crate::coordination::{broadcast_words, collect_exactly_from_slaves, collect_from_slaves};
+use crate::mapreduce::cluster::join_rounds_empty;
 
 /// Shuffles, and distributions of their results: of words, of pairs, of weights.
 const EXCHANGES: usize = 6;
@@ -24,41 +24,41 @@ const EXCHANGES: usize = 6;
 const MOVED: [&str; 5] = ["bytes_spilled", "bytes_read_back", "spills", "seeks", "bytes_held"];
 
 /// Runs the master. Time counts from the start of the first stage until the last decision has arrived.
-pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
+pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
     if let Source::File(path) = &config.source {
-        deal(path, pages, rank)?;
+        send_pages(path, pages, rank)?;
     }
-    let bytes: u64 = collect_exactly::<1>(rank)?.iter().map(|[bytes]| bytes).sum();
+    let bytes: u64 = collect_exactly_from_slaves::<1>(rank)?.iter().map(|[bytes]| bytes).sum();
     let loading = rank.now();
 
     rank.restart_clock()?;
     let mut counts = Counts::default();
-    collect_exactly(rank)?.iter().for_each(|words| counts.add(&Counts::from_words(words)));
-    broadcast(rank, counts.to_words())?;
-    counts.verify()?;
+    collect_exactly_from_slaves(rank)?.iter().for_each(|words| counts.add(&Counts::from_words(words)));
+    broadcast_words(rank, counts.to_words())?;
+    counts.check_enough()?;
     for _ in 0..EXCHANGES {
-        join_empty(rank)?;
+        join_rounds_empty(rank)?;
     }
     let mut confusion = Confusion::default();
-    collect(rank)?.iter().try_for_each(|words| confusion.add(words))?;
+    collect_from_slaves(rank)?.iter().try_for_each(|words| confusion.add_words(words))?;
     let account = rank.account();
 
-    let reports: Vec<[u64; 2]> = collect_exactly(rank)?;
-    let moved: Vec<[u64; MOVED.len()]> = collect_exactly(rank)?;
-    let stages: Vec<[u64; STAGES.len()]> = collect_exactly(rank)?;
-    let testimony = Testimony::new(&collect(rank)?)?;
-    let verdict = verify::pages(pages, counts.pages)
-        .and_then(|()| verify::decided(counts.testing(), confusion.documents()))
+    let reports: Vec<[u64; 2]> = collect_exactly_from_slaves(rank)?;
+    let moved: Vec<[u64; MOVED.len()]> = collect_exactly_from_slaves(rank)?;
+    let stages: Vec<[u64; STAGES.len()]> = collect_exactly_from_slaves(rank)?;
+    let testimony = ModelReports::new(&collect_from_slaves(rank)?)?;
+    let verdict = verify::check_page_count(pages, counts.pages)
+        .and_then(|()| verify::check_decision_count(counts.testing(), confusion.documents()))
         .and_then(|()| testimony.verify());
     let features = reports.first().map_or(0, |[_, features]| *features);
-    let throughput = bytes as f64 / (account.total().0 * cores(part));
+    let throughput = bytes as f64 / (account.total().0 * slave_cores(part));
     let mut own = vec![
         Reading::value("throughput", throughput, origin(part)),
         Reading::value("accuracy", confusion.accuracy(), Origin::Computed),
         Reading::value("documents", counts.documents() as f64, Origin::Computed),
         Reading::value("features", features as f64, Origin::Computed),
     ];
-    own.extend(confusion.cells().map(|(label, given, documents)| {
+    own.extend(confusion.counted_pairs().map(|(label, given, documents)| {
         Reading::value("confusion", documents as f64, Origin::Computed)
             .label("from", label)
             .label("to", given)
@@ -72,7 +72,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
             took.label("node", node).label("stage", stage.name())
         }));
     }
-    Ok(Answer {
+    Ok(MasterAnswer {
         loading,
         account,
         exchanged: reports.iter().map(|[sent, _]| sent).sum(),

@@ -8,7 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `config` | the parameters |
-//! | `corpus`, `random`, `export`, `source`, `deal` | the pages |
+//! | `corpus`, `random`, `mediawiki`, `source`, `deal` | the pages |
 //! | `node`, `record` | a stage's resources and its records |
 //! | `page`, `category`, `split`, `label` | pages become labelled documents |
 //! | `token`, `dictionary` | words |
@@ -37,11 +37,11 @@ pub mod confusion;
 pub mod corpus;
 mod deal;
 pub mod dictionary;
-pub mod export;
 pub mod features;
 pub mod label;
 mod links;
 mod master;
+pub mod mediawiki;
 pub mod model;
 pub mod node;
 pub mod page;
@@ -57,12 +57,12 @@ pub mod train;
 pub mod vectors;
 mod verify;
 
-/// The workload.
+/// The workload `bayes`: labels articles by naive Bayes.
 pub const BAYES: Declared<Config> = Declared {
     name: "bayes",
     title: "Data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
     parameters: config::PARAMETERS,
-    read: Config::new,
+    read: Config::from_params,
     deploy,
     needs: |config| config.engine.needs(),
     prepare,
@@ -122,9 +122,9 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match application::slave(part, config.slaves)? {
+    let role = match application::slave_number(part, config.slaves)? {
         None => {
-            let (pages, part) = (config.source.pages()?, part.clone());
+            let (pages, part) = (config.source.count_pages()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, pages, &part, rank)))
         }
         Some(_) => {

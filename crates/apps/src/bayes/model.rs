@@ -13,9 +13,9 @@
 use super::category::NAMES;
 
 /// The units in a weight of 1.
-pub const UNITS: f64 = (1_u64 << 40) as f64;
+pub const UNITS_PER_WEIGHT: f64 = (1_u64 << 40) as f64;
 
-/// A trained model.
+/// A trained naive Bayes model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// The labels that it can give, ascending.
@@ -33,7 +33,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// From the sums of (feature, label, units), ascending.
+    /// A model from the sums of (feature, label, units), ascending.
     pub fn new(sums: Vec<(u32, u8, u64)>, features: usize, labels: Vec<u8>, alpha: f64, norm: bool) -> Self {
         let mut model = Model {
             labels,
@@ -50,19 +50,19 @@ impl Model {
             let (mine, rest) = left.split_at(count);
             left = rest;
             let all: u64 = mine.iter().map(|(_, _, units)| units).sum();
-            let base = (alpha + all as f64 / UNITS).ln();
+            let base = (alpha + all as f64 / UNITS_PER_WEIGHT).ln();
             model.offsets.push(model.cells.len());
             model.base.push(base);
             for (_, label, units) in mine {
                 of_label[usize::from(*label)] += u128::from(*units);
-                let rest = (alpha + (all - units) as f64 / UNITS).ln();
+                let rest = (alpha + (all - units) as f64 / UNITS_PER_WEIGHT).ln();
                 model.cells.push((*label, rest - base));
             }
         }
         model.offsets.push(model.cells.len());
         let all: u128 = of_label.iter().sum();
         for (label, units) in of_label.iter().enumerate() {
-            model.log_total[label] = (alpha * features as f64 + (all - units) as f64 / UNITS).ln();
+            model.log_total[label] = (alpha * features as f64 + (all - units) as f64 / UNITS_PER_WEIGHT).ln();
         }
         if norm {
             model.divisor = model.totals((0..features as u32).map(|feature| (feature, 1.0)));
@@ -71,7 +71,7 @@ impl Model {
     }
 
     /// Bytes of memory that it takes.
-    pub fn bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         let lists = size_of_val(self.base.as_slice()) + size_of_val(self.offsets.as_slice());
         (lists + size_of_val(self.cells.as_slice())) as u64
     }
@@ -91,7 +91,7 @@ impl Model {
     }
 
     /// The label of a document with these weights, whose features ascend.
-    pub fn decide(&self, weights: impl Iterator<Item = (u32, f64)>) -> u8 {
+    pub fn label_of(&self, weights: impl Iterator<Item = (u32, f64)>) -> u8 {
         let totals = self.totals(weights);
         let score = |label: u8| totals[usize::from(label)] / self.divisor[usize::from(label)];
         let mut best = self.labels[0];

@@ -7,14 +7,14 @@ use super::config::Settings;
 use crate::mapreduce::budget::Memory;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::combine::Combiner;
-use crate::mapreduce::list::{Aggregate, List, Numeric};
+use crate::mapreduce::list::{Aggregate, Numeric, OccurrenceList};
 use crate::mapreduce::record::{Key, Value};
 use crate::mapreduce::runs::SortedRecords;
 use crate::mapreduce::shuffle::shuffle;
 use crate::mapreduce::spool::Spool;
 use crate::spill::{Disk, Scratch};
 
-/// A slave's resources.
+/// A slave's resources during the computation: memory, disk, cluster and clock.
 pub struct Node<'a, C> {
     /// What is computed.
     pub settings: &'a Settings,
@@ -31,7 +31,7 @@ pub struct Node<'a, C> {
     last: Seconds,
 }
 
-/// The stages, in their order.
+/// The stages, in the order in which they run.
 pub const STAGES: [Stage; 8] = [
     Stage::Label,
     Stage::CountWords,
@@ -43,7 +43,7 @@ pub const STAGES: [Stage; 8] = [
     Stage::Test,
 ];
 
-/// A stage of the computation.
+/// A stage of the computation, whose time is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Pages become labelled documents.
@@ -89,7 +89,7 @@ impl<'a, C: Cluster> Node<'a, C> {
 
     /// An empty spool.
     pub fn spool(&self) -> Spool {
-        Spool::new(&self.scratch, self.memory.budget().spool())
+        Spool::new(&self.scratch, self.memory.budget().spool_memory())
     }
 
     /// An empty table of words.
@@ -98,20 +98,20 @@ impl<'a, C: Cluster> Node<'a, C> {
     }
 
     /// An empty list of numbers.
-    pub fn list<K: Numeric, V: Aggregate>(&self) -> List<K, V> {
-        List::new(self.memory.budget(), &self.scratch)
+    pub fn list<K: Numeric, V: Aggregate>(&self) -> OccurrenceList<K, V> {
+        OccurrenceList::new(self.memory.budget(), &self.scratch)
     }
 
     /// Holds `bytes` for `what` until they are released: buffers get what is
     /// left, those of `spools` at once.
-    pub fn hold(&mut self, what: &str, bytes: u64, spools: &mut [&mut Spool]) -> Result<(), Fault> {
+    pub fn hold_memory(&mut self, what: &str, bytes: u64, spools: &mut [&mut Spool]) -> Result<(), Fault> {
         self.memory.hold(what, bytes)?;
-        let room = self.memory.budget().spool();
-        self.cluster.parallel(|disk| spools.iter_mut().try_for_each(|spool| spool.fit(disk, room)))
+        let room = self.memory.budget().spool_memory();
+        self.cluster.parallel(|disk| spools.iter_mut().try_for_each(|spool| spool.set_memory(disk, room)))
     }
 
     /// Releases what was held.
-    pub fn release(&mut self, bytes: u64) {
+    pub fn release_memory(&mut self, bytes: u64) {
         self.memory.release(bytes);
     }
 
@@ -126,13 +126,13 @@ impl<'a, C: Cluster> Node<'a, C> {
     }
 
     /// Sends `mine` to every slave, and returns what each sent.
-    pub fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
+    pub fn exchange_with_all(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
         self.sent += (mine.len() * (self.cluster.parts() - 1)) as u64;
         self.cluster.share(mine)
     }
 
     /// Ends a stage, which took the time since the one before.
-    pub fn ends(&mut self, stage: Stage) {
+    pub fn end_stage(&mut self, stage: Stage) {
         let now = self.cluster.now();
         self.stages[stage as usize] = Seconds(now.0 - self.last.0);
         self.last = now;
@@ -140,7 +140,7 @@ impl<'a, C: Cluster> Node<'a, C> {
 }
 
 /// Checks that two ways of counting agree on a total.
-pub fn same(what: &str, counted: u64, found: u64) -> Result<(), Fault> {
+pub fn check_same_total(what: &str, counted: u64, found: u64) -> Result<(), Fault> {
     if counted == found {
         return Ok(());
     }

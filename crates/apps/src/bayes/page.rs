@@ -58,7 +58,7 @@ impl Name {
 ///
 /// # Errors
 /// The fault's message, without its place.
-pub fn article(page: &str) -> Result<Option<Article>, String> {
+pub fn parse_article(page: &str) -> Result<Option<Article>, String> {
     let mut reader = Reader::from_str(page);
     reader.config_mut().allow_dangling_amp = true;
     let (mut title, mut text, mut redirects) = (None, None, false);

@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 
 use super::confusion::{self, Decision};
 use super::features::{Features, Gram};
-use super::label::{Counts, label};
+use super::label::{Counts, label_pages};
 use super::model::Model;
 use super::node::Node;
 use super::{dictionary, features, train, vectors};
@@ -12,7 +12,7 @@ use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::record::Tally;
 use crate::mapreduce::spool::Spool;
 
-/// The result on one slave.
+/// What the stages have computed on one slave.
 pub struct PipelineResult {
     /// The number of features, the same on every slave.
     pub features: usize,
@@ -32,19 +32,19 @@ pub fn run<C: Cluster>(
     pages: Spool,
     agree: impl FnOnce(&Counts, &mut C) -> Result<Counts, Fault>,
 ) -> Result<PipelineResult, Fault> {
-    let (documents, counts) = label(node, &pages)?;
+    let (documents, counts) = label_pages(node, &pages)?;
     drop(pages);
     let counts = agree(&counts, node.cluster)?;
-    counts.verify()?;
-    let (tokens, dictionary) = dictionary::count(node, documents)?;
-    let (mut numbered, features) = features::count(node, tokens, &dictionary, counts.documents())?;
-    node.release(dictionary.bytes);
+    counts.check_enough()?;
+    let (tokens, dictionary) = dictionary::build_dictionary(node, documents)?;
+    let (mut numbered, features) = features::count_features(node, tokens, &dictionary, counts.documents())?;
+    node.release_memory(dictionary.bytes);
     drop(dictionary);
-    let mut vectors = vectors::weigh(node, &numbered, &features)?;
-    node.release(features.bytes());
+    let mut vectors = vectors::weigh_documents(node, &numbered, &features)?;
+    node.release_memory(features.memory_bytes());
     let (count, Features { sample, .. }) = (features.count(), features);
     let model = train::train(node, &vectors, count, &counts)?;
-    node.hold("the model", model.bytes(), &mut [&mut vectors, &mut numbered])?;
-    let decisions = confusion::test(node, &vectors, &model)?;
+    node.hold_memory("the model", model.memory_bytes(), &mut [&mut vectors, &mut numbered])?;
+    let decisions = confusion::label_test_vectors(node, &vectors, &model)?;
     Ok(PipelineResult { features: count, sample, model, decisions, numbered })
 }

@@ -1,6 +1,6 @@
 //! A slave: has a part of the corpus, and runs the stages.
 
-use crosstalk_comm::{Account, Rank};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use std::fs::{self, File};
@@ -12,41 +12,41 @@ use super::config::Config;
 use super::confusion::{Confusion, Decision};
 use super::label::Counts;
 use super::node::Node;
-use super::source::{Source, generate};
-use super::verify::Testimony;
+use super::source::{Source, generate_pages};
+use super::verify::ModelReports;
 use super::{deal, features, pipeline};
-use crate::coordination::{Slaves, broadcast, report};
+use crate::coordination::{SlaveExchange, broadcast_words, send_to_master};
 use crate::exchange::Exchange;
 use crate::mapreduce::budget::{Memory, Room};
 use crate::mapreduce::spool::Spool;
 use crate::spill::Scratch;
 
 /// Runs a slave on a node with so much `memory`; returns where its time went.
-pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<Account, Fault> {
+pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<TimeAccount, Fault> {
     let scratch = Scratch::new(config.scratch.clone(), "`scratch`");
     let memory = Memory::new(memory, config.slaves)?;
-    let (pages, bytes) = load(config, &scratch, memory.budget().spool(), rank)?;
-    report(rank, &[bytes])?;
+    let (pages, bytes) = load(config, &scratch, memory.budget().spool_memory(), rank)?;
+    send_to_master(rank, &[bytes])?;
 
-    let before = scratch.moved();
+    let before = scratch.traffic();
     rank.restart_clock()?;
-    let slaves = &mut Slaves(rank);
+    let slaves = &mut SlaveExchange(rank);
     let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves);
     let learned = pipeline::run(&mut node, pages, |counts, slaves| agree(counts, slaves.0))?;
     let (stages, sent, held) = (node.stages, node.sent, node.memory.peak);
     let mut confusion = Confusion::default();
-    learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
-    report(rank, confusion.words())?;
+    learned.decisions.iter().for_each(|decision| confusion.count_document(decision.label, decision.decided));
+    send_to_master(rank, confusion.as_words())?;
     let account = rank.account();
-    let moved = scratch.moved().since(before);
+    let moved = scratch.traffic().since(before);
 
-    report(rank, &[sent, learned.features as u64])?;
-    report(rank, &[moved.written, moved.read, moved.writes, moved.seeks, held])?;
-    report(rank, &stages.map(|took| took.0.to_bits()))?;
-    let found = features::recount(&learned.numbered, &learned.sample, rank)?;
-    report(rank, &Testimony::words(learned.model.checksum(), &learned.sample, &found))?;
+    send_to_master(rank, &[sent, learned.features as u64])?;
+    send_to_master(rank, &[moved.written, moved.read, moved.writes, moved.seeks, held])?;
+    send_to_master(rank, &stages.map(|took| took.0.to_bits()))?;
+    let found = features::recount_sample(&learned.numbered, &learned.sample, rank)?;
+    send_to_master(rank, &ModelReports::as_words(learned.model.checksum(), &learned.sample, &found))?;
     if let Some(directory) = &config.output {
-        let part = Slaves(rank).part();
+        let part = SlaveExchange(rank).part();
         write(&directory.join(format!("part-{part:05}")), &learned.decisions)?;
     }
     Ok(account)
@@ -58,17 +58,17 @@ fn load(config: &Config, scratch: &Scratch, room: Room, rank: &mut Rank) -> Resu
     let bytes = match &config.source {
         Source::Generated(corpus) => {
             let (slave, slaves) = (rank.id() - 1, rank.size() - 1);
-            rank.parallel_spilling(|rank| generate(corpus, slave, slaves, &mut pages, rank))?
+            rank.compute_in_parallel_spilling(|rank| generate_pages(corpus, slave, slaves, &mut pages, rank))?
         }
-        Source::File(_) => deal::take(rank, &mut pages)?,
+        Source::File(_) => deal::receive_pages(rank, &mut pages)?,
     };
     Ok((pages, bytes))
 }
 
 /// Adds up all slaves' counts, by the master.
 fn agree(counts: &Counts, rank: &mut Rank) -> Result<Counts, Fault> {
-    report(rank, &counts.to_words())?;
-    Ok(Counts::from_words(&broadcast(rank, Counts::default().to_words())?))
+    send_to_master(rank, &counts.to_words())?;
+    Ok(Counts::from_words(&broadcast_words(rank, Counts::default().to_words())?))
 }
 
 /// Writes page number, category and given category of a document on each line.

@@ -6,22 +6,22 @@
 //! one node before its clock starts.
 
 use crosstalk_core::Fault;
-use crosstalk_study::counted;
+use crosstalk_study::count_in_words;
 use quick_xml::escape::partial_escape;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::category::{NAMES, label};
+use super::category::{NAMES, category_of};
 use super::corpus::Corpus;
-use super::export::Pages;
-use super::page::{Article, article};
+use super::mediawiki::Pages;
+use super::page::{Article, parse_article};
 use crate::mapreduce::spool::Spool;
 use crate::spill::{Disk, Unmetered};
 
-/// The most pages: weights of so many add up without overflow.
+/// The largest number of pages: weights of so many add up without overflow.
 pub const MOST_PAGES: u64 = 1 << 24;
 
-/// A corpus.
+/// Where the pages come from: a file, or a generated corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated.
@@ -32,27 +32,29 @@ pub enum Source {
 
 impl Source {
     /// The number of pages. Reads a file from end to end, and reports its faults.
-    pub fn pages(&self) -> Result<u64, Fault> {
+    pub fn count_pages(&self) -> Result<u64, Fault> {
         let path = match self {
             Source::Generated(corpus) => return Ok(corpus.documents),
             Source::File(path) => path,
         };
         let (mut count, mut labelled) = (0, false);
         let mut pages = Pages::open(path)?;
-        while let Some(page) = pages.page()? {
-            match article(page) {
-                Ok(article) => labelled |= article.is_some_and(|article| label(&article.text).is_some()),
-                Err(message) => return Err(pages.refuse(message)),
+        while let Some(page) = pages.next_page()? {
+            match parse_article(page) {
+                Ok(article) => {
+                    labelled |= article.is_some_and(|article| category_of(&article.text).is_some())
+                }
+                Err(message) => return Err(pages.page_fault(message)),
             }
             count += 1;
             if count > MOST_PAGES {
-                return Err(pages.refuse(format!("expected at most {MOST_PAGES} pages, found more")));
+                return Err(pages.page_fault(format!("expected at most {MOST_PAGES} pages, found more")));
             }
         }
         if !labelled {
             return Err(Fault::usage(format!(
                 "no article in it has a category whose name has one of CloudSuite's words ({})",
-                counted(count as usize, "page")
+                count_in_words(count as usize, "page")
             ))
             .at(path.display().to_string())
             .remedy(format!(
@@ -64,14 +66,16 @@ impl Source {
     }
 
     /// Puts all pages into one spool, without an account of its disk.
-    pub fn all(&self, pages: &mut Spool) -> Result<(), Fault> {
+    pub fn spool_all(&self, pages: &mut Spool) -> Result<(), Fault> {
         let path = match self {
-            Source::Generated(corpus) => return generate(corpus, 0, 1, pages, &mut Unmetered).map(drop),
+            Source::Generated(corpus) => {
+                return generate_pages(corpus, 0, 1, pages, &mut Unmetered).map(drop);
+            }
             Source::File(path) => path,
         };
         let (mut read, mut record, mut number) = (Pages::open(path)?, Vec::new(), 0);
-        while let Some(page) = read.page()? {
-            keep(number, page.as_bytes(), &mut record, pages, &mut Unmetered)?;
+        while let Some(page) = read.next_page()? {
+            spool_page(number, page.as_bytes(), &mut record, pages, &mut Unmetered)?;
             number += 1;
         }
         Ok(())
@@ -80,18 +84,18 @@ impl Source {
 
 /// Writes a file's pages as an export that needs no XML parser: a page has only a title, perhaps a
 /// `<redirect/>`, and a text without tags.
-pub fn plain(path: &Path, out: &mut impl Write) -> Result<(), Fault> {
+pub fn write_plain_export(path: &Path, out: &mut impl Write) -> Result<(), Fault> {
     let failed = |e: io::Error| Fault::environment(format!("cannot write the pages: {e}"));
     let mut pages = Pages::open(path)?;
     writeln!(out, "<mediawiki>").map_err(failed)?;
-    while let Some(page) = pages.page()? {
-        let written = match article(page) {
+    while let Some(page) = pages.next_page()? {
+        let written = match parse_article(page) {
             Ok(Some(Article { title, text })) => {
                 let (title, text) = (partial_escape(&*title), partial_escape(&*text));
                 writeln!(out, "<page><title>{title}</title><text>{text}</text></page>")
             }
             Ok(None) => writeln!(out, "<page><title/><redirect/><text/></page>"),
-            Err(message) => return Err(pages.refuse(message)),
+            Err(message) => return Err(pages.page_fault(message)),
         };
         written.map_err(failed)?;
     }
@@ -99,12 +103,12 @@ pub fn plain(path: &Path, out: &mut impl Write) -> Result<(), Fault> {
 }
 
 /// Writes a generated corpus as a MediaWiki export.
-pub fn export(corpus: &Corpus, out: &mut impl Write) -> io::Result<()> {
+pub fn write_corpus_export(corpus: &Corpus, out: &mut impl Write) -> io::Result<()> {
     let mut page = String::new();
     writeln!(out, "<mediawiki>")?;
     for number in 0..corpus.documents {
         page.clear();
-        corpus.write(number, &mut page);
+        corpus.write_page(number, &mut page);
         out.write_all(page.as_bytes())?;
     }
     writeln!(out, "</mediawiki>")?;
@@ -112,7 +116,7 @@ pub fn export(corpus: &Corpus, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Puts a page into a spool: its number, then its XML.
-pub fn keep(
+pub fn spool_page(
     number: u64,
     xml: &[u8],
     record: &mut Vec<u8>,
@@ -126,7 +130,7 @@ pub fn keep(
 }
 
 /// A slave's pages of a generated corpus; returns their bytes.
-pub fn generate(
+pub fn generate_pages(
     corpus: &Corpus,
     slave: usize,
     slaves: usize,
@@ -136,9 +140,9 @@ pub fn generate(
     let (mut page, mut record, mut bytes) = (String::new(), Vec::new(), 0);
     for number in (slave as u64..corpus.documents).step_by(slaves) {
         page.clear();
-        corpus.write(number, &mut page);
+        corpus.write_page(number, &mut page);
         bytes += page.len() as u64;
-        keep(number, page.as_bytes(), &mut record, pages, disk)?;
+        spool_page(number, page.as_bytes(), &mut record, pages, disk)?;
     }
     Ok(bytes)
 }

@@ -16,7 +16,7 @@ use super::corpus::Corpus;
 use super::node::Node;
 use super::pipeline;
 use super::source::{self, Source};
-use crate::engine::spark::{Job, Object, number};
+use crate::engine::spark::{Job, Object, number_in_answer};
 use crate::mapreduce::budget::Memory;
 use crate::mapreduce::cluster::Single;
 use crate::mapreduce::spool::Spool;
@@ -28,7 +28,7 @@ const ALIKE: f64 = 0.01;
 /// Memory of our own pipeline for the check, in bytes.
 const MEMORY: Bytes = Bytes(1 << 30);
 
-/// The request to Spark, and the check of its answer.
+/// The job of the workload `bayes` for Spark, and the check of its answer.
 pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
@@ -41,7 +41,7 @@ pub fn job(config: Config) -> Job {
 fn request(config: &Config, scratch: &Path, cores: usize) -> Result<Value, Fault> {
     let settings = &config.settings;
     // Faults of the file are reported here, with their places, before anything runs.
-    config.source.pages()?;
+    config.source.count_pages()?;
     let corpus = export(&config.source, scratch)?;
     Ok(json!({
         "do": "bayes",
@@ -82,8 +82,10 @@ fn export(source: &Source, scratch: &Path) -> Result<PathBuf, Fault> {
         let part = path.with_extension("part");
         let mut out = BufWriter::new(File::create(&part).map_err(|e| failed(&part, e))?);
         match source {
-            Source::Generated(corpus) => source::export(corpus, &mut out).map_err(|e| failed(&part, e))?,
-            Source::File(file) => source::plain(file, &mut out)?,
+            Source::Generated(corpus) => {
+                source::write_corpus_export(corpus, &mut out).map_err(|e| failed(&part, e))?
+            }
+            Source::File(file) => source::write_plain_export(file, &mut out)?,
         }
         fs::rename(&part, &path).map_err(|e| failed(&path, e))?;
     }
@@ -108,12 +110,12 @@ fn name(source: &Source) -> io::Result<String> {
 fn check(config: &Config, answer: &Object) -> Result<Vec<Reading>, Fault> {
     let ours = ours(config)?;
     for (what, expected) in [("train", ours.training), ("test", ours.testing), ("features", ours.features)] {
-        let reported = number(answer, what)?;
+        let reported = number_in_answer(answer, what)?;
         if reported != expected as f64 {
             return Err(wrong(format!("it counts {reported} as `{what}`, there are {expected}")));
         }
     }
-    let accuracy = number(answer, "accuracy")?;
+    let accuracy = number_in_answer(answer, "accuracy")?;
     if (accuracy - ours.accuracy).abs() > ALIKE {
         return Err(wrong(format!("its accuracy is {accuracy}, ours {}", ours.accuracy)));
     }
@@ -142,8 +144,8 @@ struct NativeResult {
 fn ours(config: &Config) -> Result<NativeResult, Fault> {
     let scratch = Scratch::new(config.scratch.clone(), "scratch");
     let memory = Memory::new(MEMORY, 1)?;
-    let mut pages = Spool::new(&scratch, memory.budget().spool());
-    config.source.all(&mut pages)?;
+    let mut pages = Spool::new(&scratch, memory.budget().spool_memory());
+    config.source.spool_all(&mut pages)?;
     let mut single = Single::default();
     let mut node = Node::new(&config.settings, memory, scratch, &mut single);
     let (mut training, mut testing) = (0, 0);
@@ -152,7 +154,7 @@ fn ours(config: &Config) -> Result<NativeResult, Fault> {
         Ok(*counts)
     })?;
     let mut confusion = Confusion::default();
-    learned.decisions.iter().for_each(|decision| confusion.see(decision.label, decision.decided));
+    learned.decisions.iter().for_each(|decision| confusion.count_document(decision.label, decision.decided));
     Ok(NativeResult { training, testing, features: learned.features as u64, accuracy: confusion.accuracy() })
 }
 

@@ -1,9 +1,9 @@
 //! The split into training and test articles: by their titles, so that neither the number of slaves nor the
 //! order of pages matters.
 
-use super::random::mixed;
+use super::random::mix_bits;
 
-/// A split of the articles.
+/// How articles are split into those for training and those for testing, by their titles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     /// Percentage of test articles.
@@ -21,7 +21,7 @@ impl Split {
         let hash = title
             .bytes()
             .fold(begin, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        mixed(hash) % 100 < self.percent
+        mix_bits(hash) % 100 < self.percent
     }
 }
 

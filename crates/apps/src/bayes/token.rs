@@ -10,7 +10,7 @@
 pub const LONGEST: usize = u8::MAX as usize;
 
 /// Passes the words of a text to a function, in order.
-pub fn words(text: &str, mut take: impl FnMut(&[u8])) {
+pub fn for_each_word(text: &str, mut take: impl FnMut(&[u8])) {
     let mut word = Word::default();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -91,7 +91,7 @@ mod tests {
 
     fn of(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        words(text, |word| found.push(String::from_utf8(word.to_vec()).expect("UTF-8")));
+        for_each_word(text, |word| found.push(String::from_utf8(word.to_vec()).expect("UTF-8")));
         found
     }
 

@@ -8,13 +8,13 @@ use crosstalk_core::Fault;
 
 use super::category::NAMES;
 use super::label::Counts;
-use super::model::{Model, UNITS};
-use super::node::{Node, Stage, same};
+use super::model::{Model, UNITS_PER_WEIGHT};
+use super::node::{Node, Stage, check_same_total};
 use super::record::Head;
-use crate::exchange::pairs;
+use crate::exchange::read_pairs;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::list::Numeric;
-use crate::mapreduce::record::{Key, Value, number, place, put};
+use crate::mapreduce::record::{Key, Value, append_number, owner_of, take_number};
 use crate::mapreduce::spool::Spool;
 
 /// A feature of one label's documents.
@@ -34,15 +34,15 @@ impl Cell {
 impl Key for Cell {
     /// A feature's cells have one owner.
     fn owner(&self, parts: usize) -> usize {
-        place(self.feature(), parts)
+        owner_of(self.feature(), parts)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        put(self.0, out);
+        append_number(self.0, out);
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        number(from).map(Cell)
+        take_number(from).map(Cell)
     }
 }
 
@@ -56,7 +56,7 @@ impl Numeric for Cell {
     }
 }
 
-/// Trains on the training vectors.
+/// Trains a model on the training vectors of all slaves.
 pub fn train<C: Cluster>(
     node: &mut Node<C>,
     vectors: &Spool,
@@ -68,16 +68,16 @@ pub fn train<C: Cluster>(
         let mut reader = vectors.reader();
         let mut emitted = 0;
         while let Some(vector) = reader.read(disk)? {
-            let (head, rest) = Head::split(vector)?;
+            let (head, rest) = Head::split_record(vector)?;
             if head.test {
                 continue;
             }
-            for (feature, weight) in pairs(rest) {
-                let units = (weight * UNITS).round() as u64;
+            for (feature, weight) in read_pairs(rest) {
+                let units = (weight * UNITS_PER_WEIGHT).round() as u64;
                 emitted = u64::wrapping_add(emitted, units);
                 list.add(Cell::new(feature, head.label), units);
             }
-            list.settle(disk)?;
+            list.spill_if_full(disk)?;
         }
         Ok::<_, Fault>(emitted)
     })?;
@@ -92,16 +92,16 @@ pub fn train<C: Cluster>(
         },
     )?;
     let mut mine = Vec::new();
-    put(emitted, &mut mine);
-    put(arrived, &mut mine);
+    append_number(emitted, &mut mine);
+    append_number(arrived, &mut mine);
     mine.append(&mut sums);
-    let shares = node.share(mine)?;
+    let shares = node.exchange_with_all(mine)?;
     let settings = node.settings;
     let model = node.cluster.parallel(|_| {
         let cells = read(&shares)?;
         Ok::<_, Fault>(Model::new(cells, features, counts.labels().collect(), settings.alpha, settings.norm))
     })?;
-    node.ends(Stage::Train);
+    node.end_stage(Stage::Train);
     Ok(model)
 }
 
@@ -111,18 +111,18 @@ fn read(shares: &[Vec<u8>]) -> Result<Vec<(u32, u8, u64)>, Fault> {
     let (mut cells, mut emitted, mut arrived) = (Vec::new(), 0_u64, 0_u64);
     for share in shares {
         let from = &mut share.as_slice();
-        emitted = emitted.wrapping_add(number(from).ok_or_else(torn)?);
-        arrived = arrived.wrapping_add(number(from).ok_or_else(torn)?);
+        emitted = emitted.wrapping_add(take_number(from).ok_or_else(torn)?);
+        arrived = arrived.wrapping_add(take_number(from).ok_or_else(torn)?);
         while !from.is_empty() {
             let cell = Cell::read(from).ok_or_else(torn)?;
             let label = cell.0 as u8;
             if usize::from(label) >= NAMES.len() {
                 return Err(torn());
             }
-            cells.push((cell.feature() as u32, label, number(from).ok_or_else(torn)?));
+            cells.push((cell.feature() as u32, label, take_number(from).ok_or_else(torn)?));
         }
     }
-    same("units of weight", emitted, arrived)?;
+    check_same_total("units of weight", emitted, arrived)?;
     // A stable sort profits from the ordered runs of the slaves.
     cells.sort();
     Ok(cells)

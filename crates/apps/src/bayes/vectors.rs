@@ -5,31 +5,35 @@ use crosstalk_core::Fault;
 
 use super::features::Features;
 use super::node::{Node, Stage};
-use super::record::{Head, numbers};
-use crate::exchange::put_pair;
+use super::record::{Head, read_numbers};
+use crate::exchange::append_pair;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::spool::Spool;
 
 /// Turns documents of word numbers into vectors.
-pub fn weigh<C: Cluster>(node: &mut Node<C>, numbered: &Spool, features: &Features) -> Result<Spool, Fault> {
+pub fn weigh_documents<C: Cluster>(
+    node: &mut Node<C>,
+    numbered: &Spool,
+    features: &Features,
+) -> Result<Spool, Fault> {
     let mut vectors = node.spool();
     node.cluster.parallel(|disk| {
         let mut reader = numbered.reader();
         let (mut record, mut words, mut found, mut weights) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         while let Some(document) = reader.read(disk)? {
-            let (head, rest) = Head::split(document)?;
+            let (head, rest) = Head::split_record(document)?;
             words.clear();
-            words.extend(numbers(rest));
-            features.of(&words, &mut found);
+            words.extend(read_numbers(rest));
+            features.of_document(&words, &mut found);
             vector(&mut found, &features.idf, &mut weights);
-            head.begin(&mut record);
-            weights.iter().for_each(|(feature, weight)| put_pair(*feature, *weight, &mut record));
+            head.begin_record(&mut record);
+            weights.iter().for_each(|(feature, weight)| append_pair(*feature, *weight, &mut record));
             vectors.push(disk, &record)?;
         }
         Ok::<_, Fault>(())
     })?;
-    node.ends(Stage::Weigh);
+    node.end_stage(Stage::Weigh);
     Ok(vectors)
 }
 

@@ -8,13 +8,13 @@ use crosstalk_core::Fault;
 use super::features::Gram;
 use crate::mapreduce::record::Tally;
 
-/// All pages were processed.
-pub fn pages(expected: u64, found: u64) -> Result<(), Fault> {
+/// Checks that all pages were processed.
+pub fn check_page_count(expected: u64, found: u64) -> Result<(), Fault> {
     equal(expected, found, "the corpus has", "pages, the slaves saw")
 }
 
-/// All test documents were labelled.
-pub fn decided(expected: u64, found: u64) -> Result<(), Fault> {
+/// Checks that all test documents were labelled.
+pub fn check_decision_count(expected: u64, found: u64) -> Result<(), Fault> {
     equal(expected, found, "there are", "documents to test with, decided were")
 }
 
@@ -25,26 +25,26 @@ fn equal(expected: u64, found: u64, begin: &str, middle: &str) -> Result<(), Fau
     Err(wrong(format!("{begin} {expected} {middle} {found}")))
 }
 
-/// The slaves' reports of the model and the sample.
+/// What the slaves report of the model and of the sample, to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Testimony {
+pub struct ModelReports {
     checksums: Vec<u64>,
     /// Gram, and its tally as counted, equal from every slave, and as found, to be added up.
     sample: Vec<[u64; 5]>,
 }
 
-impl Testimony {
-    /// One slave's report.
-    pub fn words(checksum: u64, sample: &[(Gram, Tally)], found: &[Tally]) -> Vec<u64> {
+impl ModelReports {
+    /// One slave's report as words, for a message.
+    pub fn as_words(checksum: u64, sample: &[(Gram, Tally)], found: &[Tally]) -> Vec<u64> {
         let each = sample.iter().zip(found).flat_map(|((gram, counted), found)| {
             [gram.0, counted.count, counted.documents, found.count, found.documents]
         });
         std::iter::once(checksum).chain(each).collect()
     }
 
-    /// Combines the slaves' reports.
+    /// The reports of all slaves.
     pub fn new(reports: &[Vec<u64>]) -> Result<Self, Fault> {
-        let mut joined = Testimony { checksums: Vec::new(), sample: Vec::new() };
+        let mut joined = ModelReports { checksums: Vec::new(), sample: Vec::new() };
         for report in reports {
             let Some((checksum, words)) = report.split_first() else {
                 return Err(wrong("a slave says nothing of its model".into()));
@@ -83,7 +83,7 @@ impl Testimony {
         Ok(())
     }
 
-    /// Of the model.
+    /// The checksum of the model that all slaves have.
     pub fn checksum(&self) -> u64 {
         self.checksums.first().copied().unwrap_or_default()
     }
@@ -99,7 +99,7 @@ mod tests {
 
     fn check(checksums: [u64; 2], second: [u64; 5]) -> Result<(), Fault> {
         let reports = [vec![checksums[0], 7, 5, 3, 2, 1], [&[checksums[1]][..], &second].concat()];
-        Testimony::new(&reports)?.verify()
+        ModelReports::new(&reports)?.verify()
     }
 
     #[test]
@@ -116,8 +116,10 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_found() {
-        assert_eq!(pages(3, 3), Ok(()));
-        assert!(pages(3, 2).expect_err("refused").message.ends_with("has 3 pages, the slaves saw 2"));
-        assert!(decided(3, 2).is_err());
+        assert_eq!(check_page_count(3, 3), Ok(()));
+        assert!(
+            check_page_count(3, 2).expect_err("refused").message.ends_with("has 3 pages, the slaves saw 2")
+        );
+        assert!(check_decision_count(3, 2).is_err());
     }
 }

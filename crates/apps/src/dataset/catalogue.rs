@@ -11,11 +11,11 @@ use serde::Deserialize;
 /// The catalogue that the program carries.
 const BUNDLED: &str = include_str!("../../../../datasets/datasets.toml");
 
-/// Data sets by name.
+/// The catalogue of data sets, by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue(BTreeMap<String, DataSet>);
 
-/// One data set.
+/// One data set of real data: its files, licence and where it is published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataSet {
     /// Its name in the catalogue.
@@ -34,7 +34,8 @@ pub struct DataSet {
     pub supply: Supply,
 }
 
-/// Where what is published goes, by paths below the data directory.
+/// The files of a data set: where each goes below the data directory, and from which archive it
+/// comes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Files {
     /// As it is.
@@ -43,7 +44,7 @@ pub enum Files {
     Members(BTreeMap<String, String>),
 }
 
-/// How a data set is got.
+/// How a data set is obtained: by a download, or by hand.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Supply {
     /// From this address; its bytes have this SHA-256, in lower-case hexadecimal digits.
@@ -99,12 +100,12 @@ impl Catalogue {
         entries.into_iter().map(read).collect::<Result<_, Fault>>().map(Catalogue)
     }
 
-    /// All, by name.
-    pub fn sets(&self) -> impl Iterator<Item = &DataSet> {
+    /// All data sets, by name.
+    pub fn all(&self) -> impl Iterator<Item = &DataSet> {
         self.0.values()
     }
 
-    /// The one of that name.
+    /// The data set of that name.
     ///
     /// # Errors
     /// A usage fault that names the nearest.
@@ -135,7 +136,7 @@ impl DataSet {
     }
 
     /// Whether all its files are in `dir`.
-    pub fn is_in(&self, dir: &Path) -> bool {
+    pub fn is_complete_in(&self, dir: &Path) -> bool {
         self.files.paths().all(|path| dir.join(path).is_file())
     }
 }
@@ -186,8 +187,8 @@ mod tests {
     #[test]
     fn the_bundled_catalogue_names_a_source_and_a_licence_for_each() {
         let catalogue = Catalogue::bundled().expect("reads");
-        assert!(catalogue.sets().count() >= 4);
-        for set in catalogue.sets() {
+        assert!(catalogue.all().count() >= 4);
+        for set in catalogue.all() {
             assert!(set.source.contains("https://") && !set.licence.is_empty(), "{}", set.name);
         }
         let fault = catalogue.find("movielense").expect_err("unknown");
@@ -200,7 +201,7 @@ mod tests {
         let a = catalogue.find("a").expect("is there");
         assert_eq!((a.size, &a.files), (Bytes(3), &Files::Whole("a/a.txt".into())));
         let dir = tempfile::tempdir().expect("a directory");
-        assert!(!a.is_in(dir.path()));
+        assert!(!a.is_complete_in(dir.path()));
     }
 
     #[test]

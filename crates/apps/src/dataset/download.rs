@@ -44,14 +44,14 @@ pub fn download(url: &str, size: Bytes, sha256: &str, to: &mut dyn Write) -> Res
     drop(bytes);
     if received.bytes <= size.0 {
         // A file that cannot be written says more than a program whose reader has gone.
-        copied.map_err(|e| unwritable(&e))?;
+        copied.map_err(|e| unwritable_fault(&e))?;
         transfer.end(url)?;
     }
     received.check(url, size, sha256)
 }
 
 /// The fault that a file cannot be written.
-pub fn unwritable(e: &io::Error) -> Fault {
+pub fn unwritable_fault(e: &io::Error) -> Fault {
     let remedy = match e.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free some room there, or name another --dir"
@@ -194,6 +194,6 @@ mod tests {
     fn a_full_disk_is_a_fault_with_its_remedy() {
         let mut received = Received { hash: Sha256::new(), bytes: 0 };
         let error = received.copy(&mut &b"abc"[..], Bytes(3), &mut Full).expect_err("is full");
-        assert!(unwritable(&error).remedy.is_some_and(|remedy| remedy.contains("free some room")));
+        assert!(unwritable_fault(&error).remedy.is_some_and(|remedy| remedy.contains("free some room")));
     }
 }

@@ -14,4 +14,4 @@ mod place;
 mod zip;
 
 pub use catalogue::{Catalogue, DataSet, Files, Supply};
-pub use place::get;
+pub use place::install;

@@ -9,15 +9,15 @@ use crosstalk_core::Fault;
 use tempfile::NamedTempFile;
 
 use super::catalogue::{DataSet, Files, Supply};
-use super::download::{download, unwritable};
-use super::zip::member;
+use super::download::{download, unwritable_fault};
+use super::zip::read_member;
 
 /// Gets a data set into `dir`, which is made where it is not there.
 ///
 /// # Errors
 /// A usage fault where it is there, or is got by hand; an environment fault where it cannot be fetched or
 /// written, or differs from the catalogue's.
-pub fn get(set: &DataSet, dir: &Path) -> Result<(), Fault> {
+pub fn install(set: &DataSet, dir: &Path) -> Result<(), Fault> {
     let Supply::Download { url, sha256 } = &set.supply else {
         return Err(by_hand(set, dir));
     };
@@ -26,7 +26,7 @@ pub fn get(set: &DataSet, dir: &Path) -> Result<(), Fault> {
             .at(there.display().to_string())
             .remedy("use it as it is; or remove it first, or name another --dir"));
     }
-    let at = |path: &Path, e: &io::Error| unwritable(e).at(path.display().to_string());
+    let at = |path: &Path, e: &io::Error| unwritable_fault(e).at(path.display().to_string());
     fs::create_dir_all(dir).map_err(|e| at(dir, &e))?;
     // Without a name: nothing of it stays, however this ends.
     let mut fetched = tempfile::tempfile_in(dir).map_err(|e| at(dir, &e))?;
@@ -41,7 +41,7 @@ pub fn get(set: &DataSet, dir: &Path) -> Result<(), Fault> {
     let files: Vec<(&str, Vec<u8>)> = match &set.files {
         Files::Whole(path) => vec![(path.as_str(), bytes)],
         Files::Members(members) => {
-            let unpacked = members.iter().map(|(name, path)| Ok((path.as_str(), member(&bytes, name)?)));
+            let unpacked = members.iter().map(|(name, path)| Ok((path.as_str(), read_member(&bytes, name)?)));
             unpacked.collect::<Result<_, Fault>>().map_err(|fault| fault.at(url.as_str()))?
         }
     };

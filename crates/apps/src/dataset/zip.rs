@@ -21,7 +21,7 @@ const LONGEST_COMMENT: usize = u16::MAX as usize;
 ///
 /// # Errors
 /// An environment fault where the archive has none, or is not one that is read here.
-pub fn member(archive: &[u8], name: &str) -> Result<Vec<u8>, Fault> {
+pub fn read_member(archive: &[u8], name: &str) -> Result<Vec<u8>, Fault> {
     let broken = || Fault::environment(format!("cannot read the zip archive's member `{name}`"));
     let entry = entry(archive, name).ok_or_else(broken)?;
     let packed = entry.packed(archive).ok_or_else(broken)?;
@@ -92,7 +92,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// An archive of these members, each deflated unless it is empty.
 #[cfg(test)]
-pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn make_archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     use flate2::Compression;
     use flate2::read::DeflateEncoder;
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn members_are_found_by_name() {
         let long = b"the same again and again ".repeat(50);
-        let archive = archive(&[("d/a", &long), ("d/empty", b""), ("d/b", b"b")]);
-        assert_eq!(member(&archive, "d/a"), Ok(long));
-        assert_eq!(member(&archive, "d/empty"), Ok(Vec::new()));
-        assert_eq!(member(&archive, "d/b").as_deref(), Ok(&b"b"[..]));
-        let fault = member(&archive, "d/c").expect_err("is not there");
+        let archive = make_archive(&[("d/a", &long), ("d/empty", b""), ("d/b", b"b")]);
+        assert_eq!(read_member(&archive, "d/a"), Ok(long));
+        assert_eq!(read_member(&archive, "d/empty"), Ok(Vec::new()));
+        assert_eq!(read_member(&archive, "d/b").as_deref(), Ok(&b"b"[..]));
+        let fault = read_member(&archive, "d/c").expect_err("is not there");
         assert!(fault.message.contains("`d/c`"), "{fault}");
     }
 
@@ -150,7 +150,7 @@ mod tests {
             return;
         }
         let archive = std::fs::read(dir.path().join("a.zip")).expect("reads");
-        assert_eq!(member(&archive, "d/x.csv"), Ok(b"1,2\n".repeat(1000)));
+        assert_eq!(read_member(&archive, "d/x.csv"), Ok(b"1,2\n".repeat(1000)));
     }
 
     proptest! {
@@ -158,12 +158,12 @@ mod tests {
         fn no_bytes_panic(
             at in 0_usize..400, with in any::<u8>(), cut in 0_usize..400, noise in proptest::collection::vec(any::<u8>(), 0..200)
         ) {
-            let _ = member(&noise, "a");
-            let mut bytes = archive(&[("a", b"some text of a member"), ("b", b"")]);
+            let _ = read_member(&noise, "a");
+            let mut bytes = make_archive(&[("a", b"some text of a member"), ("b", b"")]);
             let (at, cut) = (at % bytes.len(), cut % bytes.len());
             bytes[at] = with;
-            let _ = member(&bytes, "a");
-            let _ = member(&bytes[..cut], "b");
+            let _ = read_member(&bytes, "a");
+            let _ = read_member(&bytes[..cut], "b");
         }
     }
 }

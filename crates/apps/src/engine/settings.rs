@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameter;
 use crosstalk_core::units::Bytes;
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub const PARAMETERS: &[Parameter] = &[
 /// The beginning of a master's address.
 const SCHEME: &str = "spark://";
 
-/// An engine.
+/// What runs an application: this program itself, or Spark.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Engine {
     /// Our own program.
@@ -37,7 +37,7 @@ pub enum Engine {
     Spark(Spark),
 }
 
-/// Spark's settings.
+/// The settings of the engine Spark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spark {
     /// The user's own cluster; `None`: one is started in the nodes.
@@ -51,7 +51,7 @@ pub struct Spark {
     pub passes: u64,
 }
 
-/// A standalone cluster of the user's.
+/// A standalone Spark cluster of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserCluster {
     /// Its master's address, `spark://HOST:PORT`.
@@ -78,7 +78,7 @@ impl UserCluster {
     }
 
     /// This machine's address on the route to the master. Nothing is sent.
-    pub fn seen_from(&self) -> io::Result<IpAddr> {
+    pub fn own_address(&self) -> io::Result<IpAddr> {
         let mut why = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
         for master in self.master.to_socket_addrs()? {
             let any: IpAddr =
@@ -99,7 +99,7 @@ const LEAST_MEMORY: u64 = 512 << 20;
 
 impl Engine {
     /// Reads and checks the parameters.
-    pub fn new(params: &Params) -> Result<Self, Fault> {
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
         let own = own(params)?;
         if own.is_none() && params.choice("engine", &["native", "spark"])? == "native" {
             // Where engines are compared, the native one has the other's parameters, too.
@@ -108,8 +108,10 @@ impl Engine {
                 PARAMETERS.iter().map(|parameter| parameter.name).filter(|name| *name != "engine");
             return match set_up.find(|name| !chosen && params.get(name).is_some()) {
                 None => Ok(Engine::Native),
-                Some(name) => Err(parameter(name, "it configures Spark, and no engine is selected".into())
-                    .remedy(format!("leave out `{name}`, or set engine = \"spark\" (--engine spark)"))),
+                Some(name) => {
+                    Err(parameter_fault(name, "it configures Spark, and no engine is selected".into())
+                        .remedy(format!("leave out `{name}`, or set engine = \"spark\" (--engine spark)")))
+                }
             };
         }
         Ok(Engine::Spark(Spark {
@@ -135,10 +137,11 @@ impl Engine {
     }
 
     /// Refuses parameters that only the native engine has.
-    pub fn only_native(&self, params: &Params, names: &[&str]) -> Result<(), Fault> {
+    pub fn refuse_native_only(&self, params: &Params, names: &[&str]) -> Result<(), Fault> {
         match names.iter().find(|name| params.get(name).is_some()) {
             Some(name) if *self != Engine::Native => {
-                Err(parameter(name, "Spark has no such setting".into()).remedy(format!("leave out `{name}`")))
+                Err(parameter_fault(name, "Spark has no such setting".into())
+                    .remedy(format!("leave out `{name}`")))
             }
             _ => Ok(()),
         }
@@ -157,7 +160,7 @@ fn own(params: &Params) -> Result<Option<UserCluster>, Fault> {
         port && host
     });
     if !named {
-        return Err(parameter("engine", format!("expected spark://HOST:PORT, found `{engine}`"))
+        return Err(parameter_fault("engine", format!("expected spark://HOST:PORT, found `{engine}`"))
             .remedy("the master's log and its web page show its address"));
     }
     Ok(Some(UserCluster { url: engine.to_string(), master: master.to_string() }))
@@ -173,7 +176,10 @@ fn memory(params: &Params) -> Result<Option<Bytes>, Fault> {
     }
     let size = params.size("worker_memory", Bytes(LEAST_MEMORY))?;
     if size.0 < LEAST_MEMORY {
-        return Err(parameter("worker_memory", format!("Spark needs at least 512 MiB, found {} B", size.0)));
+        return Err(parameter_fault(
+            "worker_memory",
+            format!("Spark needs at least 512 MiB, found {} B", size.0),
+        ));
     }
     Ok(Some(size))
 }

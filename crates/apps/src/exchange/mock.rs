@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 
 use crate::exchange::Exchange;
 
-/// A part that reaches the others over channels.
+/// A part that exchanges messages with the others over channels between threads.
 pub struct Channels {
     part: usize,
     to: Vec<Sender<Vec<u8>>>,

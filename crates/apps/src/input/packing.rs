@@ -14,7 +14,7 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
-/// Bytes that show what a file is: a tar archive has its mark at 257.
+/// The number of first bytes that show what a file is: a tar archive has its mark at 257.
 pub const HEAD: usize = 512;
 
 /// Compressed bytes that are read at once.
@@ -24,7 +24,7 @@ const CHUNK: usize = 256 << 10;
 /// MiB.) More is refused: a file's header must not decide about memory.
 const XZ_MEMORY: u32 = 1 << 20;
 
-/// How a file is compressed.
+/// How a file is compressed, such as by gzip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packing {
     /// Not compressed.
@@ -40,8 +40,8 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// How a file is compressed that begins with these bytes.
-    pub fn of(head: &[u8]) -> Self {
+    /// How a file that begins with these bytes is compressed.
+    pub fn detect(head: &[u8]) -> Self {
         match head {
             [0x1F, 0x8B, ..] => Packing::Gzip,
             // Then the first block's magic number, or that of an empty stream.
@@ -64,7 +64,7 @@ impl Packing {
         }
     }
 
-    /// A reader that decompresses.
+    /// A reader of the decompressed file.
     pub fn unpack(self, file: impl Read + Send + 'static) -> Box<dyn Read + Send> {
         let buffered = |file| BufReader::with_capacity(CHUNK, file);
         match self {
@@ -80,7 +80,7 @@ impl Packing {
 }
 
 /// What a file is that begins with these bytes and is known not to be UTF-8 text.
-pub fn foreign(head: &[u8]) -> Option<&'static str> {
+pub fn foreign_format(head: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive"),
         (b"PK\x05\x06", "an empty zip archive"),
@@ -104,7 +104,7 @@ pub fn foreign(head: &[u8]) -> Option<&'static str> {
     ];
     let tar = head.get(257..262) == Some(b"ustar");
     let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name);
-    known.or(tar.then_some("a tar archive")).or(match Packing::of(head) {
+    known.or(tar.then_some("a tar archive")).or(match Packing::detect(head) {
         Packing::Plain => None,
         // Of a file that was decompressed: as a file's own first bytes these are no text.
         Packing::Gzip => Some("a gzip file"),

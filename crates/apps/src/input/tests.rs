@@ -10,7 +10,7 @@ fn file(bytes: &[u8]) -> NamedTempFile {
 }
 
 fn text(bytes: &[u8]) -> Result<Vec<u8>, Fault> {
-    Text::open(file(bytes).path())?.whole()
+    TextFile::open(file(bytes).path())?.read_whole()
 }
 
 fn refusal(bytes: &[u8]) -> String {
@@ -129,13 +129,13 @@ fn line_ends_are_found_wherever_reading_stops() {
 #[test]
 fn a_buffer_is_filled_to_the_last_byte_until_the_text_ends() {
     let file = file(&gzip(b"0123\r\n6789"));
-    let mut text = Text::open(file.path()).expect("opens");
+    let mut text = TextFile::open(file.path()).expect("opens");
     let mut buffer = b"x".to_vec();
-    assert_eq!(text.fill(&mut buffer, 4), Ok(4));
-    assert_eq!(text.fill(&mut buffer, 4), Ok(4));
+    assert_eq!(text.append_to(&mut buffer, 4), Ok(4));
+    assert_eq!(text.append_to(&mut buffer, 4), Ok(4));
     assert_eq!(buffer, b"x0123\n678");
-    assert_eq!(text.fill(&mut buffer, 4), Ok(1));
-    assert_eq!(text.fill(&mut buffer, 4), Ok(0));
+    assert_eq!(text.append_to(&mut buffer, 4), Ok(1));
+    assert_eq!(text.append_to(&mut buffer, 4), Ok(0));
     assert_eq!(buffer, b"x0123\n6789");
 }
 
@@ -205,10 +205,10 @@ fn what_need_not_end_is_not_opened() {
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("runs").success());
     fs::write(&file, "").expect("a file");
     for path in [pipe.as_path(), folder.path(), Path::new("/dev/zero")] {
-        let fault = Text::open(path).map(drop).expect_err("refused");
+        let fault = TextFile::open(path).map(drop).expect_err("refused");
         assert!(fault.message.contains("no regular file"), "{fault}");
     }
-    assert!(Text::open(&file).is_ok());
-    let missing = Text::open(&folder.path().join("none")).map(drop).expect_err("refused");
+    assert!(TextFile::open(&file).is_ok());
+    let missing = TextFile::open(&folder.path().join("none")).map(drop).expect_err("refused");
     assert_eq!(missing.message, "no such file");
 }

@@ -14,11 +14,11 @@ const SIXTEENTH: usize = 16;
 
 /// The least memory for buffers on each of `parts` nodes: three streams for each part, each with the shortest
 /// window.
-pub fn least(parts: usize) -> u64 {
+pub fn least_memory(parts: usize) -> u64 {
     (3 * parts * SHORTEST * SIXTEENTH).max(256 << 10) as u64
 }
 
-/// A node's memory: the limit, and what is held for longer than a job.
+/// A node's memory for a job: the limit, and what is held for longer than the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     limit: u64,
@@ -44,7 +44,7 @@ impl Memory {
     /// # Errors
     /// An attempt fault where too little is left for buffers.
     pub fn hold(&mut self, what: &str, bytes: u64) -> Result<(), Fault> {
-        let (held, least) = (self.held + bytes, least(self.parts));
+        let (held, least) = (self.held + bytes, least_memory(self.parts));
         if self.limit < held.saturating_add(least) {
             return Err(Fault::attempt(format!(
                 "a slave holds {what}, {held} B, and needs {least} B of buffers at least; its limit is {} B",
@@ -65,18 +65,18 @@ impl Memory {
 
     /// The budget of the remaining memory.
     pub fn budget(&self) -> Budget {
-        Budget::of(self.limit - self.held, self.parts)
+        Budget::new(self.limit - self.held, self.parts)
     }
 }
 
-/// The sizes of a job's buffers.
+/// How a job's memory is divided among its buffers, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     left: usize,
     parts: usize,
 }
 
-/// The memory of a spool.
+/// The memory that a spool may use, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// For the last strings.
@@ -87,43 +87,43 @@ pub struct Room {
 
 impl Budget {
     /// The budget of `left` bytes on each of `parts` nodes.
-    pub fn of(left: u64, parts: usize) -> Self {
+    pub fn new(left: u64, parts: usize) -> Self {
         Budget { left: usize::try_from(left).unwrap_or(usize::MAX), parts }
     }
 
-    /// The nodes that run the job.
+    /// The number of nodes that run the job.
     pub fn parts(self) -> usize {
         self.parts
     }
 
-    /// For values by key on the map side.
-    pub fn combiner(self) -> usize {
+    /// Bytes for the table that combines values by key on the map side.
+    pub fn combiner_bytes(self) -> usize {
         self.left / 4
     }
 
-    /// For each of the three spools that a job may have open, of which it reads one.
-    pub fn spool(self) -> Room {
-        Room { buffer: self.left / 8, window: self.window(1) }
+    /// The memory of each of the three spools that a job may have open, of which it reads one.
+    pub fn spool_memory(self) -> Room {
+        Room { buffer: self.left / 8, window: self.window_bytes(1) }
     }
 
-    /// For what is sent to each part in a round of shuffling; as much is received.
-    pub fn block(self) -> usize {
-        self.window(self.parts)
+    /// Bytes of what is sent to each part in a round of shuffling; as much is received.
+    pub fn block_bytes(self) -> usize {
+        self.window_bytes(self.parts)
     }
 
-    /// For what was received from each part. It is read while no sorted run is.
-    pub fn arrived(self) -> Room {
-        Room { buffer: self.left / 8 / self.parts, window: self.window(self.parts) }
+    /// The memory for what was received from each part. It is read while no sorted run is.
+    pub fn received_memory(self) -> Room {
+        Room { buffer: self.left / 8 / self.parts, window: self.window_bytes(self.parts) }
     }
 
-    /// SortedRecords runs that are merged at once.
+    /// The number of sorted runs that are merged at once.
     pub fn fan_in(self) -> usize {
         (self.left / SIXTEENTH / SHORTEST / self.parts).saturating_sub(1).clamp(2, FAN_IN)
     }
 
-    /// For reading each of `streams` sorted runs at once. Writing one takes as
-    /// much as reading a single one, when no spool is read.
-    pub fn window(self, streams: usize) -> usize {
+    /// Bytes for reading each of `streams` sorted runs at once. Writing one takes as much as reading a single
+    /// one, when no spool is read.
+    pub fn window_bytes(self, streams: usize) -> usize {
         (self.left / SIXTEENTH / streams.max(1)).clamp(SHORTEST, LONGEST)
     }
 }
@@ -136,20 +136,20 @@ mod tests {
     proptest! {
         #[test]
         fn all_shares_together_stay_within_the_limit(parts in 1_usize..200, more in 0_u64..1 << 26) {
-            let limit = least(parts) + more;
+            let limit = least_memory(parts) + more;
             let budget = Memory::new(Bytes(limit), parts).expect("enough").budget();
-            let spools = 3 * budget.spool().buffer;
-            let reading = (budget.fan_in() + 1) * parts * budget.window((budget.fan_in() + 1) * parts);
-            let blocks = 2 * parts * budget.block();
-            let arrived = parts * budget.arrived().buffer;
+            let spools = 3 * budget.spool_memory().buffer;
+            let reading = (budget.fan_in() + 1) * parts * budget.window_bytes((budget.fan_in() + 1) * parts);
+            let blocks = 2 * parts * budget.block_bytes();
+            let arrived = parts * budget.received_memory().buffer;
             // Map: spools, one of them read; the table; a run is written.
-            let map = spools + budget.spool().window + budget.combiner() + budget.window(1);
+            let map = spools + budget.spool_memory().window + budget.combiner_bytes() + budget.window_bytes(1);
             prop_assert!(map as u64 <= limit);
             // Shuffle: what is left in memory of the table, and runs, are read.
-            let shuffle = spools + budget.combiner() + reading + blocks + arrived;
+            let shuffle = spools + budget.combiner_bytes() + reading + blocks + arrived;
             prop_assert!(shuffle as u64 <= limit);
             // Reduce: what was received is read.
-            let reduce = spools + arrived + parts * budget.arrived().window;
+            let reduce = spools + arrived + parts * budget.received_memory().window;
             prop_assert!(reduce as u64 <= limit);
         }
 
@@ -159,11 +159,11 @@ mod tests {
             let before = memory.budget();
             match memory.hold("a table", held) {
                 Ok(()) => {
-                    prop_assert_eq!(memory.budget(), Budget::of((2 << 20) - held, 1));
+                    prop_assert_eq!(memory.budget(), Budget::new((2 << 20) - held, 1));
                     memory.release(held);
                     prop_assert_eq!(memory.peak, held);
                 }
-                Err(_) => prop_assert!(held > (2 << 20) - least(1)),
+                Err(_) => prop_assert!(held > (2 << 20) - least_memory(1)),
             }
             prop_assert_eq!(memory.budget(), before);
         }

@@ -5,7 +5,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 use std::time::Instant;
 
-use crate::coordination::{MASTER, Slaves};
+use crate::coordination::{MASTER, SlaveExchange};
 use crate::exchange::Exchange;
 use crate::spill::{Disk, Unmetered};
 
@@ -18,7 +18,7 @@ pub struct Received {
     pub more: bool,
 }
 
-/// One part of a cluster.
+/// One part of a cluster that shuffles records in rounds.
 pub trait Cluster: Exchange {
     /// Sends `outgoing[p]` to part `p`, and whether this part has `more`. All parts must call it equally
     /// often.
@@ -38,7 +38,7 @@ pub trait Cluster: Exchange {
 }
 
 /// The slaves of an application. In a round each sends the master one byte, which says whether it has more.
-impl Cluster for Slaves<'_, '_> {
+impl Cluster for SlaveExchange<'_, '_> {
     fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Received, Fault> {
         outgoing.insert(MASTER, Vec::new());
         mark(&mut outgoing, more);
@@ -48,7 +48,7 @@ impl Cluster for Slaves<'_, '_> {
     }
 
     fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
-        self.0.parallel_spilling(|rank| work(rank))
+        self.0.compute_in_parallel_spilling(|rank| work(rank))
     }
 
     fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R {
@@ -60,8 +60,8 @@ impl Cluster for Slaves<'_, '_> {
     }
 }
 
-/// The master's part in the slaves' rounds, until none has more.
-pub fn join_empty(rank: &mut Rank) -> Result<(), Fault> {
+/// Takes part in the slaves' rounds as the master, which has nothing to send, until no slave has more.
+pub fn join_rounds_empty(rank: &mut Rank) -> Result<(), Fault> {
     loop {
         let mut buffers = rank.alltoallv(vec![Vec::new(); rank.size()])?;
         buffers.remove(MASTER);
@@ -86,7 +86,7 @@ fn unmark(mut buffers: Vec<Vec<u8>>) -> Result<Received, Fault> {
     Ok(Received { buffers, more })
 }
 
-/// The only part, in real time: it receives what it sends.
+/// A cluster of one part, in real time: it receives what it sends.
 pub struct Single(Instant);
 
 impl Default for Single {

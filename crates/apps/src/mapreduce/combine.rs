@@ -16,7 +16,7 @@ use crate::spill::{Disk, Scratch};
 /// least seven sixteenths full after it grew.
 const WEIGHT: usize = 112;
 
-/// Values by word.
+/// A table that combines values by word, and spills when it is full.
 pub struct Combiner<V> {
     table: HashMap<Word, V, FxBuildHasher>,
     held: usize,
@@ -31,11 +31,11 @@ impl<V: Value> Combiner<V> {
     }
 
     /// The value of a word.
-    pub fn at(&mut self, word: Word) -> &mut V {
+    pub fn value_of(&mut self, word: Word) -> &mut V {
         match self.table.entry(word) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                self.held += entry.key().elsewhere() + WEIGHT;
+                self.held += entry.key().heap_bytes() + WEIGHT;
                 entry.insert(V::default())
             }
         }
@@ -46,8 +46,8 @@ impl<V: Value> Combiner<V> {
     ///
     /// # Errors
     /// An attempt fault where the disk fails.
-    pub fn settle(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
-        if self.held <= self.budget.combiner() {
+    pub fn spill_if_full(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
+        if self.held <= self.budget.combiner_bytes() {
             return Ok(());
         }
         self.held = 0;

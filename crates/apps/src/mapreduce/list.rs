@@ -53,8 +53,8 @@ impl Aggregate for Tally {
 /// as a record.
 const WEIGHT: usize = 2 * size_of::<Pair>() + 40;
 
-/// Occurrences of keys.
-pub struct List<K, V> {
+/// A list of the occurrences of keys, which is sorted and spills when it is full.
+pub struct OccurrenceList<K, V> {
     pairs: Vec<Pair>,
     spare: Vec<Pair>,
     budget: Budget,
@@ -62,10 +62,10 @@ pub struct List<K, V> {
     records: PhantomData<(K, V)>,
 }
 
-impl<K: Numeric, V: Aggregate> List<K, V> {
+impl<K: Numeric, V: Aggregate> OccurrenceList<K, V> {
     /// An empty list.
     pub fn new(budget: Budget, scratch: &Scratch) -> Self {
-        List {
+        OccurrenceList {
             pairs: Vec::new(),
             spare: Vec::new(),
             budget,
@@ -84,8 +84,8 @@ impl<K: Numeric, V: Aggregate> List<K, V> {
     ///
     /// # Errors
     /// An attempt fault where the disk fails.
-    pub fn settle(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
-        if self.pairs.len() * WEIGHT <= self.budget.combiner() {
+    pub fn spill_if_full(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
+        if self.pairs.len() * WEIGHT <= self.budget.combiner_bytes() {
             return Ok(());
         }
         let records = self.records();

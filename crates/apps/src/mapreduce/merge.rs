@@ -13,7 +13,7 @@ use crate::spill::{Disk, SpillFile};
 /// A stream of records in the order of their keys.
 pub type Stream<'a, K, V> = Box<dyn FnMut(&mut dyn Disk) -> Option<Result<(K, V), Fault>> + 'a>;
 
-/// The merged stream.
+/// Merges sorted streams of records into one.
 pub struct Merge<'a, K, V> {
     streams: Vec<Stream<'a, K, V>>,
     /// The next key of every stream that has one.
@@ -87,7 +87,7 @@ impl<'a, K: Key, V: Value> Merge<'a, K, V> {
     }
 }
 
-/// A sorted run on disk.
+/// A sorted run of records on disk.
 pub struct Run<'a> {
     file: &'a SpillFile,
     /// The bytes that are not read yet.
@@ -119,7 +119,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The run as records.
+    /// The records of the run, in order.
     pub fn records<K: Key + 'a, V: Value + 'a>(mut self) -> Stream<'a, K, V> {
         Box::new(move |disk| {
             if self.window.len() - self.at < RECORD
@@ -139,8 +139,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The records in a spool's strings, each of which holds whole ones.
-pub fn spooled<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream<'a, K, V> {
+/// The records in a spool, each of whose strings holds whole ones.
+pub fn spooled_records<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream<'a, K, V> {
     let (mut block, mut at) = (Vec::new(), 0);
     Box::new(move |disk| {
         while at == block.len() {

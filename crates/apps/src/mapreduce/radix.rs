@@ -1,7 +1,7 @@
 //! Sorts pairs by a 64-bit key, byte by byte from the lowest (Knuth, TAOCP 3, 5.2.5); the order of equal keys
 //! stays.
 
-/// A key and its value.
+/// A key with its value.
 pub type Pair = (u64, u64);
 
 /// Sorts by the key. `spare` has space for as many pairs.

@@ -3,7 +3,7 @@
 
 use std::hash::Hash;
 
-/// A key. Runs and reductions are in its order.
+/// The key of a record. Runs and reductions are in its order.
 pub trait Key: Ord + Hash + Sized {
     /// The part that reduces it, of `parts`: the same on every node.
     fn owner(&self, parts: usize) -> usize;
@@ -13,7 +13,7 @@ pub trait Key: Ord + Hash + Sized {
     fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// A value: sums of whole numbers, so that the order of adding does not matter.
+/// The value of a record: sums of whole numbers, so that the order of adding does not matter.
 pub trait Value: Default {
     /// Adds another one.
     fn add(&mut self, other: &Self);
@@ -29,7 +29,7 @@ pub struct Number(pub u64);
 
 impl Key for Number {
     fn owner(&self, parts: usize) -> usize {
-        place(self.0, parts)
+        owner_of(self.0, parts)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -44,7 +44,7 @@ impl Key for Number {
 }
 
 /// The part that owns a number: Fibonacci hashing (Knuth, TAOCP 3, 6.4).
-pub fn place(number: u64, parts: usize) -> usize {
+pub fn owner_of(number: u64, parts: usize) -> usize {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from(mixed ^ (mixed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) as u64 >> 32) % parts as u64)
         as usize
@@ -56,15 +56,15 @@ impl Value for u64 {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        put(*self, out);
+        append_number(*self, out);
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        number(from)
+        take_number(from)
     }
 }
 
-/// How often something occurs.
+/// How often a word or a pair occurs, and in how many documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// In all.
@@ -82,7 +82,7 @@ impl Tally {
     }
 
     /// Counts one more occurrence, in the document with this number (from 1, ascending).
-    pub fn see(&mut self, document: u64) {
+    pub fn count_in(&mut self, document: u64) {
         self.count += 1;
         self.documents += u64::from(self.last != document);
         self.last = document;
@@ -96,17 +96,17 @@ impl Value for Tally {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        put(self.count, out);
-        put(self.documents, out);
+        append_number(self.count, out);
+        append_number(self.documents, out);
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        Some(Tally { count: number(from)?, documents: number(from)?, last: 0 })
+        Some(Tally { count: take_number(from)?, documents: take_number(from)?, last: 0 })
     }
 }
 
-/// Appends a number.
-pub fn put(mut number: u64, out: &mut Vec<u8>) {
+/// Appends a number in as few bytes as it needs.
+pub fn append_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -115,7 +115,7 @@ pub fn put(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// Takes a number from the front.
-pub fn number(from: &mut &[u8]) -> Option<u64> {
+pub fn take_number(from: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for (index, byte) in from.iter().enumerate().take(10) {
         number |= u64::from(byte & 0x7f) << (7 * index);
@@ -141,11 +141,11 @@ mod tests {
         ) {
             let word = Word::new(&word);
             let mut out = Vec::new();
-            numbers.iter().for_each(|number| put(*number, &mut out));
+            numbers.iter().for_each(|number| append_number(*number, &mut out));
             word.write(&mut out);
             let mut from = out.as_slice();
             for expected in &numbers {
-                prop_assert_eq!(number(&mut from), Some(*expected));
+                prop_assert_eq!(take_number(&mut from), Some(*expected));
             }
             prop_assert_eq!(Word::read(&mut from), Some(word));
             prop_assert!(from.is_empty());
@@ -154,8 +154,8 @@ mod tests {
         #[test]
         fn what_was_cut_is_not_read(value: u64, word in "[a-z]{1,9}") {
             let mut out = Vec::new();
-            put(value, &mut out);
-            prop_assert_eq!(number(&mut &out[..out.len() - 1]), None);
+            append_number(value, &mut out);
+            prop_assert_eq!(take_number(&mut &out[..out.len() - 1]), None);
             out.clear();
             Word::new(word.as_bytes()).write(&mut out);
             prop_assert_eq!(Word::read(&mut &out[..out.len() - 1]), None);
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_document_counts_once() {
         let mut tally = Tally::default();
-        [1, 1, 3, 3, 3, 4].into_iter().for_each(|document| tally.see(document));
+        [1, 1, 3, 3, 3, 4].into_iter().for_each(|document| tally.count_in(document));
         assert_eq!((tally.count, tally.documents), (6, 3));
     }
 }

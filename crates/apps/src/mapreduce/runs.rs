@@ -40,7 +40,7 @@ impl Runs {
             Some(file) => file,
             none => none.insert(SpillFile::new(&self.scratch)?),
         };
-        let block = self.budget.window(1);
+        let block = self.budget.window_bytes(1);
         let run = owners.map(|records| write(disk, file, block, records));
         self.of.push_back(run.collect::<Result<_, _>>()?);
         Ok(())
@@ -50,7 +50,7 @@ impl Runs {
     fn join<K: Key, V: Value>(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
         let Some(file) = &self.file else { return Ok(()) };
         let count = self.budget.fan_in();
-        let (window, block) = (self.budget.window(count), self.budget.window(1));
+        let (window, block) = (self.budget.window_bytes(count), self.budget.window_bytes(1));
         let oldest: Vec<_> = self.of.drain(..count).collect();
         let joined = (0..self.budget.parts()).map(|owner| {
             let runs = oldest.iter().map(|run| Run::new(file, run[owner].clone(), window));
@@ -102,9 +102,9 @@ impl<K: Key, V: Value> SortedRecords<K, V> {
     }
 
     /// Each owner's records, by key; moves those in memory out.
-    pub fn owners(&mut self) -> Vec<Merge<'_, K, V>> {
+    pub fn by_owner(&mut self) -> Vec<Merge<'_, K, V>> {
         let SortedRecords { rest, runs } = self;
-        let window = runs.budget.window((runs.of.len() + 1) * rest.len());
+        let window = runs.budget.window_bytes((runs.of.len() + 1) * rest.len());
         let merged = |(owner, records): (usize, &mut Vec<(K, V)>)| {
             let mut streams = vec![held(std::mem::take(records))];
             if let Some(file) = &runs.file {

@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 
 use super::budget::Budget;
 use super::cluster::Cluster;
-use super::merge::{Merge, spooled};
+use super::merge::{Merge, spooled_records};
 use super::record::{Key, Value};
 use super::runs::SortedRecords;
 use super::spool::Spool;
@@ -21,15 +21,15 @@ pub fn shuffle<K: Key, V: Value>(
 ) -> Result<u64, Fault> {
     let (part, parts) = (cluster.part(), cluster.parts());
     let mut sorted = cluster.parallel(finish)?;
-    let mut owners = sorted.owners();
-    let mut spools: Vec<_> = (0..parts).map(|_| Spool::new(scratch, budget.arrived())).collect();
+    let mut owners = sorted.by_owner();
+    let mut spools: Vec<_> = (0..parts).map(|_| Spool::new(scratch, budget.received_memory())).collect();
     let mut sent = 0;
     let mut pending = true;
     while pending {
         let mut more = false;
         let blocks = cluster.serialise(|disk| {
             let fill = |owner: &mut Merge<K, V>| {
-                let (block, left) = block(disk, owner, budget.block())?;
+                let (block, left) = block(disk, owner, budget.block_bytes())?;
                 more |= left;
                 Ok(block)
             };
@@ -46,7 +46,7 @@ pub fn shuffle<K: Key, V: Value>(
     drop(owners);
     drop(sorted);
     cluster.parallel(|disk| {
-        let mut merge = Merge::new(spools.iter().map(|spool| spooled(spool.reader())).collect());
+        let mut merge = Merge::new(spools.iter().map(|spool| spooled_records(spool.reader())).collect());
         while let Some(record) = merge.next(disk) {
             let (key, value) = record?;
             reduce(key, value)?;

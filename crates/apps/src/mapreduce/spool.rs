@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 use super::budget::Room;
 use crate::spill::{Disk, Scratch, SpillFile};
 
-/// The queue.
+/// A queue of byte strings, which spills to disk what exceeds its memory.
 #[derive(Debug)]
 pub struct Spool {
     scratch: Scratch,
@@ -38,11 +38,11 @@ impl Spool {
         Ok(())
     }
 
-    /// Changes its memory.
+    /// Changes the memory that the spool may use.
     ///
     /// # Errors
     /// An attempt fault where data that no longer fit cannot be spilled.
-    pub fn fit(&mut self, disk: &mut dyn Disk, room: Room) -> Result<(), Fault> {
+    pub fn set_memory(&mut self, disk: &mut dyn Disk, room: Room) -> Result<(), Fault> {
         self.room = room;
         if self.buffer.len() > room.buffer {
             self.spill(disk)?;
@@ -62,7 +62,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Reads from the beginning.
+    /// A reader from the spool's beginning.
     pub fn reader(&self) -> Reader<'_> {
         Reader { spool: self, window: Vec::new(), at: 0, fetched: 0 }
     }
@@ -152,10 +152,10 @@ mod tests {
                 spool.push(&mut disk, string).expect("pushed");
             }
             let bytes: usize = strings.iter().map(|string| string.len() + 4).sum();
-            prop_assert_eq!(scratch.moved().written > 0, bytes > buffer && strings.len() > 1);
-            spool.fit(&mut disk, Room { buffer: later, window }).expect("room");
+            prop_assert_eq!(scratch.traffic().written > 0, bytes > buffer && strings.len() > 1);
+            spool.set_memory(&mut disk, Room { buffer: later, window }).expect("room");
             prop_assert!(spool.buffer.len() <= later);
-            let written = scratch.moved().written;
+            let written = scratch.traffic().written;
             for pass in 1..=2 {
                 let mut reader = spool.reader();
                 for string in &strings {
@@ -163,10 +163,10 @@ mod tests {
                 }
                 prop_assert_eq!(reader.read(&mut disk).expect("reads"), None);
                 // Each pass reads every byte once, front to back.
-                prop_assert_eq!(scratch.moved().read, pass * written);
+                prop_assert_eq!(scratch.traffic().read, pass * written);
             }
-            prop_assert_eq!(disk.moved().0, 3 * written);
-            prop_assert_eq!(disk.moved().1, if written > 0 { 3 } else { 0 });
+            prop_assert_eq!(disk.bytes_and_seeks().0, 3 * written);
+            prop_assert_eq!(disk.bytes_and_seeks().1, if written > 0 { 3 } else { 0 });
         }
     }
 

@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use super::record::{Key, place};
+use super::record::{Key, owner_of};
 
 /// The most bytes of a short word.
 const SHORT: usize = 15;
 
-/// A byte string of at most 255 bytes, in the order of bytes.
+/// A short string of at most 255 bytes, in the order of bytes, kept without an allocation where it is short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word(Form);
 
@@ -48,7 +48,7 @@ impl Word {
     }
 
     /// Passes the bytes to a function.
-    pub fn with<R>(&self, use_them: impl FnOnce(&[u8]) -> R) -> R {
+    pub fn with_bytes<R>(&self, use_them: impl FnOnce(&[u8]) -> R) -> R {
         match &self.0 {
             Form::Short([high, low]) => {
                 let padded = (u128::from(*high) << 64 | u128::from(*low)).to_be_bytes();
@@ -59,7 +59,7 @@ impl Word {
     }
 
     /// Bytes of memory that it takes outside of itself.
-    pub fn elsewhere(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         match &self.0 {
             Form::Short(_) => 0,
             Form::Long(bytes) => bytes.len() + ALLOCATED,
@@ -75,7 +75,7 @@ impl Ord for Word {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             (Form::Short(one), Form::Short(other)) => one.cmp(other),
-            _ => self.with(|one| other.with(|other| one.cmp(other))),
+            _ => self.with_bytes(|one| other.with_bytes(|other| one.cmp(other))),
         }
     }
 }
@@ -107,11 +107,11 @@ impl Key for Word {
                 (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
             }),
         };
-        place(mixed, parts)
+        owner_of(mixed, parts)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        self.with(|bytes| {
+        self.with_bytes(|bytes| {
             out.push(bytes.len() as u8);
             out.extend_from_slice(bytes);
         });
@@ -141,7 +141,7 @@ mod tests {
             let (a, b) = (Word::new(&one), Word::new(&other));
             prop_assert_eq!(a.cmp(&b), one.cmp(&other));
             prop_assert_eq!(a == b, one == other);
-            prop_assert_eq!(a.with(<[u8]>::to_vec), one.clone());
+            prop_assert_eq!(a.with_bytes(<[u8]>::to_vec), one.clone());
             let mut written = Vec::new();
             a.write(&mut written);
             b.write(&mut written);
@@ -156,6 +156,6 @@ mod tests {
     #[test]
     fn a_short_word_is_three_machine_words() {
         assert_eq!(size_of::<Word>(), 24);
-        assert_eq!((Word::new(&[7; 15]).elsewhere(), Word::new(&[7; 16]).elsewhere()), (0, 32));
+        assert_eq!((Word::new(&[7; 15]).heap_bytes(), Word::new(&[7; 16]).heap_bytes()), (0, 32));
     }
 }

@@ -3,34 +3,37 @@
 use crosstalk_core::Fault;
 use rustc_hash::FxHashSet;
 
-use super::name::{Name, each};
+use super::name::{Name, for_each_name};
 use super::names::Names;
 use super::source::{Extent, Source};
 use super::table::Table;
 use crate::exchange::Exchange;
 use crate::random::mix;
 
-/// Exchanges that [`agree`] makes where names get labels.
+/// Exchanges that [`agree_on_names`] makes where names get labels.
 pub const EXCHANGES: u64 = 2;
 
 /// The names of a graph's vertices: each part reads its chunks, and all parts learn the same.
 ///
 /// # Errors
 /// Where the file cannot be read, or a message is cut short.
-pub fn agree(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Result<Names, Fault> {
+pub fn agree_on_names(source: &Source, extent: Extent, exchange: &mut dyn Exchange) -> Result<Names, Fault> {
     if let Some(labels) = extent.labels {
         return Ok(Names::Same(labels));
     }
     let parts = exchange.parts();
     let mut found = Set::default();
-    source.names(exchange.part(), parts, |name| found.insert(name))?;
+    source.for_each_name(exchange.part(), parts, |name| found.insert(name))?;
     // Each name goes to one part, which sends it to all parts once.
     let mut outgoing = vec![Vec::new(); parts];
-    found.drain(|name| name.put(&mut outgoing[(mix(name.key()) % parts as u64) as usize]));
+    found.drain(|name| name.append_to(&mut outgoing[(mix(name.key()) % parts as u64) as usize]));
     let mut own = Set::default();
-    exchange.exchange(outgoing)?.iter().try_for_each(|buffer| each(buffer, |name| own.insert(name)))?;
+    exchange
+        .exchange(outgoing)?
+        .iter()
+        .try_for_each(|buffer| for_each_name(buffer, |name| own.insert(name)))?;
     let mut buffer = Vec::new();
-    own.drain(|name| name.put(&mut buffer));
+    own.drain(|name| name.append_to(&mut buffer));
     let arrived = exchange.exchange(vec![buffer; parts])?;
     Table::new(&arrived).map(Names::Table)
 }

@@ -6,16 +6,16 @@
 
 use crosstalk_core::Fault;
 
-use super::agree::{self, agree};
+use super::agree::{self, agree_on_names};
 use super::edge::Edge;
 use super::names::Names;
 use super::partition::Partition;
 use super::ranked_bits::{Bits, RankedBits};
 use super::sample::{Sample, SampleEdges};
 use super::shard::Shard;
-use super::slots::{Keys, assign, order};
-use super::source::{Extent, Source, changed};
-use crate::exchange::{Exchange, numbers};
+use super::slots::{SourceKeys, assign_slots, request_places};
+use super::source::{Extent, Source, changed_file_fault};
+use crate::exchange::{Exchange, read_numbers};
 
 /// Marks a label as a source where sources and targets travel together; labels
 /// are below 2^28.
@@ -29,20 +29,20 @@ pub fn build(
     seed: u64,
     exchange: &mut dyn Exchange,
 ) -> Result<(Shard, SampleEdges), Fault> {
-    let names = agree(source, extent, exchange)?;
+    let names = agree_on_names(source, extent, exchange)?;
     let graph = Graph { source, chunks: extent.chunks, names: &names };
     let degrees = count(graph, exchange)?;
     let (rows, out_degree, offsets) = degrees.compact()?;
-    let sample = Sample::agree(&rows, &offsets, seed, exchange)?;
-    let keys = Keys::agree(&rows, &out_degree, names.labels(), exchange)?;
+    let sample = Sample::agree_on_sample(&rows, &offsets, seed, exchange)?;
+    let keys = SourceKeys::agree_on_keys(&rows, &out_degree, names.label_bound(), exchange)?;
     let (mut columns, sampled) = place(graph, &keys, &rows, &offsets, sample, exchange)?;
     for row in offsets.windows(2) {
         columns[row[0] as usize..row[1] as usize].sort_unstable();
     }
-    let (slots, wanted) = assign(&mut columns, &keys, exchange.parts());
-    let supplies = order(wanted, &rows, exchange)?;
+    let (slots, wanted) = assign_slots(&mut columns, &keys, exchange.parts());
+    let supplies = request_places(wanted, &rows, exchange)?;
     let (part, held) = (exchange.part(), rows.len());
-    let names = names.keep(part, Partition::new(exchange.parts()));
+    let names = names.keep_part(part, Partition::new(exchange.parts()));
     Ok((Shard { part, names, rows, out_degree, offsets, columns, held, slots, supplies }, sampled))
 }
 
@@ -91,14 +91,14 @@ impl Degrees {
         }
         out_degree.shrink_to_fit();
         offsets.shrink_to_fit();
-        Ok((present.seal(), out_degree, offsets))
+        Ok((present.finish(), out_degree, offsets))
     }
 }
 
 /// First pass: how many edges leave and enter each vertex.
 fn count(graph: Graph, exchange: &mut dyn Exchange) -> Result<Degrees, Fault> {
     let partition = Partition::new(exchange.parts());
-    let places = partition.places(exchange.part(), graph.names.labels());
+    let places = partition.count_places(exchange.part(), graph.names.label_bound());
     let mut degrees = Degrees { into: vec![0; places], out_of: vec![0; places] };
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
         let (source, target) = (partition.place(edge.source) | SOURCE, partition.place(edge.target));
@@ -106,7 +106,7 @@ fn count(graph: Graph, exchange: &mut dyn Exchange) -> Result<Degrees, Fault> {
         outgoing[partition.owner(edge.target)].extend_from_slice(&target.to_le_bytes());
     };
     deal(graph, exchange, pack, |arrived| {
-        for number in numbers(arrived) {
+        for number in read_numbers(arrived) {
             let table = if number & SOURCE == 0 { &mut degrees.into } else { &mut degrees.out_of };
             table[(number & !SOURCE) as usize] += 1;
         }
@@ -118,7 +118,7 @@ fn count(graph: Graph, exchange: &mut dyn Exchange) -> Result<Degrees, Fault> {
 /// from the edges as they are read here, those of the sample.
 fn place(
     graph: Graph,
-    keys: &Keys,
+    keys: &SourceKeys,
     rows: &RankedBits,
     offsets: &[u32],
     sample: Sample,
@@ -129,9 +129,9 @@ fn place(
     let mut columns = vec![0; offsets[rows.len()] as usize];
     let mut sampled = SampleEdges::new(sample);
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
-        sampled.see(edge);
+        sampled.keep_if_sampled(edge);
         let buffer = &mut outgoing[partition.owner(edge.target)];
-        buffer.extend_from_slice(&keys.key(edge.source).to_le_bytes());
+        buffer.extend_from_slice(&keys.key_of(edge.source).to_le_bytes());
         buffer.extend_from_slice(&partition.place(edge.target).to_le_bytes());
     };
     let mut astray = false;
@@ -149,7 +149,7 @@ fn place(
         }
     })?;
     if astray || next != offsets[1..] {
-        return Err(changed());
+        return Err(changed_file_fault());
     }
     Ok((columns, sampled))
 }
@@ -163,7 +163,7 @@ fn deal(
     mut unpack: impl FnMut(&[u8]),
 ) -> Result<(), Fault> {
     let parts = exchange.parts();
-    let mut chunks = graph.source.open(graph.names, exchange.part(), parts)?;
+    let mut chunks = graph.source.open_chunks(graph.names, exchange.part(), parts)?;
     let mut edges = Vec::new();
     for _ in 0..rounds(graph.chunks, parts) {
         chunks.next(&mut edges)?;

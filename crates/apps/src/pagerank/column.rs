@@ -2,7 +2,7 @@
 
 use super::name::Name;
 
-/// Names one behind the other: all numbers, or all texts.
+/// A column of vertex names: all numbers, or all texts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Numbers.
@@ -17,8 +17,8 @@ pub enum Column {
 }
 
 impl Column {
-    /// Of these names: all numbers, or all texts.
-    pub fn of<'a>(names: impl Iterator<Item = Name<'a>>) -> Self {
+    /// The column of these names.
+    pub fn of_names<'a>(names: impl Iterator<Item = Name<'a>>) -> Self {
         let (mut numbers, mut ends, mut text) = (Vec::new(), Vec::new(), String::new());
         for name in names {
             match name {
@@ -49,8 +49,8 @@ impl Column {
         }
     }
 
-    /// The bytes that they take.
-    pub fn bytes(&self) -> usize {
+    /// The bytes that the names take in memory.
+    pub fn memory_bytes(&self) -> usize {
         match self {
             Column::Numbers(numbers) => size_of_val(numbers.as_slice()),
             Column::Texts { ends, text } => size_of_val(ends.as_slice()) + text.len(),

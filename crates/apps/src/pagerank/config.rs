@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 use std::path::PathBuf;
 
 use super::name::LARGEST_LABEL;
@@ -10,7 +10,7 @@ use super::rmat::Rmat;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 
-/// The declared parameters.
+/// The parameters of the workload `pagerank`.
 pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
@@ -33,7 +33,7 @@ const MOST_EDGES: u64 = 1 << 32;
 
 /// The ranks' scale after the last iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variant {
+pub enum RankScale {
     /// Unchanged: GraphX before Spark 2.2, and since 3.2 with `normalized = false`.
     Plain,
     /// Scale them so that their sum is the number of vertices: GraphX since
@@ -41,7 +41,7 @@ pub enum Variant {
     Normalised,
 }
 
-/// A PageRank run.
+/// What the workload `pagerank` computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// Slaves; beside them there is one master.
@@ -53,7 +53,7 @@ pub struct Config {
     /// Probability of a jump to a random vertex.
     pub reset: f64,
     /// The ranks' scale.
-    pub variant: Variant,
+    pub variant: RankScale,
     /// The engine.
     pub engine: Engine,
     /// The directory for the slaves' ranks, if any.
@@ -62,15 +62,18 @@ pub struct Config {
 
 impl Config {
     /// Reads and checks the parameters.
-    pub fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
         let reset = params.float("reset", 0.15)?;
         if !(0.0..=1.0).contains(&reset) {
-            return Err(parameter("reset", format!("expected a probability from 0 to 1, found {reset}")));
+            return Err(parameter_fault(
+                "reset",
+                format!("expected a probability from 0 to 1, found {reset}"),
+            ));
         }
         let variant = match params.choice("variant", &["graphx", "graphx-normalised"])? {
-            "graphx-normalised" => Variant::Normalised,
-            _ => Variant::Plain,
+            "graphx-normalised" => RankScale::Normalised,
+            _ => RankScale::Plain,
         };
         Ok(Config {
             slaves: params.bounded("slaves", 1, 1, 4096)? as usize,
@@ -78,13 +81,13 @@ impl Config {
             iterations: params.bounded("iterations", 3, 1, 1_000_000)? as usize,
             reset,
             variant,
-            engine: Engine::new(params)?,
+            engine: Engine::from_params(params)?,
             output: params.path("output")?,
         })
     }
 
     /// Edges of the graph, where that is known without reading it.
-    pub fn edges(&self) -> Option<u64> {
+    pub fn known_edges(&self) -> Option<u64> {
         match &self.source {
             Source::Rmat(graph) => Some(graph.edges()),
             Source::File(_) => None,
@@ -95,7 +98,7 @@ impl Config {
 fn source(params: &Params) -> Result<Source, Fault> {
     if let Some(path) = params.path("graph")? {
         if let Some(name) = ["scale", "edge_factor", "seed"].iter().find(|name| params.get(name).is_some()) {
-            return Err(parameter(name, "it shapes generated graphs, and `graph` names a file".into())
+            return Err(parameter_fault(name, "it shapes generated graphs, and `graph` names a file".into())
                 .remedy(format!("leave out `graph` or `{name}`")));
         }
         return Ok(Source::File(path));
@@ -103,7 +106,7 @@ fn source(params: &Params) -> Result<Source, Fault> {
     let scale = params.bounded("scale", 16, 1, LARGEST_SCALE)?;
     let edge_factor = params.count("edge_factor", 16, 1)?;
     if edge_factor > MOST_EDGES >> scale {
-        return Err(parameter(
+        return Err(parameter_fault(
             "edge_factor",
             format!("2^{scale} vertices with {edge_factor} edges each are more than 2^32 edges"),
         ));
@@ -117,15 +120,15 @@ mod tests {
     use crosstalk_core::value::Value;
 
     fn refusal(name: &str, value: impl Into<Value>) -> String {
-        Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
+        Config::from_params(&Params::default().with(name, value)).expect_err("refused").to_string()
     }
 
     #[test]
     fn what_is_not_said_is_as_cloudsuite_has_it() {
-        let config = Config::new(&Params::default()).expect("reads");
+        let config = Config::from_params(&Params::default()).expect("reads");
         assert_eq!((config.slaves, config.iterations, config.reset), (1, 3, 0.15));
-        assert_eq!(config.variant, Variant::Plain);
-        assert_eq!(config.edges(), Some(16 << 16));
+        assert_eq!(config.variant, RankScale::Plain);
+        assert_eq!(config.known_edges(), Some(16 << 16));
     }
 
     #[test]
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn a_file_has_its_own_size() {
         let params = Params::default().with("graph", "graph.txt").with("scale", 20);
-        let fault = Config::new(&params).expect_err("refused");
+        let fault = Config::from_params(&params).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("leave out `graph` or `scale`"));
     }
 }

@@ -1,5 +1,5 @@
 //! Edge lists in text files, in the formats of [`Format`] and the packings of
-//! [`input::Text`](crate::input::Text).
+//! [`input::TextFile`](crate::input::TextFile).
 //!
 //! A file is cut into blocks of whole lines at places that depend on the text
 //! alone, so that every node can take its share of the blocks by itself.
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::name::{LARGEST_LABEL, Name};
 use super::ranked_bits::Bits;
-use crate::input::Text;
+use crate::input::TextFile;
 use format::{Format, Learner};
 
 mod field;
@@ -26,7 +26,7 @@ const GAPS: u64 = 4;
 /// Ids below this are labels whatever their gaps: their tables are small.
 const FEW: u64 = 1 << 16;
 
-/// The contents of a whole file.
+/// What a whole edge list has in it: its edges, blocks and format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contents {
     /// Blocks of text.
@@ -62,13 +62,13 @@ pub fn inspect(path: &Path) -> Result<Contents, Fault> {
 ///
 /// # Errors
 /// Where the file is no text, or its first lines are no edge list's.
-pub fn remark(path: &Path) -> Result<Option<String>, Fault> {
+pub fn heading_remark(path: &Path) -> Result<Option<String>, Fault> {
     let mut list = EdgeList::open(path, 0, 1)?;
     if list.advance()? {
         let lines = (1..).zip(list.buffer[..list.beyond].split(|byte| *byte == b'\n'));
         let at = |number: u64| format!("{}:{number}", path.display());
         let format = list.learner.learn(lines).map_err(|(number, fault)| fault.at(at(number)))?;
-        let heading = format.and_then(|format| format.heading());
+        let heading = format.and_then(|format| format.heading_line());
         return Ok(heading.map(|number| format!("{} is taken for a heading, not for an edge", at(number))));
     }
     Ok(None)
@@ -90,7 +90,7 @@ impl Ids {
     fn see(&mut self, name: Name) {
         match (&mut self.seen, name) {
             (Some(seen), Name::Number(number)) if number <= u64::from(LARGEST_LABEL) => {
-                seen.admit(number as u32);
+                seen.raise_bound_to(number as u32);
                 seen.insert(number as u32);
                 self.largest = self.largest.max(number as u32);
             }
@@ -105,10 +105,10 @@ impl Ids {
     }
 }
 
-/// A reader of every `step`-th block of a file.
+/// Reads every `step`-th block of an edge list.
 pub struct EdgeList {
     path: PathBuf,
-    text: Text,
+    text: TextFile,
     /// The text of the present block, and what was read beyond its last line.
     buffer: Vec<u8>,
     /// Where the text beyond the present block begins.
@@ -132,7 +132,7 @@ impl EdgeList {
     pub fn open(path: &Path, first: u64, step: u64) -> Result<Self, Fault> {
         Ok(EdgeList {
             path: path.to_path_buf(),
-            text: Text::open(path)?,
+            text: TextFile::open(path)?,
             buffer: Vec::new(),
             beyond: 0,
             ended: false,
@@ -164,9 +164,9 @@ impl EdgeList {
             }
             self.skip = self.step - 1;
             let Some(format) = self.format else { return Ok(true) };
-            let symmetric = format.matrix().is_some_and(|matrix| matrix.symmetric);
-            for (number, line) in lines().skip(format.first().saturating_sub(first) as usize) {
-                match format.edge(line) {
+            let symmetric = format.matrix_heading().is_some_and(|matrix| matrix.symmetric);
+            for (number, line) in lines().skip(format.first_edge_line().saturating_sub(first) as usize) {
+                match format.parse_edge(line) {
                     Ok(None) => {}
                     Ok(Some((source, target))) => {
                         self.entries += 1;
@@ -189,7 +189,7 @@ impl EdgeList {
 
     /// Checks the number of entries against the heading's, where all blocks were read.
     fn complete(&self) -> Result<(), Fault> {
-        match self.format.and_then(|format| format.matrix()) {
+        match self.format.and_then(|format| format.matrix_heading()) {
             Some(matrix) if matrix.entries != self.entries => Err(Fault::usage(format!(
                 "the heading says {} entries, there are {}",
                 matrix.entries, self.entries
@@ -205,7 +205,7 @@ impl EdgeList {
         self.buffer.drain(..self.beyond);
         if !self.ended {
             let wanted = BLOCK - self.buffer.len();
-            self.ended = self.text.fill(&mut self.buffer, wanted)? < wanted;
+            self.ended = self.text.append_to(&mut self.buffer, wanted)? < wanted;
         }
         self.beyond = match self.buffer.iter().rposition(|byte| *byte == b'\n') {
             _ if self.ended => self.buffer.len(),

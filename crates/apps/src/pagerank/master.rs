@@ -7,21 +7,23 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
 
 use super::build::exchanges;
-use super::config::{Config, Variant};
-use super::ranks::{Balance, top};
-use super::slave::TOP;
+use super::config::{Config, RankScale};
+use super::ranks::{Balance, highest_ranks};
+use super::slave::TOP_RANKS;
 use super::source::Extent;
 use super::verify;
-use crate::account::{Answer, cores, origin};
-use crate::coordination::{broadcast, collect, collect_exactly, join_empty};
+use crate::account::{MasterAnswer, origin, slave_cores};
+use crate::coordination::{
+    broadcast_words, collect_exactly_from_slaves, collect_from_slaves, join_exchange_empty,
+};
 
 /// Runs the master. Time counts from the start of the first iteration until the highest ranks have arrived.
-pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Result<Answer, Fault> {
-    broadcast(rank, extent.to_words())?;
+pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
+    broadcast_words(rank, extent.to_words())?;
     for _ in 0..exchanges(extent, config.slaves) {
-        join_empty(rank)?;
+        join_exchange_empty(rank)?;
     }
-    let parts: Vec<[u64; 6]> = collect_exactly(rank)?;
+    let parts: Vec<[u64; 6]> = collect_exactly_from_slaves(rank)?;
     let vertices = parts.iter().map(|part| part[0]).sum();
     let edges: u64 = parts.iter().map(|part| part[1]).sum();
     let mut balances = vec![total(parts.iter().map(|[_, _, a, b, c, d]| [*a, *b, *c, *d]))];
@@ -29,35 +31,35 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
 
     rank.restart_clock()?;
     for _ in 0..config.iterations {
-        broadcast(rank, [0])?;
-        join_empty(rank)?;
-        balances.push(total(collect_exactly(rank)?.into_iter()));
+        broadcast_words(rank, [0])?;
+        join_exchange_empty(rank)?;
+        balances.push(total(collect_exactly_from_slaves(rank)?.into_iter()));
     }
     let factor = match config.variant {
-        Variant::Plain => 1.0,
-        Variant::Normalised => {
-            let sum = balances.last().map_or(0.0, |balance| balance.all.total());
+        RankScale::Plain => 1.0,
+        RankScale::Normalised => {
+            let sum = balances.last().map_or(0.0, |balance| balance.all.to_number());
             let factor = vertices as f64 / sum;
-            broadcast(rank, [factor.to_bits()])?;
+            broadcast_words(rank, [factor.to_bits()])?;
             factor
         }
     };
-    let best = collect(rank)?;
+    let best = collect_from_slaves(rank)?;
     let best = best.iter().flat_map(|words| words.as_chunks::<2>().0);
-    let top = top(best.map(|[label, value]| (*label as u32, f64::from_bits(*value))), TOP);
+    let top = highest_ranks(best.map(|[label, value]| (*label as u32, f64::from_bits(*value))), TOP_RANKS);
     let account = rank.account();
 
-    let sums: Vec<[u64; 3]> = collect_exactly(rank)?;
-    join_empty(rank)?;
-    let testimony = verify::SampleCheck::new(&collect(rank)?)?;
-    let verdict = verify::edges(extent.edges, edges)
-        .and_then(|()| verify::balances(vertices, &balances, config.reset))
-        .and_then(|()| verify::highest(&top, vertices))
+    let sums: Vec<[u64; 3]> = collect_exactly_from_slaves(rank)?;
+    join_exchange_empty(rank)?;
+    let testimony = verify::SampleCheck::new(&collect_from_slaves(rank)?)?;
+    let verdict = verify::check_edge_count(extent.edges, edges)
+        .and_then(|()| verify::check_balances(vertices, &balances, config.reset))
+        .and_then(|()| verify::check_highest(&top, vertices))
         .and_then(|()| testimony.verify(config.reset, factor));
     let gathered = edges as f64 * config.iterations as f64;
-    let speed = gathered / (account.total().0 * cores(part));
+    let speed = gathered / (account.total().0 * slave_cores(part));
     let spilled: u64 = sums.iter().map(|[_, _, spilled]| spilled).sum();
-    Ok(Answer {
+    Ok(MasterAnswer {
         loading,
         account,
         exchanged: sums.iter().map(|[_, sent, _]| sent).sum(),

@@ -12,7 +12,7 @@
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
 //! | `ranks`, `mass` | ranks on one part |
 //! | `overflow` | the edges that memory does not hold |
-//! | `protocol` | the messages between slaves and master |
+//! | `message_words` | the extent of a graph and its balance as words of messages |
 //! | `slave`, `master` | the two roles |
 //! | `sample`, `verify` | the check of every answer |
 //! | `spark`, `reference` | the same on Spark, and the reference for its answer |
@@ -35,11 +35,11 @@ pub mod edge;
 pub mod edge_list;
 mod mass;
 mod master;
+mod message_words;
 pub mod name;
 pub mod names;
 mod overflow;
 mod partition;
-mod protocol;
 mod ranked_bits;
 pub mod ranks;
 mod reference;
@@ -53,12 +53,12 @@ mod spark;
 mod table;
 mod verify;
 
-/// The workload.
+/// The workload `pagerank`: ranks the vertices of a graph.
 pub const PAGERANK: Declared<Config> = Declared {
     name: "pagerank",
     title: "Graph analytics: PageRank as GraphX computes it, one master and N slaves",
     parameters: config::PARAMETERS,
-    read: Config::new,
+    read: Config::from_params,
     deploy,
     needs: |config| config.engine.needs(),
     prepare,
@@ -79,7 +79,7 @@ fn deploy(config: &Config) -> Deployment {
 /// Seconds on two cores of the yardstick: edges are generated or read twice, sent once through the kernel,
 /// and placed and gathered in random order, which takes the longer the fewer of them its caches hold.
 fn seconds(config: &Config) -> f64 {
-    let edges = config.edges().unwrap_or(1 << 20) as f64;
+    let edges = config.known_edges().unwrap_or(1 << 20) as f64;
     let load = 1.9e-7 + 6e-8 * (edges / f64::from(1 << 23)).log2();
     let edge = load.clamp(8e-8, 4e-7) + 5e-9 * config.iterations as f64;
     0.2 + 0.03 * config.slaves as f64 + edges * edge / config.slaves.min(2) as f64
@@ -87,7 +87,7 @@ fn seconds(config: &Config) -> f64 {
 
 /// Seconds on Spark: reading and distributing the edges takes longer than the iterations.
 fn on_spark(config: &Config) -> f64 {
-    let edges = config.edges().unwrap_or(1 << 20) as f64;
+    let edges = config.known_edges().unwrap_or(1 << 20) as f64;
     3.5 + edges * (1.5e-6 + 0.5e-6 * config.iterations as f64)
 }
 
@@ -95,13 +95,13 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(settings) = config.engine.spark().cloned() {
         return engine::spark::prepare(part, settings, spark::job(config));
     }
-    let role = match application::slave(part, config.slaves)? {
+    let role = match application::slave_number(part, config.slaves)? {
         None => {
             let (extent, part) = (config.source.extent()?, part.clone());
             Role::Master(Box::new(move |rank| master::run(&config, extent, &part, rank)))
         }
         Some(slave) => {
-            config.source.open(&names::Names::Same(0), slave, config.slaves)?;
+            config.source.open_chunks(&names::Names::Same(0), slave, config.slaves)?;
             let seed = part.seed;
             let memory = part.emulation.as_ref().map(|emulation| emulation.node.memory);
             Role::Slave(Box::new(move |rank| slave::run(&config, seed, memory, rank)))

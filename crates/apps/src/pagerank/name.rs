@@ -10,7 +10,7 @@ pub const LARGEST_LABEL: u32 = (1 << 28) - 1;
 /// Marks a number in a message, in the place of a text's length.
 const NUMBER: u32 = u32::MAX;
 
-/// A vertex as a file names it.
+/// A vertex's name, as a file has it: a number or text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Name<'a> {
     /// By a number.
@@ -33,7 +33,7 @@ impl Name<'_> {
     }
 
     /// Appends the name to a message.
-    pub fn put(self, buffer: &mut Vec<u8>) {
+    pub fn append_to(self, buffer: &mut Vec<u8>) {
         match self {
             Name::Number(number) => {
                 buffer.extend_from_slice(&NUMBER.to_le_bytes());
@@ -72,7 +72,7 @@ impl std::fmt::Display for Name<'_> {
 }
 
 /// Passes the names in a message to `take`.
-pub fn each<'a>(mut buffer: &'a [u8], mut take: impl FnMut(Name<'a>)) -> Result<(), Fault> {
+pub fn for_each_name<'a>(mut buffer: &'a [u8], mut take: impl FnMut(Name<'a>)) -> Result<(), Fault> {
     while !buffer.is_empty() {
         let (name, rest) = Name::get(buffer).ok_or_else(|| Fault::attempt("names came incomplete"))?;
         take(name);

@@ -10,7 +10,7 @@ use super::name::Name;
 use super::partition::Partition;
 use super::table::Table;
 
-/// The labels of a graph's vertices.
+/// The names of a graph's vertices, and the label of each.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Names {
     /// The labels are the file's own numbers, below this bound.
@@ -20,41 +20,41 @@ pub enum Names {
 }
 
 impl Names {
-    /// Labels are below this.
-    pub fn labels(&self) -> u32 {
+    /// All labels are below this number.
+    pub fn label_bound(&self) -> u32 {
         match self {
             Names::Same(bound) => *bound,
-            Names::Table(table) => table.labels(),
+            Names::Table(table) => table.label_count(),
         }
     }
 
     /// The label of a name, if it has one.
-    pub fn label(&self, name: Name) -> Option<u32> {
+    pub fn label_of(&self, name: Name) -> Option<u32> {
         match (self, name) {
             (Names::Same(bound), Name::Number(number)) => {
                 u32::try_from(number).ok().filter(|number| number < bound)
             }
             (Names::Same(_), Name::Text(_)) => None,
-            (Names::Table(table), name) => table.label(name),
+            (Names::Table(table), name) => table.label_of(name),
         }
     }
 
-    /// The name of a label below [`Names::labels`].
-    pub fn name(&self, label: u32) -> Name<'_> {
+    /// The name of a label below [`Names::label_bound`].
+    pub fn name_of(&self, label: u32) -> Name<'_> {
         match self {
             Names::Same(_) => Name::Number(u64::from(label)),
-            Names::Table(table) => table.name(label),
+            Names::Table(table) => table.name_of(label),
         }
     }
 
     /// The names of one part's vertices alone, for use without labels.
-    pub fn keep(self, part: usize, partition: Partition) -> PartNames {
+    pub fn keep_part(self, part: usize, partition: Partition) -> PartNames {
         match self {
             Names::Same(_) => PartNames::Same { part, partition },
             Names::Table(table) => {
                 let labels = (0..).map(|place| partition.label(part, place));
-                let places = partition.places(part, table.labels());
-                PartNames::Column(Column::of(labels.take(places).map(|label| table.name(label))))
+                let places = partition.count_places(part, table.label_count());
+                PartNames::Column(Column::of_names(labels.take(places).map(|label| table.name_of(label))))
             }
         }
     }
@@ -76,18 +76,18 @@ pub enum PartNames {
 
 impl PartNames {
     /// The name of the vertex at `place`.
-    pub fn name(&self, place: u32) -> Name<'_> {
+    pub fn name_at(&self, place: u32) -> Name<'_> {
         match self {
             PartNames::Same { part, partition } => Name::Number(u64::from(partition.label(*part, place))),
             PartNames::Column(column) => column.name(place as usize),
         }
     }
 
-    /// The bytes that they take.
-    pub fn bytes(&self) -> usize {
+    /// The bytes that the names take in memory.
+    pub fn memory_bytes(&self) -> usize {
         match self {
             PartNames::Same { .. } => 0,
-            PartNames::Column(column) => column.bytes(),
+            PartNames::Column(column) => column.memory_bytes(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crosstalk_core::units::Bytes;
 use std::ops::Range;
 
 use super::ranks::{Balance, Ranks};
-use super::shard::{EDGE, Shard};
+use super::shard::{EDGE_BYTES, Shard};
 use crate::spill::{Disk, Numbers, Scratch};
 
 /// A block of edges takes this part of the memory, where rows are short.
@@ -26,7 +26,7 @@ struct Fit {
     blocks: Vec<Range<usize>>,
 }
 
-/// Edges on the disk.
+/// The edges of a shard that do not fit into memory, on the disk.
 pub struct Overflow {
     file: Numbers,
     blocks: Vec<Range<usize>>,
@@ -43,7 +43,7 @@ impl Overflow {
     ///
     /// # Errors
     /// An attempt fault where the vertices alone exceed the memory, or the disk is full.
-    pub fn of(shard: &mut Shard, memory: Bytes, disk: &mut dyn Disk) -> Result<Option<Self>, Fault> {
+    pub fn move_excess(shard: &mut Shard, memory: Bytes, disk: &mut dyn Disk) -> Result<Option<Self>, Fault> {
         let Fit { held, blocks } = fit(shard.offsets(), shard.resident(), memory.0)?;
         if blocks.is_empty() {
             return Ok(None);
@@ -53,21 +53,21 @@ impl Overflow {
         file.append(disk, &tail)?;
         let edges = |rows: &Range<usize>| shard.edges_of(rows).len();
         let most = blocks.iter().map(edges).max().unwrap_or(0);
-        let (held, bytes) = (shard.edges() - tail.len(), EDGE * tail.len() as u64);
+        let (held, bytes) = (shard.edges() - tail.len(), EDGE_BYTES * tail.len() as u64);
         // Written to, so that the kernel has allocated the pages before a clock starts.
         Ok(Some(Overflow { file, blocks, columns: vec![1; most], held, bytes }))
     }
 
-    /// Bytes on the disk.
-    pub fn bytes(&self) -> u64 {
+    /// The bytes of the edges on the disk.
+    pub fn disk_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The rest of an iteration after [`Ranks::step`]. `compute` runs the computation.
+    /// The rest of an iteration after [`Ranks::iterate`]. `compute` runs the computation.
     ///
     /// # Errors
     /// An attempt fault where the disk fails.
-    pub fn step<D: Disk>(
+    pub fn iterate<D: Disk>(
         &mut self,
         ranks: &mut Ranks,
         last: bool,
@@ -89,7 +89,7 @@ impl Overflow {
 /// blocks of the others.
 fn fit(offsets: &[u32], resident: u64, memory: u64) -> Result<Fit, Fault> {
     let rows = offsets.len() - 1;
-    let bytes = |edges: u32| EDGE * u64::from(edges);
+    let bytes = |edges: u32| EDGE_BYTES * u64::from(edges);
     if resident + bytes(offsets[rows]) <= memory {
         return Ok(Fit { held: rows, blocks: Vec::new() });
     }

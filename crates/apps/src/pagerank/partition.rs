@@ -1,7 +1,7 @@
 //! The part that has a vertex: the remainder of its label, as in GraphX's hash partitioner. Generated labels
 //! are in random order, so every part gets its share of the hubs.
 
-/// The division of labels among parts.
+/// The division of a graph's labels among the parts (slaves).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
     parts: u32,
@@ -29,7 +29,7 @@ impl Partition {
     }
 
     /// How many of the labels below `bound` belong to `part`.
-    pub fn places(self, part: usize, bound: u32) -> usize {
+    pub fn count_places(self, part: usize, bound: u32) -> usize {
         bound.saturating_sub(part as u32).div_ceil(self.parts) as usize
     }
 }
@@ -45,7 +45,7 @@ mod tests {
             let partition = Partition::new(parts);
             let mut found: Vec<u32> = (0..parts)
                 .flat_map(|part| {
-                    let places = partition.places(part, bound) as u32;
+                    let places = partition.count_places(part, bound) as u32;
                     (0..places).map(move |place| partition.label(part, place))
                 })
                 .collect();

@@ -15,7 +15,7 @@ impl Bits {
 
     /// Raises the bound so that `number` is below it. Pages are taken from the system as numbers
     /// in them are added.
-    pub fn admit(&mut self, number: u32) {
+    pub fn raise_bound_to(&mut self, number: u32) {
         let words = number as usize / 64 + 1;
         if words > self.words.len() {
             let mut larger = vec![0; words.next_power_of_two()];
@@ -40,8 +40,8 @@ impl Bits {
         all - u64::from(beyond.count_ones())
     }
 
-    /// Completes the set.
-    pub fn seal(self) -> RankedBits {
+    /// The completed set.
+    pub fn finish(self) -> RankedBits {
         let mut count = 0;
         let before = self
             .words
@@ -56,7 +56,7 @@ impl Bits {
     }
 }
 
-/// The filled set.
+/// A set of numbers that finds a member's place among all members quickly.
 #[derive(Debug, Clone)]
 pub struct RankedBits {
     words: Vec<u64>,
@@ -71,8 +71,8 @@ impl RankedBits {
         self.count as usize
     }
 
-    /// The bytes that it takes.
-    pub fn bytes(&self) -> usize {
+    /// The bytes that the set takes in memory.
+    pub fn memory_bytes(&self) -> usize {
         size_of_val(self.words.as_slice()) + size_of_val(self.before.as_slice())
     }
 
@@ -109,14 +109,14 @@ mod tests {
         fn ranks_are_positions_in_the_sorted_set(members in proptest::collection::btree_set(0_u32..1000, 0..200)) {
             let mut bits = Bits::new(10);
             for member in &members {
-                bits.admit(*member);
+                bits.raise_bound_to(*member);
                 bits.insert(*member);
             }
-            bits.admit(999);
+            bits.raise_bound_to(999);
             for bound in [0, 1, 63, 64, 500, 1000] {
                 prop_assert_eq!(bits.count_below(bound), members.range(..bound).count() as u64);
             }
-            let ranked = bits.seal();
+            let ranked = bits.finish();
             prop_assert_eq!(ranked.len(), members.len());
             prop_assert_eq!(ranked.is_empty(), members.is_empty());
             prop_assert_eq!(ranked.iter().collect::<BTreeSet<_>>(), members.clone());

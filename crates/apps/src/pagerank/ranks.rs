@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::mass::Mass;
 use super::name::Name;
 use super::shard::Shard;
-use crate::exchange::floats;
+use crate::exchange::read_floats;
 use crate::random::mix;
 
 /// Bytes of a share in a message.
@@ -26,21 +26,21 @@ pub struct Balance {
 
 impl Balance {
     fn count(&mut self, rank: f64, out_degree: u32) {
-        let mass = Mass::of(rank);
+        let mass = Mass::of_rank(rank);
         self.all += mass;
         if out_degree > 0 {
             self.flowing += mass;
         }
     }
 
-    /// Adds another part's.
+    /// Adds the balance of another part.
     pub fn add(&mut self, other: &Balance) {
         self.all += other.all;
         self.flowing += other.flowing;
     }
 }
 
-/// The ranks of one part.
+/// The ranks of the vertices of one part, and what an iteration computes with them.
 pub struct Ranks<'a> {
     shard: &'a Shard,
     reset: f64,
@@ -82,7 +82,7 @@ impl<'a> Ranks<'a> {
 
     /// Packs the shares that each other part needs of this one into messages. This part's own shares go into
     /// its slots at once.
-    pub fn pack(&mut self) -> Vec<Vec<u8>> {
+    pub fn pack_shares(&mut self) -> Vec<Vec<u8>> {
         let own = self.shard.part;
         let slots = &mut self.slots[self.shard.slots[own].clone()];
         for (slot, row) in slots.iter_mut().zip(&self.shard.supplies[own]) {
@@ -100,12 +100,12 @@ impl<'a> Ranks<'a> {
     }
 
     /// Unpacks the shares that the other parts sent.
-    pub fn unpack(&mut self, arrived: Vec<Vec<u8>>) -> Result<(), Fault> {
+    pub fn unpack_shares(&mut self, arrived: Vec<Vec<u8>>) -> Result<(), Fault> {
         for (part, (buffer, range)) in arrived.iter().zip(&self.shard.slots).enumerate() {
             if part == self.shard.part {
                 continue;
             }
-            let shares = floats(buffer);
+            let shares = read_floats(buffer);
             if shares.len() != range.len() {
                 return Err(Fault::attempt(format!(
                     "expected the shares of {} vertices of part {part}, found {}",
@@ -122,7 +122,7 @@ impl<'a> Ranks<'a> {
     /// One iteration of the rows whose edges are in memory, with what was packed
     /// and unpacked before. The last one leaves the shares as they were and sets
     /// the ranks.
-    pub fn step(&mut self, last: bool) -> Balance {
+    pub fn iterate(&mut self, last: bool) -> Balance {
         self.gather(self.shard.held(), self.shard.columns(), last)
     }
 
@@ -150,8 +150,8 @@ impl<'a> Ranks<'a> {
     }
 
     /// Name and rank of every vertex, after the last iteration.
-    pub fn named(&self) -> impl Iterator<Item = (Name<'a>, f64)> + '_ {
-        self.iter().map(|(place, rank)| (self.shard.names.name(place), rank))
+    pub fn iter_named(&self) -> impl Iterator<Item = (Name<'a>, f64)> + '_ {
+        self.iter().map(|(place, rank)| (self.shard.names.name_at(place), rank))
     }
 
     /// The rank of the vertex at `place`, after the last iteration.
@@ -160,7 +160,7 @@ impl<'a> Ranks<'a> {
     }
 
     /// The share that the vertex at `place` had in the last iteration.
-    pub fn given(&self, place: u32) -> Option<f64> {
+    pub fn last_share(&self, place: u32) -> Option<f64> {
         self.shares.get(self.shard.rows.rank(place)? as usize).copied()
     }
 }
@@ -177,7 +177,7 @@ pub fn checksum<'a>(ranks: impl Iterator<Item = (Name<'a>, f64)>) -> u64 {
 }
 
 /// The `count` highest ranks, descending; of equal ones the lowest labels.
-pub fn top(ranks: impl Iterator<Item = (u32, f64)>, count: usize) -> Vec<(u32, f64)> {
+pub fn highest_ranks(ranks: impl Iterator<Item = (u32, f64)>, count: usize) -> Vec<(u32, f64)> {
     let mut best: Vec<(u32, f64)> = Vec::with_capacity(count + 1);
     for (label, rank) in ranks {
         if best.len() == count && best.last().is_some_and(|(_, least)| rank <= *least) {

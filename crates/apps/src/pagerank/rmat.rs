@@ -12,7 +12,7 @@
 //! generate any part of the list.
 
 use super::edge::Edge;
-use crate::random::{counted, mix};
+use crate::random::{mix, random_at};
 
 /// Probabilities of the quadrants: (source bit, target bit) = 00, 01, 10, 11.
 pub const QUADRANTS: [f64; 4] = [0.57, 0.19, 0.19, 0.05];
@@ -42,7 +42,7 @@ impl Rmat {
             edges: edge_factor << scale,
             seed,
             table: AliasTable::new(&joint_probabilities()),
-            added: std::array::from_fn(|round| counted(seed, !(round as u64)) as u32),
+            added: std::array::from_fn(|round| random_at(seed, !(round as u64)) as u32),
         }
     }
 
@@ -66,7 +66,7 @@ impl Rmat {
         let draws = u64::from(self.scale.div_ceil(LEVELS));
         let (mut source, mut target) = (0_u32, 0_u32);
         for draw in 0..draws {
-            let outcome = self.table.sample(counted(self.seed, index * draws + draw));
+            let outcome = self.table.sample(random_at(self.seed, index * draws + draw));
             source = source << LEVELS | outcome >> LEVELS;
             target = target << LEVELS | outcome & ((1 << LEVELS) - 1);
         }

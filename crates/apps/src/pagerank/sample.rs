@@ -6,8 +6,8 @@ use crosstalk_core::Fault;
 use super::edge::Edge;
 use super::partition::Partition;
 use super::ranked_bits::RankedBits;
-use crate::exchange::{Exchange, numbers};
-use crate::random::counted;
+use crate::exchange::{Exchange, read_numbers};
+use crate::random::random_at;
 
 /// Vertices that each part selects.
 const PICKS: u64 = 8;
@@ -16,7 +16,7 @@ const LARGEST: u32 = 4096;
 /// Bits of the filter, which excludes most edges.
 const FILTER: usize = 4096;
 
-/// The same vertices on all parts.
+/// A sample of vertices, the same on all parts, whose ranks are checked.
 #[derive(Debug, Clone)]
 pub struct Sample {
     labels: Vec<u32>,
@@ -26,7 +26,7 @@ pub struct Sample {
 
 impl Sample {
     /// Every part selects some of its vertices with edges, and sends them to all.
-    pub fn agree(
+    pub fn agree_on_sample(
         rows: &RankedBits,
         offsets: &[u32],
         seed: u64,
@@ -35,7 +35,7 @@ impl Sample {
         let (part, partition) = (exchange.part(), Partition::new(exchange.parts()));
         let mut picks: Vec<u64> = Vec::new();
         if !rows.is_empty() {
-            let draws = (0..PICKS).map(|draw| counted(seed, draw) % rows.len() as u64);
+            let draws = (0..PICKS).map(|draw| random_at(seed, draw) % rows.len() as u64);
             picks.extend(draws.filter(|row| {
                 let edges = offsets[*row as usize + 1] - offsets[*row as usize];
                 (1..=LARGEST).contains(&edges)
@@ -56,7 +56,7 @@ impl Sample {
             }
         }
         let arrived = exchange.exchange(vec![buffer; exchange.parts()])?;
-        Ok(Sample::new(arrived.iter().flat_map(|buffer| numbers(buffer)).collect()))
+        Ok(Sample::new(arrived.iter().flat_map(|buffer| read_numbers(buffer)).collect()))
     }
 
     /// The sample of these labels.
@@ -96,7 +96,7 @@ impl SampleEdges {
     }
 
     /// Keeps the edge if it points at a vertex of the sample.
-    pub fn see(&mut self, edge: &Edge) {
+    pub fn keep_if_sampled(&mut self, edge: &Edge) {
         if let Some(position) = self.sample.position(edge.target) {
             self.edges.push((position as u32, edge.source));
         }
@@ -109,7 +109,7 @@ impl SampleEdges {
 
     /// This part's contribution to the sums of the sample's vertices, where `share(place)` is the share of a
     /// vertex of this part. Every part's kept edges are sent to the owners of their sources.
-    pub fn sums(
+    pub fn partial_sums(
         &self,
         exchange: &mut dyn Exchange,
         share: impl Fn(u32) -> Option<f64>,
@@ -123,7 +123,7 @@ impl SampleEdges {
         }
         let mut sums = vec![0.0; self.sample.labels.len()];
         for arrived in exchange.exchange(outgoing)? {
-            let mut fields = numbers(&arrived);
+            let mut fields = read_numbers(&arrived);
             while let (Some(position), Some(place)) = (fields.next(), fields.next()) {
                 let given = share(place);
                 match (sums.get_mut(position as usize), given) {

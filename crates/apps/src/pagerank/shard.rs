@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::names::PartNames;
 use super::ranked_bits::RankedBits;
 
-/// Bytes an edge.
-pub const EDGE: u64 = size_of::<u32>() as u64;
+/// The bytes of an edge in memory.
+pub const EDGE_BYTES: u64 = size_of::<u32>() as u64;
 
 /// A part's vertices with the edges that point at them.
 #[derive(Debug, Clone)]
@@ -36,12 +36,12 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Vertices here.
+    /// The number of this part's vertices.
     pub fn vertices(&self) -> usize {
         self.rows.len()
     }
 
-    /// Edges that point at them.
+    /// The number of edges that point at this part's vertices.
     pub fn edges(&self) -> usize {
         self.offsets.last().map_or(0, |end| *end as usize)
     }
@@ -86,7 +86,7 @@ impl Shard {
         let arriving = self.slots() - own;
         let vertices = self.vertices() * (2 * id + 2 * number) + id;
         let shares = (self.slots() + sent + arriving) * number + supplied * id;
-        (vertices + shares + self.rows.bytes() + self.names.bytes()) as u64
+        (vertices + shares + self.rows.memory_bytes() + self.names.memory_bytes()) as u64
     }
 
     /// The rows whose shares are sent to each part: none to this one itself.

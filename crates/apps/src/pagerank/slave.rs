@@ -1,6 +1,6 @@
 //! A slave: has a part of the graph, and iterates when the master says so.
 
-use crosstalk_comm::{Account, Rank};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use std::fs::{self, File};
@@ -8,51 +8,52 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::build::build;
-use super::config::{Config, Variant};
+use super::config::{Config, RankScale};
 use super::name::Name;
 use super::overflow::Overflow;
 use super::partition::Partition;
-use super::ranks::{Ranks, checksum, top};
+use super::ranks::{Ranks, checksum, highest_ranks};
 use super::sample::SampleEdges;
 use super::source::Extent;
-use crate::coordination::{Slaves, broadcast, report};
+use crate::coordination::{SlaveExchange, broadcast_words, send_to_master};
 use crate::exchange::Exchange;
 
 /// Number of highest ranks that a slave reports to the master.
-pub const TOP: usize = 10;
+pub const TOP_RANKS: usize = 10;
 
 /// Runs a slave on a node with so much `memory`, if known; returns where its time went.
-pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -> Result<Account, Fault> {
-    let extent = Extent::from_words(broadcast(rank, [0; 3])?);
-    let (mut shard, sampled) = build(&config.source, extent, seed, &mut Slaves(rank))?;
+pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -> Result<TimeAccount, Fault> {
+    let extent = Extent::from_words(broadcast_words(rank, [0; 3])?);
+    let (mut shard, sampled) = build(&config.source, extent, seed, &mut SlaveExchange(rank))?;
     let mut overflow = match memory {
-        Some(memory) => Overflow::of(&mut shard, memory, rank)?,
+        Some(memory) => Overflow::move_excess(&mut shard, memory, rank)?,
         None => None,
     };
     let mut ranks = Ranks::new(&shard, config.reset);
     let [a, b, c, d] = ranks.balance().to_words();
-    report(rank, &[shard.vertices() as u64, shard.edges() as u64, a, b, c, d])?;
+    send_to_master(rank, &[shard.vertices() as u64, shard.edges() as u64, a, b, c, d])?;
 
     rank.restart_clock()?;
     let sent = iterate(config.iterations, &mut ranks, overflow.as_mut(), rank)?;
-    if config.variant == Variant::Normalised {
-        let [factor] = broadcast(rank, [0])?;
-        rank.parallel(|| ranks.scale(f64::from_bits(factor)));
+    if config.variant == RankScale::Normalised {
+        let [factor] = broadcast_words(rank, [0])?;
+        rank.compute_in_parallel(|| ranks.scale(f64::from_bits(factor)));
     }
     let partition = Partition::new(rank.size() - 1);
-    let part = Slaves(rank).part();
-    let best =
-        rank.parallel(|| top(ranks.iter().map(|(place, value)| (partition.label(part, place), value)), TOP));
+    let part = SlaveExchange(rank).part();
+    let best = rank.compute_in_parallel(|| {
+        highest_ranks(ranks.iter().map(|(place, value)| (partition.label(part, place), value)), TOP_RANKS)
+    });
     let words: Vec<u64> =
         best.iter().flat_map(|(label, value)| [u64::from(*label), value.to_bits()]).collect();
-    report(rank, &words)?;
+    send_to_master(rank, &words)?;
     let account = rank.account();
 
-    let spilled = overflow.as_ref().map_or(0, Overflow::bytes);
-    report(rank, &[checksum(ranks.named()), sent, spilled])?;
+    let spilled = overflow.as_ref().map_or(0, Overflow::disk_bytes);
+    send_to_master(rank, &[checksum(ranks.iter_named()), sent, spilled])?;
     report_sample(&ranks, &sampled, partition, rank)?;
     if let Some(directory) = &config.output {
-        write(&directory.join(format!("part-{part:05}")), ranks.named())?;
+        write_ranks(&directory.join(format!("part-{part:05}")), ranks.iter_named())?;
     }
     Ok(account)
 }
@@ -66,17 +67,18 @@ fn iterate(
 ) -> Result<u64, Fault> {
     let mut sent = 0;
     for iteration in 1..=iterations {
-        broadcast(rank, [0])?;
-        let packed = rank.serialise(|| ranks.pack());
+        broadcast_words(rank, [0])?;
+        let packed = rank.serialise(|| ranks.pack_shares());
         sent += packed.iter().map(|buffer| buffer.len() as u64).sum::<u64>();
-        let arrived = Slaves(rank).exchange(packed)?;
-        rank.serialise(|| ranks.unpack(arrived))?;
+        let arrived = SlaveExchange(rank).exchange(packed)?;
+        rank.serialise(|| ranks.unpack_shares(arrived))?;
         let last = iteration == iterations;
-        let mut balance = rank.parallel(|| ranks.step(last));
+        let mut balance = rank.compute_in_parallel(|| ranks.iterate(last));
         if let Some(overflow) = &mut overflow {
-            balance.add(&overflow.step(ranks, last, rank, |rank, gather| rank.parallel(gather))?);
+            balance
+                .add(&overflow.iterate(ranks, last, rank, |rank, gather| rank.compute_in_parallel(gather))?);
         }
-        report(rank, &balance.to_words())?;
+        send_to_master(rank, &balance.to_words())?;
     }
     Ok(sent)
 }
@@ -89,19 +91,19 @@ fn report_sample(
     partition: Partition,
     rank: &mut Rank,
 ) -> Result<(), Fault> {
-    let part = Slaves(rank).part();
-    let sums = sampled.sums(&mut Slaves(rank), |place| ranks.given(place))?;
+    let part = SlaveExchange(rank).part();
+    let sums = sampled.partial_sums(&mut SlaveExchange(rank), |place| ranks.last_share(place))?;
     let found = sampled.sample().labels().iter().map(|label| {
         let here = (partition.owner(*label) == part).then(|| ranks.rank(partition.place(*label)));
         here.flatten().unwrap_or(f64::NAN)
     });
     let words: Vec<u64> =
         sums.iter().copied().zip(found).flat_map(|(s, r)| [s.to_bits(), r.to_bits()]).collect();
-    report(rank, &words)
+    send_to_master(rank, &words)
 }
 
 /// Writes name and rank of a vertex on each line.
-pub fn write<'a>(path: &Path, ranks: impl Iterator<Item = (Name<'a>, f64)>) -> Result<(), Fault> {
+pub fn write_ranks<'a>(path: &Path, ranks: impl Iterator<Item = (Name<'a>, f64)>) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;

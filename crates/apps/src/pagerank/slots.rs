@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::partition::Partition;
 use super::ranked_bits::RankedBits;
-use crate::exchange::{Exchange, numbers};
+use crate::exchange::{Exchange, read_numbers};
 
 /// Groups of sources: the bits of their out-degree, up to this many, from the
 /// most to the least.
@@ -25,21 +25,21 @@ const GROUP_SHIFT: u32 = 28;
 const LABEL: u32 = (1 << GROUP_SHIFT) - 1;
 
 /// The keys that sort sources: their group, then their label.
-pub struct Keys {
+pub struct SourceKeys {
     /// Label → group.
     groups: Vec<u8>,
 }
 
-impl Keys {
+impl SourceKeys {
     /// Every part sends its vertices' out-degrees to all.
-    pub fn agree(
+    pub fn agree_on_keys(
         rows: &RankedBits,
         out_degree: &[u32],
         labels: u32,
         exchange: &mut dyn Exchange,
     ) -> Result<Self, Fault> {
         let partition = Partition::new(exchange.parts());
-        let mut own = vec![0; partition.places(exchange.part(), labels)];
+        let mut own = vec![0; partition.count_places(exchange.part(), labels)];
         for (place, degree) in rows.iter().zip(out_degree) {
             let bits = (u32::BITS - degree.leading_zeros()) as usize;
             own[place as usize] = (GROUPS - 1).saturating_sub(bits) as u8;
@@ -53,7 +53,7 @@ impl Keys {
                 }
             }
         }
-        Ok(Keys { groups })
+        Ok(SourceKeys { groups })
     }
 
     fn group(&self, label: u32) -> u8 {
@@ -61,14 +61,18 @@ impl Keys {
     }
 
     /// The key of a source's label: sources sort by it.
-    pub fn key(&self, label: u32) -> u32 {
+    pub fn key_of(&self, label: u32) -> u32 {
         u32::from(self.group(label)) << GROUP_SHIFT | label
     }
 }
 
 /// Replaces source keys by slots: ordered by owner, then by key. Returns each part's slots, and the places
 /// needed of it.
-pub fn assign(columns: &mut [u32], keys: &Keys, parts: usize) -> (Vec<Range<usize>>, Vec<Vec<u32>>) {
+pub fn assign_slots(
+    columns: &mut [u32],
+    keys: &SourceKeys,
+    parts: usize,
+) -> (Vec<Range<usize>>, Vec<Vec<u32>>) {
     let partition = Partition::new(parts);
     // Label → 1 if it is used here, and later its slot.
     let mut table = vec![0_u32; keys.groups.len()];
@@ -102,7 +106,7 @@ pub fn assign(columns: &mut [u32], keys: &Keys, parts: usize) -> (Vec<Range<usiz
 }
 
 /// Sends every part the places needed of it, and returns the rows of this one that each part needs.
-pub fn order(
+pub fn request_places(
     wanted: Vec<Vec<u32>>,
     rows: &RankedBits,
     exchange: &mut dyn Exchange,
@@ -113,7 +117,7 @@ pub fn order(
         .exchange(outgoing)?
         .into_iter()
         .map(|arrived| {
-            numbers(&arrived)
+            read_numbers(&arrived)
                 .map(|place| {
                     rows.rank(place).ok_or_else(|| Fault::attempt("a vertex is wanted that has no edge"))
                 })
@@ -129,13 +133,13 @@ mod tests {
     use crate::pagerank::ranked_bits::Bits;
 
     /// Four vertices with edges on two parts: out-degrees 1, 0, 40 and 3.
-    fn keys(exchange: &mut dyn Exchange) -> (RankedBits, Keys) {
+    fn keys(exchange: &mut dyn Exchange) -> (RankedBits, SourceKeys) {
         let out_degree = [1, 0, 40, 3];
         let own: Vec<u32> = (exchange.part()..4).step_by(2).map(|label| out_degree[label]).collect();
         let mut rows = Bits::new(own.len());
         (0..own.len() as u32).for_each(|place| rows.insert(place));
-        let rows = rows.seal();
-        let keys = Keys::agree(&rows, &own, 4, exchange).expect("agreed");
+        let rows = rows.finish();
+        let keys = SourceKeys::agree_on_keys(&rows, &own, 4, exchange).expect("agreed");
         (rows, keys)
     }
 
@@ -144,7 +148,7 @@ mod tests {
         for order in on_threads(2, |exchange| {
             let keys = keys(exchange).1;
             let mut labels = [0, 1, 2, 3];
-            labels.sort_by_key(|label| keys.key(*label));
+            labels.sort_by_key(|label| keys.key_of(*label));
             labels
         }) {
             assert_eq!(order, [2, 3, 0, 1]);
@@ -155,9 +159,9 @@ mod tests {
     fn every_part_supplies_the_rows_that_others_have_slots_for() {
         let found = on_threads(2, |exchange| {
             let (rows, keys) = keys(exchange);
-            let mut columns = [0, 2, 3, 2].map(|label| keys.key(label));
-            let (slots, wanted) = assign(&mut columns, &keys, 2);
-            (columns, slots, order(wanted, &rows, exchange).expect("ordered"))
+            let mut columns = [0, 2, 3, 2].map(|label| keys.key_of(label));
+            let (slots, wanted) = assign_slots(&mut columns, &keys, 2);
+            (columns, slots, request_places(wanted, &rows, exchange).expect("ordered"))
         });
         for (columns, slots, supplies) in found {
             // Labels 2 and 0 are part 0's, in this order; 3 is part 1's.

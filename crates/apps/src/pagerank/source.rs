@@ -15,7 +15,7 @@ use super::rmat::Rmat;
 /// Generated edges in a chunk.
 const CHUNK: u64 = 1 << 16;
 
-/// A graph as its edges.
+/// Where a graph's edges come from: a file, or a generator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated.
@@ -24,7 +24,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// The extent of a graph.
+/// How large a graph is: its edges, labels and chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     /// Chunks of edges.
@@ -52,7 +52,12 @@ impl Source {
     }
 
     /// Opens the chunks that belong to `reader` of `readers`, whose vertices have these names.
-    pub fn open<'a>(&'a self, names: &'a Names, reader: usize, readers: usize) -> Result<Chunks<'a>, Fault> {
+    pub fn open_chunks<'a>(
+        &'a self,
+        names: &'a Names,
+        reader: usize,
+        readers: usize,
+    ) -> Result<Chunks<'a>, Fault> {
         let (first, step) = (reader as u64, readers as u64);
         match self {
             Source::Rmat(graph) => Ok(Chunks::Rmat { graph, next: first, step }),
@@ -61,7 +66,12 @@ impl Source {
     }
 
     /// Passes the names of the vertices in those chunks to `take`, once per edge.
-    pub fn names(&self, reader: usize, readers: usize, mut take: impl FnMut(Name)) -> Result<(), Fault> {
+    pub fn for_each_name(
+        &self,
+        reader: usize,
+        readers: usize,
+        mut take: impl FnMut(Name),
+    ) -> Result<(), Fault> {
         let Source::File(path) = self else { return Ok(()) };
         let mut list = EdgeList::open(path, reader as u64, readers as u64)?;
         while list.next_block(|source, target| {
@@ -72,7 +82,7 @@ impl Source {
     }
 }
 
-/// One reader's chunks.
+/// The chunks of edges that one reader reads.
 pub enum Chunks<'a> {
     /// Generated.
     Rmat {
@@ -107,13 +117,14 @@ impl Chunks<'_> {
             Chunks::File { list, names } => {
                 edges.clear();
                 let mut unknown = false;
-                let more =
-                    list.next_block(|source, target| match (names.label(source), names.label(target)) {
+                let more = list.next_block(|source, target| {
+                    match (names.label_of(source), names.label_of(target)) {
                         (Some(source), Some(target)) => edges.push(Edge { source, target }),
                         _ => unknown = true,
-                    })?;
+                    }
+                })?;
                 if unknown {
-                    return Err(changed());
+                    return Err(changed_file_fault());
                 }
                 Ok(more)
             }
@@ -122,7 +133,7 @@ impl Chunks<'_> {
 }
 
 /// The fault for a file that changed between two passes over it.
-pub fn changed() -> Fault {
+pub fn changed_file_fault() -> Fault {
     Fault::attempt("the edges differ between the first and the second pass")
         .remedy("let nothing write to the graph's file while it is read")
 }
@@ -141,7 +152,7 @@ mod tests {
         let names = Names::Same(1 << 12);
         for readers in 1..=4 {
             let mut shares: Vec<_> =
-                (0..readers).map(|r| source.open(&names, r, readers).expect("opens")).collect();
+                (0..readers).map(|r| source.open_chunks(&names, r, readers).expect("opens")).collect();
             let (mut dealt, mut chunk) = (Vec::new(), Vec::new());
             for k in 0..extent.chunks as usize {
                 assert!(shares[k % readers].next(&mut chunk).expect("generated"));

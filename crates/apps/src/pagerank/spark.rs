@@ -6,22 +6,22 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::agree::agree;
-use super::config::{Config, Variant};
+use super::agree::agree_on_names;
+use super::config::{Config, RankScale};
 use super::edge::Edge;
 use super::name::Name;
 use super::names::Names;
 use super::reference;
-use super::slave::write as write_ranks;
+use super::slave::write_ranks;
 use super::source::Source;
-use crate::engine::spark::{Job, lines};
+use crate::engine::spark::{Job, parse_lines};
 use crate::exchange::Alone;
 
 /// The largest relative difference that another order of additions can explain,
 /// with much to spare: 1 part in a million.
 const TOLERANCE: f64 = 1e-6;
 
-/// The request to GraphX, and the check of its answer.
+/// The job of the workload `pagerank` for Spark: the request to GraphX, and the check of its answer.
 pub fn job(config: Config) -> Job {
     let checked = config.clone();
     Job {
@@ -35,7 +35,7 @@ pub fn job(config: Config) -> Job {
                 "partitions": cores,
                 "iterations": config.iterations,
                 "reset": config.reset,
-                "normalised": config.variant == Variant::Normalised,
+                "normalised": config.variant == RankScale::Normalised,
                 "output": graph.output(&config, scratch),
             }))
         }),
@@ -44,7 +44,7 @@ pub fn job(config: Config) -> Job {
             let found = read_ranks(&graph.output(&checked, scratch))?;
             verify(&graph.expected(&checked)?, &found)?;
             if let (Some(folder), true) = (&checked.output, graph.renamed) {
-                let named = found.iter().map(|(id, rank)| (graph.names.name(*id as u32), *rank));
+                let named = found.iter().map(|(id, rank)| (graph.names.name_of(*id as u32), *rank));
                 write_ranks(&folder.join("part-00000"), named)?;
             }
             Ok(Vec::new())
@@ -62,16 +62,16 @@ struct Graph<'a> {
 
 impl<'a> Graph<'a> {
     fn of(source: &'a Source) -> Result<Self, Fault> {
-        let names = agree(source, source.extent()?, &mut Alone)?;
+        let names = agree_on_names(source, source.extent()?, &mut Alone)?;
         // The last label's name is the largest number.
-        let last = names.labels().checked_sub(1).map(|label| names.name(label));
+        let last = names.label_bound().checked_sub(1).map(|label| names.name_of(label));
         let renamed = !matches!(last, Some(Name::Number(number)) if i64::try_from(number).is_ok());
         Ok(Graph { source, names, renamed })
     }
 
     /// Spark's id of the vertex with this label.
     fn id(&self, label: u32) -> u64 {
-        match self.names.name(label) {
+        match self.names.name_of(label) {
             Name::Number(number) if !self.renamed => number,
             _ => u64::from(label),
         }
@@ -107,7 +107,7 @@ impl<'a> Graph<'a> {
     }
 
     fn chunks(&self, mut take: impl FnMut(&[Edge]) -> Result<(), Fault>) -> Result<(), Fault> {
-        let mut chunks = self.source.open(&self.names, 0, 1)?;
+        let mut chunks = self.source.open_chunks(&self.names, 0, 1)?;
         let mut chunk = Vec::new();
         while chunks.next(&mut chunk)? {
             take(&chunk)?;
@@ -124,8 +124,8 @@ impl<'a> Graph<'a> {
         })?;
         let ranks = reference::ranks(&edges, config.iterations, config.reset);
         let factor = match config.variant {
-            Variant::Plain => 1.0,
-            Variant::Normalised => ranks.len() as f64 / ranks.iter().map(|(_, rank)| rank).sum::<f64>(),
+            RankScale::Plain => 1.0,
+            RankScale::Normalised => ranks.len() as f64 / ranks.iter().map(|(_, rank)| rank).sum::<f64>(),
         };
         Ok(ranks.into_iter().map(|(label, rank)| (self.id(label), rank * factor)).collect())
     }
@@ -133,7 +133,7 @@ impl<'a> Graph<'a> {
 
 /// The ranks that Spark wrote, by id.
 fn read_ranks(folder: &Path) -> Result<Vec<(u64, f64)>, Fault> {
-    let mut ranks = lines(folder, |line| {
+    let mut ranks = parse_lines(folder, |line| {
         let (id, rank) = line.split_once('\t')?;
         Some((id.parse().ok()?, rank.parse().ok()?))
     })?;
@@ -184,11 +184,12 @@ mod tests {
     #[test]
     fn the_edges_that_spark_reads_are_those_that_are_generated() {
         let scratch = tempfile::tempdir().expect("a temporary folder");
-        let config = Config::new(&Params::default().with("scale", 6).with("iterations", 2)).expect("reads");
+        let config =
+            Config::from_params(&Params::default().with("scale", 6).with("iterations", 2)).expect("reads");
         let graph = Graph::of(&config.source).expect("known");
         let path = graph.file(scratch.path()).expect("writes");
         let params = Params::default().with("graph", path.display().to_string()).with("iterations", 2);
-        let read = Config::new(&params).expect("reads");
+        let read = Config::from_params(&params).expect("reads");
         let same = Graph::of(&read.source).expect("known");
         assert_eq!(same.expected(&read), graph.expected(&config));
         assert_eq!(graph.file(scratch.path()), Ok(path));
@@ -209,7 +210,7 @@ mod tests {
         }
         fs::write(&file, "Graz Wien\nWien Linz\n").expect("writes");
         let params = Params::default().with("graph", file.display().to_string()).with("output", "ranks");
-        let config = Config::new(&params).expect("reads");
+        let config = Config::from_params(&params).expect("reads");
         let graph = Graph::of(&config.source).expect("known");
         assert!(graph.renamed && graph.output(&config, scratch.path()).starts_with(scratch.path()));
         let ids: Vec<u64> = graph.expected(&config).expect("reads").iter().map(|(id, _)| *id).collect();

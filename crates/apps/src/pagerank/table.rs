@@ -3,9 +3,10 @@
 use crosstalk_core::Fault;
 
 use super::column::Column;
-use super::name::{LARGEST_LABEL, Name, each};
+use super::name::{LARGEST_LABEL, Name, for_each_name};
 
-/// Names in the order of their labels, and an index from names to labels by their keys' leading bits.
+/// The names of vertices in the order of their labels, with an index from names to labels by their
+/// keys' leading bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Label → key.
@@ -26,7 +27,7 @@ impl Table {
     pub fn new(buffers: &[Vec<u8>]) -> Result<Self, Fault> {
         let mut names: Vec<(u64, Name)> = Vec::new();
         for buffer in buffers {
-            each(buffer, |name| names.push((name.key(), name)))?;
+            for_each_name(buffer, |name| names.push((name.key(), name)))?;
         }
         if names.len() > LARGEST_LABEL as usize + 1 {
             return Err(Fault::usage(format!(
@@ -38,7 +39,7 @@ impl Table {
         }
         names.sort_unstable();
         let keys: Vec<u64> = names.iter().map(|(key, _)| *key).collect();
-        let texts = match Column::of(names.into_iter().map(|(_, name)| name)) {
+        let texts = match Column::of_names(names.into_iter().map(|(_, name)| name)) {
             Column::Numbers(_) => None,
             texts @ Column::Texts { .. } => Some(texts),
         };
@@ -54,23 +55,23 @@ impl Table {
     }
 
     /// How many labels there are.
-    pub fn labels(&self) -> u32 {
+    pub fn label_count(&self) -> u32 {
         self.keys.len() as u32
     }
 
     /// The label of a name, if it has one.
-    pub fn label(&self, name: Name) -> Option<u32> {
+    pub fn label_of(&self, name: Name) -> Option<u32> {
         let key = name.key();
         let lead = (key.checked_sub(*self.keys.first()?)? >> self.shift) as usize;
         let (begin, end) = (*self.starts.get(lead)?, *self.starts.get(lead + 1)?);
         let keys = &self.keys[begin as usize..end as usize];
         let first = begin + keys.partition_point(|other| *other < key) as u32;
         let equal = (first..end).take_while(|label| self.keys[*label as usize] == key);
-        equal.into_iter().find(|label| self.name(*label) == name)
+        equal.into_iter().find(|label| self.name_of(*label) == name)
     }
 
     /// The name of a label that there is.
-    pub fn name(&self, label: u32) -> Name<'_> {
+    pub fn name_of(&self, label: u32) -> Name<'_> {
         match &self.texts {
             None => Name::Number(self.keys[label as usize]),
             Some(texts) => texts.name(label as usize),

@@ -4,13 +4,13 @@
 use crosstalk_core::Fault;
 
 use super::ranks::Balance;
-use super::slave::TOP;
+use super::slave::TOP_RANKS;
 
 /// The largest relative error that rounding can explain.
 const TOLERANCE: f64 = 1e-9;
 
-/// All edges arrived.
-pub fn edges(expected: u64, found: u64) -> Result<(), Fault> {
+/// Checks that all edges arrived.
+pub fn check_edge_count(expected: u64, found: u64) -> Result<(), Fault> {
     if expected == found {
         return Ok(());
     }
@@ -20,27 +20,27 @@ pub fn edges(expected: u64, found: u64) -> Result<(), Fault> {
 
 /// Checks that in every iteration the ranks add up to what the ranks before it give: `reset` for each vertex,
 /// and `1 − reset` of the rank that flows on. `balances` begins with that of the initial ranks, 1 each.
-pub fn balances(vertices: u64, balances: &[Balance], reset: f64) -> Result<(), Fault> {
+pub fn check_balances(vertices: u64, balances: &[Balance], reset: f64) -> Result<(), Fault> {
     let count = vertices as f64;
-    let initial = balances.first().map_or(0.0, |balance| balance.all.total());
+    let initial = balances.first().map_or(0.0, |balance| balance.all.to_number());
     close(initial, count, || "the initial ranks".into())?;
     for (iteration, pair) in (1..).zip(balances.windows(2)) {
-        let expected = reset * count + (1.0 - reset) * pair[0].flowing.total();
-        close(pair[1].all.total(), expected, || format!("the ranks of iteration {iteration}"))?;
+        let expected = reset * count + (1.0 - reset) * pair[0].flowing.to_number();
+        close(pair[1].all.to_number(), expected, || format!("the ranks of iteration {iteration}"))?;
     }
     Ok(())
 }
 
-/// The highest ranks are all there, highest first.
-pub fn highest(top: &[(u32, f64)], vertices: u64) -> Result<(), Fault> {
-    let expected = vertices.min(TOP as u64);
+/// Checks that the highest ranks are all there, highest first.
+pub fn check_highest(top: &[(u32, f64)], vertices: u64) -> Result<(), Fault> {
+    let expected = vertices.min(TOP_RANKS as u64);
     if top.len() as u64 == expected && top.is_sorted_by(|a, b| a.1 >= b.1) {
         return Ok(());
     }
     Err(wrong(format!("expected the {expected} highest ranks, found {top:?}")))
 }
 
-/// The sample's vertices in the last iteration.
+/// The ranks of the sample's vertices in the last iteration, to be checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleCheck {
     /// The sum of each by its edges; and its rank.
@@ -68,7 +68,7 @@ impl SampleCheck {
         Ok(SampleCheck { vertices })
     }
 
-    /// Every vertex has the rank that its edges give it.
+    /// Checks that every vertex of the sample has the rank that its edges give it.
     pub fn verify(&self, reset: f64, factor: f64) -> Result<(), Fault> {
         for (gathered, rank) in &self.vertices {
             let expected = (reset + (1.0 - reset) * gathered) * factor;

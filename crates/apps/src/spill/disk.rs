@@ -3,7 +3,7 @@
 use crosstalk_comm::{Access, Rank};
 use crosstalk_core::Fault;
 
-/// A node's disk: it accounts for every access.
+/// A node's disk that accounts for the time of every access.
 pub trait Disk {
     /// Does `work`, which moves `bytes`.
     ///

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use super::disk::Disk;
 use super::scratch::{Direction, Scratch};
 
-/// A file on a node's disk.
+/// A file on a node's disk for data that exceed its memory.
 #[derive(Debug)]
 pub struct SpillFile {
     file: File,
@@ -20,7 +20,7 @@ pub struct SpillFile {
 }
 
 impl SpillFile {
-    /// An empty file.
+    /// An empty file in `scratch`.
     ///
     /// # Errors
     /// An attempt fault where no file can be made.
@@ -29,7 +29,7 @@ impl SpillFile {
         Ok(SpillFile { file, scratch: scratch.clone(), number, length: Cell::new(0) })
     }
 
-    /// Bytes in it.
+    /// The file's length in bytes.
     pub fn length(&self) -> u64 {
         self.length.get()
     }
@@ -117,7 +117,7 @@ pub(super) mod tests {
         a.read(&mut disk, 5, &mut found[..2]).expect("reads");
         assert_eq!(&found[..2], b"gh");
         assert_eq!(disk.0, [(Seek, 3), (Sequential, 2), (Seek, 1), (Seek, 2), (Seek, 4), (Sequential, 2)]);
-        let moved = scratch.moved();
+        let moved = scratch.traffic();
         assert_eq!((moved.written, moved.writes, moved.read, moved.seeks), (8, 4, 6, 4));
         assert_eq!((a.length(), b.length()), (7, 1));
     }
@@ -129,6 +129,6 @@ pub(super) mod tests {
         assert_eq!(fault.kind, crosstalk_core::FaultKind::Attempt);
         assert!(fault.message.starts_with("cannot spill: No space left on device"), "{fault}");
         assert!(fault.remedy.as_deref().is_some_and(|remedy| remedy.contains("TMPDIR")), "{fault}");
-        assert_eq!((file.length(), file.scratch.moved().written), (0, 0));
+        assert_eq!((file.length(), file.scratch.traffic().written), (0, 0));
     }
 }

@@ -5,13 +5,13 @@ use crosstalk_core::Fault;
 
 use super::disk::Disk;
 
-/// Every access with its bytes.
+/// A disk that records every access with its bytes, for tests.
 #[derive(Default)]
 pub struct AccessLog(pub Vec<(Access, u64)>);
 
 impl AccessLog {
     /// Bytes that were moved, and the number of seeks.
-    pub fn moved(&self) -> (u64, usize) {
+    pub fn bytes_and_seeks(&self) -> (u64, usize) {
         let bytes = self.0.iter().map(|(_, bytes)| bytes).sum();
         (bytes, self.0.iter().filter(|(access, _)| *access == Access::Seek).count())
     }

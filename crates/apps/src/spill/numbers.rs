@@ -13,7 +13,7 @@ const NUMBER: usize = size_of::<u32>();
 /// Numbers that are converted at a time.
 const PIECE: usize = 16 << 10;
 
-/// A list of numbers on a disk.
+/// A list of numbers in a file on a disk.
 pub struct Numbers {
     file: SpillFile,
     /// Bytes of a piece.

@@ -8,8 +8,8 @@ use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// A directory for files without a name. Clones share it: a node has one disk, with one head for all of its
-/// files.
+/// A folder for temporary files without a name. Clones share it: a node has one disk, with one head for all
+/// of its files.
 #[derive(Debug, Clone)]
 pub struct Scratch(Rc<Inner>);
 
@@ -29,7 +29,7 @@ struct State {
     moved: Traffic,
 }
 
-/// The traffic to the disk and back.
+/// The bytes that were written to the disk and read from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// Bytes written, each time that they were.
@@ -43,7 +43,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The traffic since `before`.
+    /// The traffic since the earlier count `before`.
     pub fn since(self, before: Traffic) -> Traffic {
         Traffic {
             written: self.written - before.written,
@@ -62,18 +62,18 @@ pub(super) enum Direction {
 }
 
 impl Scratch {
-    /// In `directory`, which the parameter or variable `named` set: faults name it.
+    /// A scratch folder in `directory`, which the parameter or variable `named` set: faults name it.
     pub fn new(directory: PathBuf, named: &'static str) -> Self {
         Scratch(Rc::new(Inner { directory, named, state: Cell::default() }))
     }
 
-    /// In the directory for temporary files.
+    /// A scratch folder in the folder for temporary files.
     pub fn temporary() -> Self {
         Scratch::new(std::env::temp_dir(), "TMPDIR")
     }
 
-    /// The traffic so far.
-    pub fn moved(&self) -> Traffic {
+    /// The disk's traffic so far.
+    pub fn traffic(&self) -> Traffic {
         self.0.state.get().moved
     }
 

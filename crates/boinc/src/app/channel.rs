@@ -27,7 +27,7 @@ pub enum Channel {
     Status = 5,
 }
 
-/// The channels of one task.
+/// The channels of one task, by which it exchanges messages with the client.
 #[derive(Debug)]
 pub struct Channels(File);
 
@@ -38,7 +38,7 @@ impl Channels {
     }
 
     /// Takes the message that waits, if there is one.
-    pub fn take(&self, channel: Channel) -> io::Result<Option<String>> {
+    pub fn take_message(&self, channel: Channel) -> io::Result<Option<String>> {
         let at = offset(channel);
         let mut flag = [0];
         if self.0.read_at(&mut flag, at)? != 1 || flag == [0] {
@@ -52,7 +52,7 @@ impl Channels {
     }
 
     /// Sends a message unless the one before still waits; returns whether it was sent.
-    pub fn send(&self, channel: Channel, message: &str) -> io::Result<bool> {
+    pub fn send_message(&self, channel: Channel, message: &str) -> io::Result<bool> {
         let at = offset(channel);
         let mut flag = [0];
         if self.0.read_at(&mut flag, at)? == 1 && flag != [0] {
@@ -71,9 +71,9 @@ fn offset(channel: Channel) -> u64 {
     channel as u64 * SIZE as u64
 }
 
-/// The client's side, for tests.
+/// Creates the channels as a client does, for tests.
 #[cfg(test)]
-pub fn make(folder: &Path) -> Channels {
+pub fn create_channels(folder: &Path) -> Channels {
     std::fs::write(folder.join(FILE), vec![0; 8 * SIZE]).expect("writes");
     Channels::open(folder).expect("is there")
 }
@@ -86,21 +86,21 @@ mod tests {
     fn a_message_waits_until_it_is_taken() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         assert!(Channels::open(folder.path()).is_none());
-        let client = make(folder.path());
+        let client = create_channels(folder.path());
         let app = Channels::open(folder.path()).expect("is there");
-        assert_eq!(app.take(Channel::Control).expect("reads"), None);
-        assert!(client.send(Channel::Control, "<suspend/>").expect("writes"));
-        assert!(!client.send(Channel::Control, "<quit/>").expect("one waits"));
-        assert_eq!(app.take(Channel::Heartbeat).expect("reads"), None);
-        assert_eq!(app.take(Channel::Control).expect("reads").as_deref(), Some("<suspend/>"));
-        assert_eq!(app.take(Channel::Control).expect("reads"), None);
+        assert_eq!(app.take_message(Channel::Control).expect("reads"), None);
+        assert!(client.send_message(Channel::Control, "<suspend/>").expect("writes"));
+        assert!(!client.send_message(Channel::Control, "<quit/>").expect("one waits"));
+        assert_eq!(app.take_message(Channel::Heartbeat).expect("reads"), None);
+        assert_eq!(app.take_message(Channel::Control).expect("reads").as_deref(), Some("<suspend/>"));
+        assert_eq!(app.take_message(Channel::Control).expect("reads"), None);
     }
 
     #[test]
     fn channels_lie_where_the_client_has_them() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let app = make(folder.path());
-        app.send(Channel::Status, "x").expect("writes");
+        let app = create_channels(folder.path());
+        app.send_message(Channel::Status, "x").expect("writes");
         let bytes = std::fs::read(folder.path().join(FILE)).expect("reads");
         assert_eq!(bytes.len(), 8192);
         assert_eq!(bytes[5120..5123], [1, b'x', 0]);
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn a_long_message_is_cut_and_a_short_file_holds_none() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let app = make(folder.path());
-        app.send(Channel::Status, &"x".repeat(5000)).expect("writes");
-        assert_eq!(app.take(Channel::Status).expect("reads").map(|m| m.len()), Some(1022));
+        let app = create_channels(folder.path());
+        app.send_message(Channel::Status, &"x".repeat(5000)).expect("writes");
+        assert_eq!(app.take_message(Channel::Status).expect("reads").map(|m| m.len()), Some(1022));
         std::fs::write(folder.path().join(FILE), "").expect("writes");
-        assert_eq!(app.take(Channel::Control).expect("reads"), None);
+        assert_eq!(app.take_message(Channel::Control).expect("reads"), None);
     }
 }

@@ -30,7 +30,7 @@ pub enum StopReason {
     Abort,
 }
 
-/// A task's side of that control.
+/// How a running task obeys the client: pause, resume, stop.
 pub struct ClientControl {
     channels: Option<Channels>,
     client: Option<Pid>,
@@ -43,7 +43,8 @@ pub struct ClientControl {
 }
 
 impl ClientControl {
-    /// Opens that of a slot directory. Without a client nothing is ever paused.
+    /// Opens the control of the task in a slot directory. Without a client nothing is ever
+    /// paused.
     pub fn open(folder: &Path) -> Self {
         let mut data = String::new();
         // The file is missing without a client; then there was no former process.
@@ -99,7 +100,7 @@ impl ClientControl {
     }
 
     /// Reports that all work is done.
-    pub fn done(&mut self) {
+    pub fn report_done(&mut self) {
         self.fraction = 1.0;
         self.record_checkpoint();
         self.report();
@@ -113,8 +114,8 @@ impl ClientControl {
     fn command(&self) -> Option<Command> {
         let channels = self.channels.as_ref()?;
         // Read only to clear it: a task notices its client's end by its parent.
-        let _ = channels.take(Channel::Heartbeat);
-        let message = channels.take(Channel::Control).ok()??;
+        let _ = channels.take_message(Channel::Heartbeat);
+        let message = channels.take_message(Channel::Control).ok()??;
         elements(&message).find_map(|element| match element.name {
             "suspend" => Some(Command::Pause),
             "resume" => Some(Command::Resume),
@@ -132,7 +133,7 @@ impl ClientControl {
         );
         if let Some(channels) = &self.channels {
             // A report that cannot be sent now is made the next time.
-            let _ = channels.send(Channel::Status, &message);
+            let _ = channels.send_message(Channel::Status, &message);
         }
         self.reported = Some(Instant::now());
     }
@@ -147,14 +148,14 @@ enum Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::channel::make;
+    use crate::app::channel::create_channels;
 
     #[test]
     fn a_task_that_has_computed_reports_at_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let client = make(folder.path());
+        let client = create_channels(folder.path());
         let mut control = ClientControl::open(folder.path());
-        let reported = || client.take(Channel::Status).expect("reads").is_some();
+        let reported = || client.take_message(Channel::Status).expect("reads").is_some();
         control.wait_while_paused(0.0).expect("passes");
         assert!(!reported(), "it has not computed yet");
         control.wait_while_paused(0.01).expect("passes");

@@ -22,7 +22,7 @@ use crosstalk_core::Fault;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::collatz::{BLOCKS, Block, answer};
+use super::collatz::{BLOCKS_PER_RANGE, Block, answer_file};
 use control::{ClientControl, StopReason};
 use slot::Slot;
 
@@ -36,7 +36,7 @@ const CHECKPOINT: Duration = Duration::from_secs(5);
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TaskEnd {
     /// The output is written.
     Finished,
     /// The client is to start it again later.
@@ -45,13 +45,13 @@ pub enum End {
     Aborted,
 }
 
-impl End {
+impl TaskEnd {
     /// The exit code that says so to the client.
-    pub fn code(self) -> u8 {
+    pub fn exit_code(self) -> u8 {
         match self {
-            End::Finished | End::Later => 0,
+            TaskEnd::Finished | TaskEnd::Later => 0,
             // EXIT_ABORTED_BY_CLIENT.
-            End::Aborted => 194,
+            TaskEnd::Aborted => 194,
         }
     }
 }
@@ -60,27 +60,27 @@ impl End {
 ///
 /// # Errors
 /// Where the input is not one, or the output cannot be written.
-pub fn run(folder: &Path) -> Result<End, Fault> {
-    let slot = Slot::at(folder);
+pub fn run(folder: &Path) -> Result<TaskEnd, Fault> {
+    let slot = Slot::new(folder);
     let Some(_lock) = slot.lock()? else {
-        slot.postpone("another process of this task still runs")?;
-        return Ok(End::Later);
+        slot.request_later_start("another process of this task still runs")?;
+        return Ok(TaskEnd::Later);
     };
-    let span = slot.input()?;
+    let span = slot.read_input()?;
     let mut blocks = slot.read_checkpoint(span)?;
     let mut control = ClientControl::open(folder);
     let mut last = Instant::now();
-    while blocks.len() < BLOCKS as usize {
+    while blocks.len() < BLOCKS_PER_RANGE as usize {
         let numbers = span.block(blocks.len() as u32);
         let mut block = Block::default();
         for from in numbers.clone().step_by(CONTROL_INTERVAL as usize) {
             let to = numbers.end.min(from + CONTROL_INTERVAL);
             let within = (from - numbers.start) as f64 / (numbers.end - numbers.start) as f64;
-            let fraction = (blocks.len() as f64 + within) / f64::from(BLOCKS);
+            let fraction = (blocks.len() as f64 + within) / f64::from(BLOCKS_PER_RANGE);
             match control.wait_while_paused(fraction) {
                 Ok(()) => block.add(from..to),
-                Err(StopReason::Quit) => return slot.write_checkpoint(&blocks).map(|()| End::Later),
-                Err(StopReason::Abort) => return Ok(End::Aborted),
+                Err(StopReason::Quit) => return slot.write_checkpoint(&blocks).map(|()| TaskEnd::Later),
+                Err(StopReason::Abort) => return Ok(TaskEnd::Aborted),
             }
         }
         blocks.push(block);
@@ -90,9 +90,9 @@ pub fn run(folder: &Path) -> Result<End, Fault> {
             last = Instant::now();
         }
     }
-    slot.finish(&answer(span, &blocks))?;
-    control.done();
-    Ok(End::Finished)
+    slot.write_output(&answer_file(span, &blocks))?;
+    control.report_done();
+    Ok(TaskEnd::Finished)
 }
 
 #[cfg(test)]

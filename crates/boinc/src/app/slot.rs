@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use crate::markup::first;
 use crosstalk_core::Fault;
 
-use crate::collatz::{BLOCKS, Block, LONGEST_FILE, Span, answer};
+use crate::collatz::{BLOCKS_PER_RANGE, Block, LONGEST_FILE, NumberRange, answer_file};
 
-/// The input's name, as the project calls it in its `<open_name>`.
+/// The name of the task's input file, as the project calls it in its `<open_name>`.
 pub const INPUT: &str = "in";
-/// The output's name.
+/// The name of the task's output file.
 pub const OUTPUT: &str = "out";
 
 /// The checkpoint's file.
@@ -26,14 +26,14 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Seconds after which the client starts a postponed task again.
 const RESTART_DELAY: u32 = 5;
 
-/// A slot directory.
+/// The directory in which a BOINC client runs one task.
 pub struct Slot {
     folder: PathBuf,
 }
 
 impl Slot {
     /// The slot directory at `folder`.
-    pub fn at(folder: &Path) -> Self {
+    pub fn new(folder: &Path) -> Self {
         Slot { folder: folder.into() }
     }
 
@@ -52,14 +52,14 @@ impl Slot {
         Ok(Some(file))
     }
 
-    /// The task's input.
-    pub fn input(&self) -> Result<Span, Fault> {
+    /// Reads the task's input.
+    pub fn read_input(&self) -> Result<NumberRange, Fault> {
         let path = self.resolve(INPUT)?;
-        Span::parse(&read(&path)?).map_err(|fault| fault.at(path.display().to_string()))
+        NumberRange::parse(&read(&path)?).map_err(|fault| fault.at(path.display().to_string()))
     }
 
     /// The blocks of the checkpoint: whole lines only, as the last may be cut.
-    pub fn read_checkpoint(&self, span: Span) -> Result<Vec<Block>, Fault> {
+    pub fn read_checkpoint(&self, span: NumberRange) -> Result<Vec<Block>, Fault> {
         let path = self.folder.join(CHECKPOINT_FILE);
         let text = match read(&path) {
             Ok(text) => text,
@@ -68,24 +68,24 @@ impl Slot {
         };
         let lines = text.strip_prefix(&span.to_file()).unwrap_or_default();
         let whole = lines.rfind('\n').map_or("", |end| &lines[..end]);
-        Ok(whole.lines().map_while(Block::parse).take(BLOCKS as usize).collect())
+        Ok(whole.lines().map_while(Block::parse).take(BLOCKS_PER_RANGE as usize).collect())
     }
 
     /// Writes a checkpoint. A checkpoint that was cut counts as far as its lines are whole.
     pub fn write_checkpoint(&self, blocks: &[Block]) -> Result<(), Fault> {
-        let span = self.input()?;
-        self.replace(&self.folder.join(CHECKPOINT_FILE), &answer(span, blocks))
+        let span = self.read_input()?;
+        self.replace(&self.folder.join(CHECKPOINT_FILE), &answer_file(span, blocks))
     }
 
     /// Writes the output, then the file that says so.
-    pub fn finish(&self, answer: &str) -> Result<(), Fault> {
+    pub fn write_output(&self, answer: &str) -> Result<(), Fault> {
         let path = self.resolve(OUTPUT)?;
         self.replace(&path, answer)?;
         self.replace(&self.folder.join("boinc_finish_called"), "0\n")
     }
 
     /// Asks the client to start the task again later.
-    pub fn postpone(&self, why: &str) -> Result<(), Fault> {
+    pub fn request_later_start(&self, why: &str) -> Result<(), Fault> {
         self.replace(&self.folder.join("boinc_temporary_exit"), &format!("{RESTART_DELAY}\n{why}\n"))
     }
 

@@ -1,15 +1,15 @@
 //! The application; the test is its client.
 
-use super::channel::{Channel, make};
+use super::channel::{Channel, create_channels};
 use super::*;
-use crate::collatz::{Span, read_answer};
+use crate::collatz::{NumberRange, read_answer};
 use std::fs;
 use std::thread;
 
-const SPAN: Span = Span { from: 1 << 40, to: (1 << 40) + 40_000 };
+const SPAN: NumberRange = NumberRange { from: 1 << 40, to: (1 << 40) + 40_000 };
 
 /// A data directory with a slot, as the client makes it.
-fn slot(span: Span) -> (tempfile::TempDir, std::path::PathBuf) {
+fn slot(span: NumberRange) -> (tempfile::TempDir, std::path::PathBuf) {
     let data = tempfile::tempdir().expect("a temporary folder");
     let (slot, project) = (data.path().join("slots/0"), data.path().join("projects/p"));
     fs::create_dir_all(&slot).expect("makes");
@@ -23,7 +23,7 @@ fn slot(span: Span) -> (tempfile::TempDir, std::path::PathBuf) {
 #[test]
 fn the_output_is_written_through_the_link_and_the_end_is_reported() {
     let (data, slot) = slot(SPAN);
-    assert_eq!(run(&slot), Ok(End::Finished));
+    assert_eq!(run(&slot), Ok(TaskEnd::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     let blocks = read_answer(SPAN, &output).expect("is one");
     assert!(crate::collatz::block_is_right(SPAN, &blocks, 5));
@@ -34,16 +34,16 @@ fn the_output_is_written_through_the_link_and_the_end_is_reported() {
 #[test]
 fn it_pauses_resumes_and_quits_on_command() {
     // Too long to end by itself.
-    let (_data, slot) = slot(Span { from: SPAN.from, to: SPAN.from + (1 << 36) });
+    let (_data, slot) = slot(NumberRange { from: SPAN.from, to: SPAN.from + (1 << 36) });
     fs::write(
         slot.join("init_data.xml"),
         "<app_init_data>\n<wu_cpu_time>100.0</wu_cpu_time>\n</app_init_data>",
     )
     .expect("writes");
-    let client = make(&slot);
+    let client = create_channels(&slot);
     let status = |what: &str| {
         for _ in 0..1000 {
-            if let Some(message) = client.take(Channel::Status).expect("reads") {
+            if let Some(message) = client.take_message(Channel::Status).expect("reads") {
                 return message;
             }
             thread::sleep(Duration::from_millis(10));
@@ -57,15 +57,15 @@ fn it_pauses_resumes_and_quits_on_command() {
     thread::scope(|scope| {
         let app = scope.spawn(|| run(&slot));
         assert!(cpu(&status("at first")) >= 100.0);
-        assert!(client.send(Channel::Control, "<suspend/>").expect("writes"));
+        assert!(client.send_message(Channel::Control, "<suspend/>").expect("writes"));
         // Reports while it is paused. The test's own threads use the same clock, so nothing is said of the
         // CPU time.
         status("on the way into the pause");
         status("in the pause");
-        assert!(client.send(Channel::Control, "<resume/>").expect("writes"));
+        assert!(client.send_message(Channel::Control, "<resume/>").expect("writes"));
         status("after the pause");
-        assert!(client.send(Channel::Control, "<quit/>").expect("writes"));
-        assert_eq!(app.join().expect("ends"), Ok(End::Later));
+        assert!(client.send_message(Channel::Control, "<quit/>").expect("writes"));
+        assert_eq!(app.join().expect("ends"), Ok(TaskEnd::Later));
     });
     assert!(!slot.join("boinc_finish_called").exists());
 }
@@ -73,9 +73,9 @@ fn it_pauses_resumes_and_quits_on_command() {
 #[test]
 fn an_abort_ends_it_with_its_code() {
     let (_data, slot) = slot(SPAN);
-    make(&slot).send(Channel::Control, "<abort/>").expect("writes");
-    assert_eq!(run(&slot), Ok(End::Aborted));
-    assert_eq!(End::Aborted.code(), 194);
+    create_channels(&slot).send_message(Channel::Control, "<abort/>").expect("writes");
+    assert_eq!(run(&slot), Ok(TaskEnd::Aborted));
+    assert_eq!(TaskEnd::Aborted.exit_code(), 194);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn what_was_done_is_not_done_again() {
     // A block that was never computed is taken over as it is; the line that was cut is not.
     let mut note = SPAN.to_file() + "1 2 3\n4 5";
     fs::write(slot.join("crosstalk_done"), &note).expect("writes");
-    assert_eq!(run(&slot), Ok(End::Finished));
+    assert_eq!(run(&slot), Ok(TaskEnd::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     let blocks = read_answer(SPAN, &output).expect("is one");
     assert_eq!(blocks[0], Block { longest: 1, at: 2, steps: 3 });
@@ -92,7 +92,7 @@ fn what_was_done_is_not_done_again() {
     // A checkpoint of other numbers does not count.
     note = note.replace(&SPAN.from.to_string(), "7");
     fs::write(slot.join("crosstalk_done"), note).expect("writes");
-    assert_eq!(run(&slot), Ok(End::Finished));
+    assert_eq!(run(&slot), Ok(TaskEnd::Finished));
     let output = fs::read_to_string(data.path().join("projects/p/c_1_0_out")).expect("is there");
     assert!(crate::collatz::block_is_right(SPAN, &read_answer(SPAN, &output).expect("is one"), 0));
 }
@@ -100,8 +100,8 @@ fn what_was_done_is_not_done_again() {
 #[test]
 fn a_second_process_of_the_same_task_is_postponed() {
     let (_data, slot) = slot(SPAN);
-    let held = Slot::at(&slot).lock().expect("locks").expect("is free");
-    assert_eq!(run(&slot), Ok(End::Later));
+    let held = Slot::new(&slot).lock().expect("locks").expect("is free");
+    assert_eq!(run(&slot), Ok(TaskEnd::Later));
     let text = fs::read_to_string(slot.join("boinc_temporary_exit")).expect("is there");
     assert!(text.starts_with("5\n"), "{text}");
     assert!(!slot.join("boinc_finish_called").exists());

@@ -27,7 +27,7 @@ const ATTACH: &str = "attach.json";
 /// The longest attachment, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// What a client needs to attach to a project.
+/// What a client needs to attach to a project: its address and the account's key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Its address, with a trailing slash.
@@ -36,7 +36,7 @@ pub struct Attachment {
     pub key: String,
 }
 
-/// The directory, and its keys.
+/// The directory of a project, with its files and keys.
 #[derive(Debug)]
 pub struct Directory {
     folder: PathBuf,
@@ -46,7 +46,7 @@ pub struct Directory {
     pub upload: KeyPair,
 }
 
-/// An open project.
+/// A project whose directory was opened, ready to be served.
 #[derive(Debug)]
 pub struct OpenProject {
     /// Its directory.
@@ -81,7 +81,7 @@ pub fn read_counts(folder: &Path) -> Result<Counts, Fault> {
             begun = Some(first_line(line)?);
             return Ok(());
         };
-        state.apply(&line)
+        state.apply_line(&line)
     })?;
     Ok(begun.map_or_else(Counts::default, |(state, _)| state.counts()))
 }
@@ -154,7 +154,7 @@ impl Directory {
             if let Line::Address { listen, .. } = line {
                 last_address = Some(listen);
             }
-            state.apply(&line)
+            state.apply_line(&line)
         })?;
         if begun.is_none() && folder.join(ATTACH).exists() {
             return Err(Fault::environment("a project was made here, and its journal is empty or gone")
@@ -173,7 +173,7 @@ impl Directory {
             Some(begun) => begun,
             None => {
                 let (settings, key) = (prepared.map_or_else(chosen, Ok)?, fresh_mark()?);
-                journal.add(&[Line::Project { schema: SCHEMA.into(), settings, key: key.clone() }])?;
+                journal.append(&[Line::Project { schema: SCHEMA.into(), settings, key: key.clone() }])?;
                 (State::new(settings), key)
             }
         };
@@ -225,7 +225,7 @@ impl Directory {
     }
 
     /// The path of a program.
-    pub fn program(&self, version: &Version) -> PathBuf {
+    pub fn program_path(&self, version: &Version) -> PathBuf {
         self.folder.join("download").join(&version.file)
     }
 
@@ -234,7 +234,7 @@ impl Directory {
     /// # Errors
     /// Where it cannot be written.
     pub fn store_upload(&self, result: ResultId, data: &[u8]) -> Result<(), Fault> {
-        let path = self.folder.join("upload").join(result.output());
+        let path = self.folder.join("upload").join(result.output_name());
         replace(&path, data, 0o644).map_err(|e| fault(&path, "cannot keep an upload", &e))
     }
 
@@ -250,7 +250,7 @@ impl Directory {
 }
 
 /// The present time, in Unix time, in seconds.
-pub fn now() -> f64 {
+pub fn unix_time() -> f64 {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0.0, |since| since.as_secs_f64())
 }
 

@@ -20,7 +20,7 @@ const LONGEST_REST: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(pub u16, pub String);
 
-/// A request's head.
+/// The head of an HTTP request: method, path, query and headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// `GET`, `POST` or another.
@@ -120,7 +120,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-/// A connection with one request on it.
+/// One HTTP request on a connection, and its reply.
 pub struct Exchange<'a> {
     stream: &'a TcpStream,
     until: Instant,
@@ -157,16 +157,16 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Sends `100 Continue`, where the head expects it.
+    /// Sends `100 Continue`, where the request's head expects it.
     pub fn send_continue(&mut self, head: &Head) -> io::Result<()> {
-        if head.expects_continue { self.send(b"HTTP/1.1 100 Continue\r\n\r\n") } else { Ok(()) }
+        if head.expects_continue { self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n") } else { Ok(()) }
     }
 
     /// Reads the whole body, of at most `longest` bytes.
     ///
     /// # Errors
     /// Where it is longer, or does not arrive.
-    pub fn body(&mut self, longest: u64) -> Result<Vec<u8>, Refusal> {
+    pub fn read_body(&mut self, longest: u64) -> Result<Vec<u8>, Refusal> {
         if self.left > longest {
             return Err(Refusal(413, format!("the body is longer than {longest} bytes")));
         }
@@ -184,28 +184,34 @@ impl<'a> Exchange<'a> {
         let mut exchange = Exchange { stream, until: Instant::now() + LINGER, buffered: Vec::new(), left: 0 };
         // A host that has closed needs no reply.
         let _ = exchange.reply(status, "text/plain", &format!("{why}\n"));
-        exchange.end();
+        exchange.close();
     }
 
     /// Sets a new limit, from now.
-    pub fn extend(&mut self, limit: Duration) {
+    pub fn extend_limit(&mut self, limit: Duration) {
         self.until = Instant::now() + limit;
     }
 
-    /// Replies with a text.
+    /// Replies with a status, a content type and a text.
     pub fn reply(&mut self, status: u16, kind: &str, text: &str) -> io::Result<()> {
-        self.head(status, kind, text.len() as u64, None)?;
-        self.send(text.as_bytes())
+        self.send_head(status, kind, text.len() as u64, None)?;
+        self.send_bytes(text.as_bytes())
     }
 
     /// Sends the head of a reply of `length` bytes. `part` is its first byte and the length of the whole
     /// file.
-    pub fn head(&mut self, status: u16, kind: &str, length: u64, part: Option<(u64, u64)>) -> io::Result<()> {
+    pub fn send_head(
+        &mut self,
+        status: u16,
+        kind: &str,
+        length: u64,
+        part: Option<(u64, u64)>,
+    ) -> io::Result<()> {
         let reason = reason(status);
         let range = part.filter(|(from, whole)| from < whole).map_or(String::new(), |(from, whole)| {
             format!("Content-Range: bytes {from}-{}/{whole}\r\n", whole - 1)
         });
-        self.send(
+        self.send_bytes(
             format!(
                 "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{range}\
                  Connection: close\r\n\r\n"
@@ -214,8 +220,8 @@ impl<'a> Exchange<'a> {
         )
     }
 
-    /// Sends bytes.
-    pub fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    /// Sends bytes of the reply's body.
+    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mut stream = self.stream;
         while !bytes.is_empty() {
             // Each time anew: a host that takes a byte now and then gets no new limit with each.
@@ -232,7 +238,7 @@ impl<'a> Exchange<'a> {
 
     /// Closes it. The rest of what the host sends is read a little longer, or the host would lose the reply
     /// (RFC 9112, 9.6).
-    pub fn end(mut self) {
+    pub fn close(mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         self.until = self.until.min(Instant::now() + LINGER);
         let mut rest = [0; 4096];

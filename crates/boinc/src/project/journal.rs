@@ -75,7 +75,7 @@ impl Journal {
     ///
     /// # Errors
     /// Where they may not be on disk: nothing may depend on them, and nothing may be written after them.
-    pub fn add(&mut self, lines: &[Line]) -> Result<(), Fault> {
+    pub fn append(&mut self, lines: &[Line]) -> Result<(), Fault> {
         if lines.is_empty() {
             return Ok(());
         }

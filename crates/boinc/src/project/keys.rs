@@ -27,7 +27,7 @@ const BYTES: usize = BITS / 8;
 /// The longest key file, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// A pair of keys.
+/// A pair of RSA keys, with which a project signs programs and uploads.
 #[derive(Debug)]
 pub struct KeyPair(RsaPrivateKey);
 

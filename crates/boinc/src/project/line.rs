@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use super::settings::Settings;
 
-/// The journal's schema.
+/// The version of the schema of a project's journal.
 pub const SCHEMA: &str = "crosstalk.boinc-project/1";
 
 /// The identity of a result: a work unit as it was sent to one host. Written `c_UNIT_INSTANCE`.
@@ -23,18 +23,18 @@ pub struct ResultId {
 const OUTPUT: &str = "_out";
 
 impl ResultId {
-    /// Its work unit's name.
+    /// The name of its work unit.
     pub fn unit_name(self) -> String {
         format!("c_{}", self.unit)
     }
 
-    /// The name of its output.
-    pub fn output(self) -> String {
+    /// The name of its output file.
+    pub fn output_name(self) -> String {
         format!("{self}{OUTPUT}")
     }
 
     /// The result with this output name.
-    pub fn of_output(name: &str) -> Option<Self> {
+    pub fn from_output_name(name: &str) -> Option<Self> {
         name.strip_suffix(OUTPUT)?.parse().ok()
     }
 }
@@ -57,7 +57,7 @@ impl FromStr for ResultId {
     }
 }
 
-/// A version of the application.
+/// A version of the program that hosts run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// Its number, ascending from 1.
@@ -72,7 +72,7 @@ pub struct Version {
     pub signature: String,
 }
 
-/// How a result ended.
+/// How a result ended, as its host reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -88,7 +88,7 @@ pub enum Outcome {
     },
 }
 
-/// One line. Times are Unix times, in seconds.
+/// One line of a project's journal. Times are Unix times, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "fields are documented on the variants")]

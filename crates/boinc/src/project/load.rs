@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::http::Refusal;
 
 /// The most bytes of bodies in memory; further requests get an error.
-pub const IN_FLIGHT: u64 = 64 << 20;
+pub const MOST_BODY_BYTES: u64 = 64 << 20;
 
-/// The present load.
+/// The requests and programs that the server handles now.
 #[derive(Default)]
 pub struct Load {
     /// Requests, with those that get an error.
@@ -49,7 +49,7 @@ impl<'a> BodyReservation<'a> {
     /// Reserves so many bytes; the refusal says that there are too many already.
     pub fn new(all: &'a AtomicU64, bytes: u64) -> Result<Self, Refusal> {
         let held = BodyReservation(all, bytes);
-        if all.fetch_add(bytes, Ordering::SeqCst) + bytes > IN_FLIGHT {
+        if all.fetch_add(bytes, Ordering::SeqCst) + bytes > MOST_BODY_BYTES {
             return Err(Refusal(503, "too much is under way".into()));
         }
         Ok(held)

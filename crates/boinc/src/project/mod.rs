@@ -40,9 +40,9 @@ mod url;
 mod working_directory;
 
 pub use directory::{Attachment, Directory, OpenProject, read_counts};
-pub use reply::NAME;
+pub use reply::PROJECT_NAME;
 pub use requested::RequestedSettings;
-pub use server::{Endpoint, Server, TRANSFERS};
+pub use server::{Server, ServerAddress, TRANSFERS};
 pub use settings::Settings;
 pub use state::Counts;
 pub use url::{SCHEDULER, Url};

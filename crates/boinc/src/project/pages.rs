@@ -11,16 +11,16 @@ use serde_json::json;
 use crate::digest::md5_hex;
 use crate::markup::escape;
 
-use super::directory::now;
+use super::directory::unix_time;
 use super::http::{Exchange, Head, Refusal};
 use super::load::{Admission, BodyReservation, Load};
-use super::reply::NAME;
+use super::reply::PROJECT_NAME;
 use super::request::{self, SchedulerRequest};
 use super::scheduler::Scheduler;
 use super::upload;
 use super::url::{ROOT, SCHEDULER};
 
-/// How long a request may take from then on.
+/// How long a request may take, from its complete head on.
 pub const LIMIT: Duration = Duration::from_secs(60);
 /// The most programs that are sent at a time: hosts that read slowly must not block others.
 pub const PROGRAMS: usize = 32;
@@ -34,10 +34,11 @@ pub type Response = (u16, &'static str, String);
 
 const XML: &str = "text/xml";
 const JSON: &str = "application/json";
-pub const TEXT: &str = "text/plain; charset=utf-8";
+/// The content type of plain text.
+pub const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
 /// The reply; `None` where it was sent already.
-pub fn respond(
+pub fn respond_to(
     scheduler: &Scheduler,
     head: &Head,
     exchange: &mut Exchange<'_>,
@@ -52,23 +53,23 @@ pub fn respond(
         ("GET", "/lookup_account.php") => Ok(Some((200, XML, account(scheduler, head)))),
         ("GET", "/create_account.php") => Ok(Some((200, XML, error(-208, "there is one account only")))),
         ("GET", "/status") => Ok(Some((200, JSON, status(scheduler)))),
-        ("GET", "/answers") => Ok(Some((200, TEXT, scheduler.answers()))),
+        ("GET", "/answers") => Ok(Some((200, PLAIN_TEXT, scheduler.answers()))),
         ("GET", file) if file.starts_with("/download/") => {
             download(scheduler, &file[10..], head, exchange, load)
         }
         ("POST", page) if page.strip_prefix('/') == Some(SCHEDULER) => {
             let _held = BodyReservation::new(&load.bytes, head.length.min(request::LONGEST))?;
             exchange.send_continue(head).map_err(gone)?;
-            let body = exchange.body(request::LONGEST)?;
+            let body = exchange.read_body(request::LONGEST)?;
             let request = SchedulerRequest::parse(&body)
                 .ok_or_else(|| Refusal(400, "this is no scheduler request".into()))?;
-            Ok(Some((200, XML, scheduler.schedule(&request, now()).map_err(down)?)))
+            Ok(Some((200, XML, scheduler.answer_request(&request, unix_time()).map_err(down)?)))
         }
         ("POST", "/file_upload_handler") => {
             let _held = BodyReservation::new(&load.bytes, head.length.min(upload::LONGEST))?;
             exchange.send_continue(head).map_err(gone)?;
-            let body = exchange.body(upload::LONGEST)?;
-            Ok(Some((200, TEXT, upload::reply(&scheduler.upload(&body)))))
+            let body = exchange.read_body(upload::LONGEST)?;
+            Ok(Some((200, PLAIN_TEXT, upload::upload_reply(&scheduler.accept_upload(&body)))))
         }
         ("GET" | "POST", _) => Err(Refusal(404, "there is no such page".into())),
         _ => Err(Refusal(405, "only GET and POST are answered".into())),
@@ -81,9 +82,9 @@ fn master(scheduler: &Scheduler) -> String {
     let done = if done { "done" } else { "at work" };
     let url = &scheduler.url;
     format!(
-        "<!DOCTYPE html>\n<html><head><title>{NAME}</title>\n<link rel=\"boinc_scheduler\" href=\"{url}{SCHEDULER}\">\n\
+        "<!DOCTYPE html>\n<html><head><title>{PROJECT_NAME}</title>\n<link rel=\"boinc_scheduler\" href=\"{url}{SCHEDULER}\">\n\
          <!--\n<scheduler>{url}{SCHEDULER}</scheduler>\n-->\n</head>\n\
-         <body><h1>{NAME}</h1><p>A BOINC project at {url} ({done}): {} work units answered, {} results out.</p>\
+         <body><h1>{PROJECT_NAME}</h1><p>A BOINC project at {url} ({done}): {} work units answered, {} results out.</p>\
          </body></html>\n",
         counts.answered, counts.out
     )
@@ -91,7 +92,7 @@ fn master(scheduler: &Scheduler) -> String {
 
 fn config(scheduler: &Scheduler) -> String {
     format!(
-        "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<project_config>\n<name>{NAME}</name>\n\
+        "<?xml version=\"1.0\" encoding=\"ISO-8859-1\" ?>\n<project_config>\n<name>{PROJECT_NAME}</name>\n\
          <master_url>{0}</master_url>\n<web_rpc_url_base>{0}</web_rpc_url_base>\n<min_passwd_length>6</min_passwd_length>\n\
          <account_creation_disabled/>\n<platforms>\n<platform>\n<platform_name>{1}-pc-linux-gnu</platform_name>\n\
          </platform>\n</platforms>\n</project_config>\n",
@@ -134,12 +135,12 @@ fn download(
     exchange: &mut Exchange<'_>,
     load: &Arc<Load>,
 ) -> Result<Option<Response>, Refusal> {
-    if let Some(input) = scheduler.input(name) {
-        return Ok(Some((200, TEXT, input)));
+    if let Some(input) = scheduler.input_file(name) {
+        return Ok(Some((200, PLAIN_TEXT, input)));
     }
     let none = || Refusal(404, "there is no such file".into());
-    let version = scheduler.version(name).ok_or_else(none)?;
-    let mut file = File::open(scheduler.directory.program(&version)).map_err(|_| none())?;
+    let version = scheduler.program_called(name).ok_or_else(none)?;
+    let mut file = File::open(scheduler.directory.program_path(&version)).map_err(|_| none())?;
     let from = head.from.unwrap_or(0);
     if from > 0 && from >= version.bytes {
         return Err(Refusal(416, "the file ends before".into()));
@@ -151,15 +152,15 @@ fn download(
     file.seek(SeekFrom::Start(from)).map_err(gone)?;
     let code = if from > 0 { 206 } else { 200 };
     let part = (from > 0).then_some((from, version.bytes));
-    exchange.head(code, "application/octet-stream", version.bytes - from, part).map_err(gone)?;
+    exchange.send_head(code, "application/octet-stream", version.bytes - from, part).map_err(gone)?;
     let mut chunk = vec![0; CHUNK];
     let mut left = version.bytes - from;
     while left > 0 {
         match file.read(&mut chunk) {
             Ok(read @ 1..) => {
                 let read = read.min(usize::try_from(left).unwrap_or(usize::MAX));
-                exchange.extend(LIMIT.min(over.saturating_duration_since(Instant::now())));
-                if exchange.send(&chunk[..read]).is_err() {
+                exchange.extend_limit(LIMIT.min(over.saturating_duration_since(Instant::now())));
+                if exchange.send_bytes(&chunk[..read]).is_err() {
                     break;
                 }
                 left -= read as u64;

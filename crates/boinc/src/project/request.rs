@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 255;
 /// The state of a result whose output is uploaded (`RESULT_FILES_UPLOADED`).
 const UPLOADED: i64 = 5;
 
-/// A report of a result.
+/// A host's report of one result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// Its name, which is acknowledged.
@@ -27,7 +27,7 @@ pub struct Report {
     pub cpu: f64,
 }
 
-/// A request.
+/// A request of a host to the scheduler.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SchedulerRequest {
     /// The account's key.

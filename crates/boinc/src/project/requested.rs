@@ -6,7 +6,8 @@ use crosstalk_core::Fault;
 
 use super::settings::Settings;
 
-/// Settings; those that are `None` have their defaults in a new project, and any value in an existing one.
+/// The settings that the user has asked for; those that are `None` have their defaults in a new project,
+/// and any value in an existing one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RequestedSettings {
     /// See [`Settings::units`].
@@ -30,7 +31,7 @@ impl RequestedSettings {
     ///
     /// # Errors
     /// Names the wrong one.
-    pub fn settings(&self) -> Result<Settings, Fault> {
+    pub fn for_new_project(&self) -> Result<Settings, Fault> {
         let default = Settings::default();
         let settings = Settings {
             units: self.units.or(default.units),
@@ -49,7 +50,7 @@ impl RequestedSettings {
     ///
     /// # Errors
     /// Names the first that differs.
-    pub fn agrees(&self, made: &Settings, folder: &Path) -> Result<(), Fault> {
+    pub fn check_agreement(&self, made: &Settings, folder: &Path) -> Result<(), Fault> {
         let differs = [
             ("--units", self.units.is_some() && self.units != made.units),
             ("--task", self.task.is_some_and(|task| task != made.task)),
@@ -77,9 +78,9 @@ mod tests {
     #[test]
     fn settings_that_are_not_named_are_defaults_in_a_new_project_and_kept_in_an_old_one() {
         let nothing = RequestedSettings::default();
-        assert_eq!(nothing.settings(), Ok(Settings::default()));
+        assert_eq!(nothing.for_new_project(), Ok(Settings::default()));
         let made = Settings { units: Some(7), quorum: 3, one_host: true, ..Settings::default() };
-        assert_eq!(nothing.agrees(&made, Path::new("p")), Ok(()));
+        assert_eq!(nothing.check_agreement(&made, Path::new("p")), Ok(()));
     }
 
     #[test]
@@ -91,7 +92,7 @@ mod tests {
             quorum: Some(1),
             ..RequestedSettings::default()
         };
-        assert_eq!(same.agrees(&made, Path::new("p")), Ok(()));
+        assert_eq!(same.check_agreement(&made, Path::new("p")), Ok(()));
         for (requested, place) in [
             (RequestedSettings { units: Some(8), ..same }, "--units"),
             (RequestedSettings { task: Some(1.0), ..same }, "--task"),
@@ -101,9 +102,9 @@ mod tests {
             (RequestedSettings { ahead: Some(1), ..same }, "--ahead"),
             (RequestedSettings { checks: Some(0), ..same }, "--checks"),
         ] {
-            let fault = requested.agrees(&made, Path::new("p")).expect_err("differs");
+            let fault = requested.check_agreement(&made, Path::new("p")).expect_err("differs");
             assert_eq!(fault.place.as_deref(), Some(place));
-            assert!(requested.settings().is_ok(), "a new one may");
+            assert!(requested.for_new_project().is_ok(), "a new one may");
         }
     }
 }

@@ -17,7 +17,7 @@ use super::settings::Settings;
 use super::state::Counts;
 use super::store::Store;
 use super::upload::{self, UploadRefusal, UploadRequest};
-use crate::collatz::{BLOCKS, LONGEST_FILE, block_is_right, read_answer};
+use crate::collatz::{BLOCKS_PER_RANGE, LONGEST_FILE, block_is_right, read_answer};
 
 /// Seconds that a host waits before its next request.
 const REQUEST_DELAY: f64 = 1.0;
@@ -107,95 +107,94 @@ impl Scheduler {
     }
 
     /// The program that hosts get now.
-    pub fn latest(&self) -> Option<Version> {
+    pub fn latest_program(&self) -> Option<Version> {
         self.store().state.version().cloned()
     }
 
     /// The program of that name, if it is one for hosts.
-    pub fn version(&self, file: &str) -> Option<Version> {
+    pub fn program_called(&self, file: &str) -> Option<Version> {
         self.store().state.versions().iter().find(|version| version.file == file).cloned()
     }
 
     /// The input file of that name.
-    pub fn input(&self, file: &str) -> Option<String> {
+    pub fn input_file(&self, file: &str) -> Option<String> {
         let unit = format!("{}_0", file.strip_suffix(".in")?).parse::<ResultId>().ok()?.unit;
-        Some(self.settings.span(unit)?.to_file())
+        Some(self.settings.range_of_unit(unit)?.to_file())
     }
 
     /// Records an event that is not about results.
-    pub fn record(&self, line: Line) -> Result<(), Fault> {
+    pub fn record_event(&self, line: Line) -> Result<(), Fault> {
         let mut store = self.usable()?;
         let mut lines = Vec::new();
-        store.take(line, &mut lines)?;
-        store.write(&lines)
+        store.apply_line(line, &mut lines)?;
+        store.write_lines(&lines)
     }
 
     /// Answers a request at the time `now`. What the reply acknowledges and sends is in the journal when this
     /// returns.
-    pub fn schedule(&self, request: &SchedulerRequest, now: f64) -> Result<String, Fault> {
+    pub fn answer_request(&self, request: &SchedulerRequest, now: f64) -> Result<String, Fault> {
         let done = self.counts().1;
         let mut reply = Reply::new(&self.url, &self.settings, REQUEST_DELAY, (!done).then_some(NEXT_REQUEST));
         if request.key != self.key {
-            reply.message(
+            reply.add_message(
                 true,
                 "The account key is wrong. Remove this project, and add it with the right one.",
             );
-            return Ok(reply.end());
+            return Ok(reply.into_text());
         }
         let Some(platform) = request.platforms.iter().find(|platform| runs_here(platform)) else {
-            reply.message(true, "This project has programs only for machines like its own.");
-            return Ok(reply.end());
+            reply.add_message(true, "This project has programs only for machines like its own.");
+            return Ok(reply.into_text());
         };
         let mut lines = Vec::new();
         let mut store = self.usable()?;
-        for line in store.state.overdue(now) {
-            store.take(line, &mut lines)?;
+        for line in store.state.overdue_lines(now) {
+            store.apply_line(line, &mut lines)?;
         }
         let host = register_host(&mut store, request, &mut lines, &mut reply)?;
         for report in &request.reports {
-            let line =
-                report.name.parse().ok().and_then(|result| {
-                    store.state.report(host, result, report.failure.clone(), report.cpu, now)
-                });
-            line.map_or(Ok(()), |line| store.take(line, &mut lines))?;
+            let line = report.name.parse().ok().and_then(|result| {
+                store.state.report_line(host, result, report.failure.clone(), report.cpu, now)
+            });
+            line.map_or(Ok(()), |line| store.apply_line(line, &mut lines))?;
             // Also for a result that is unknown, another host's, or reported before: it must not be reported
             // again.
-            reply.acknowledge(&report.name);
+            reply.add_acknowledgement(&report.name);
         }
         let give = choose_results(&mut store, request, host, now, &mut lines)?;
         for result in &request.held {
             // A result of another host would not be accepted from it.
             if !store.state.was_given_to(*result, host) {
-                reply.abort(&result.to_string());
+                reply.add_abort(&result.to_string());
             } else if store.state.is_unneeded(*result) {
-                reply.abort_if_not_started(*result);
+                reply.add_abort_if_not_started(*result);
             }
         }
-        request.unknown.iter().for_each(|name| reply.abort(name));
+        request.unknown.iter().for_each(|name| reply.add_abort(name));
         let version = store.state.version().cloned();
-        store.write(&lines)?;
+        store.write_lines(&lines)?;
         drop(store);
         if request.code_key.trim() != self.directory.code.public().trim() {
-            reply.code_key(&self.directory.code);
+            reply.add_code_key(&self.directory.code);
         }
         if let Some(version) = version.filter(|_| !give.is_empty()) {
-            reply.application(&version, platform);
+            reply.add_application(&version, platform);
             for (result, deadline) in give {
-                reply.result(result, deadline, &version, platform, &self.directory.upload)?;
+                reply.add_result(result, deadline, &version, platform, &self.directory.upload)?;
             }
         } else if done {
-            reply.message(false, "All work units have their answers.");
+            reply.add_message(false, "All work units have their answers.");
         }
-        Ok(reply.end())
+        Ok(reply.into_text())
     }
 
     /// Accepts an upload, and checks the output.
     ///
     /// # Errors
     /// Where it is refused, or cannot be stored.
-    pub fn upload(&self, body: &[u8]) -> Result<Option<u64>, UploadRefusal> {
+    pub fn accept_upload(&self, body: &[u8]) -> Result<Option<u64>, UploadRefusal> {
         let now = |fault: Fault| UploadRefusal::Temporary(fault.message);
-        match upload::read(body, &self.directory.upload)? {
+        match upload::parse_upload(body, &self.directory.upload)? {
             UploadRequest::Size(result) => {
                 let store = self.usable().map_err(now)?;
                 // All or nothing: an incomplete upload starts again.
@@ -222,8 +221,8 @@ impl Scheduler {
                 if store.state.awaits_output(result) {
                     self.directory.store_upload(result, &data).map_err(now)?;
                     let mut lines = Vec::new();
-                    store.take(Line::Uploaded { result, outcome }, &mut lines).map_err(now)?;
-                    store.write(&lines).map_err(now)?;
+                    store.apply_line(Line::Uploaded { result, outcome }, &mut lines).map_err(now)?;
+                    store.write_lines(&lines).map_err(now)?;
                 }
                 Ok(None)
             }
@@ -233,7 +232,7 @@ impl Scheduler {
     /// The outcome of an output: some of its blocks, which no host can predict, are computed again.
     fn check(&self, result: ResultId, data: &[u8]) -> Outcome {
         let failed = |why: String| Outcome::Failed { why };
-        let Some(span) = self.settings.span(result.unit) else {
+        let Some(span) = self.settings.range_of_unit(result.unit) else {
             return failed("there is no such work unit".into());
         };
         let text = String::from_utf8_lossy(data);
@@ -241,7 +240,7 @@ impl Scheduler {
             Ok(blocks) => blocks,
             Err(why) => return failed(why),
         };
-        let mut order: Vec<u32> = (0..BLOCKS).collect();
+        let mut order: Vec<u32> = (0..BLOCKS_PER_RANGE).collect();
         Rng::seeded(RandomState::new().build_hasher().finish()).shuffle(&mut order);
         match order
             .iter()
@@ -267,12 +266,12 @@ fn register_host(
     let next = store.state.counts().hosts + 1;
     // A host whose first reply was lost has named itself already.
     let name = if request.name.is_empty() { format!("host {next}") } else { request.name.clone() };
-    let known = store.state.host(&name);
+    let known = store.state.host_number(&name);
     if known.is_none() {
-        store.take(Line::Host { host: next, name }, lines)?;
+        store.apply_line(Line::Host { host: next, name }, lines)?;
     }
     let host = known.unwrap_or(next);
-    reply.host_id(host);
+    reply.add_host_id(host);
     Ok(host)
 }
 
@@ -290,7 +289,7 @@ fn choose_results(
     let mut give = Vec::new();
     for result in unknown {
         if store.state.is_unneeded(result) {
-            store.take(Line::Lost { result, at: now }, lines)?;
+            store.apply_line(Line::Lost { result, at: now }, lines)?;
         } else if give.len() < MOST_RESULTS {
             give.push((result, store.state.deadline(result).unwrap_or(now)));
         }
@@ -300,11 +299,11 @@ fn choose_results(
         (request.cores as usize * settings.ahead as usize).saturating_sub(store.state.held_by(host).count());
     let wanted = (request.seconds / settings.task).ceil().max(request.idle.ceil()).min(1e6) as usize;
     for _ in 0..room.min(wanted).min(MOST_RESULTS.saturating_sub(give.len())) {
-        let Some(line) = store.state.next_result(host, now) else { break };
+        let Some(line) = store.state.next_result_line(host, now) else { break };
         if let Line::Sent { result, deadline, .. } = line {
             give.push((result, deadline));
         }
-        store.take(line, lines)?;
+        store.apply_line(line, lines)?;
     }
     Ok(give)
 }

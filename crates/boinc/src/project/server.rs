@@ -15,7 +15,7 @@ use super::directory::{Attachment, OpenProject};
 use super::http::{Exchange, Refusal};
 use super::line::Line;
 use super::load::{Admission, Load};
-use super::pages::{LIMIT, TEXT, respond};
+use super::pages::{LIMIT, PLAIN_TEXT, respond_to};
 use super::scheduler::Scheduler;
 use super::state::Counts;
 use super::url::Url;
@@ -34,13 +34,13 @@ const STOP_POLL: Duration = Duration::from_millis(100);
 
 /// The address at which a project listens, and the one at which hosts find it.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct ServerAddress {
     listener: TcpListener,
     listen: SocketAddr,
     url: Url,
 }
 
-impl Endpoint {
+impl ServerAddress {
     /// Listens. Hosts find the project at `url` [default: where it listens].
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Endpoint {
     pub fn new(listen: SocketAddr, url: Option<Url>) -> Result<Self, Fault> {
         if url.is_none() {
             // Also for port 0.
-            Url::of(listen)?;
+            Url::of_listener(listen)?;
         }
         let listener = TcpListener::bind(listen).map_err(|e| {
             Fault::environment(format!("cannot listen: {e}"))
@@ -60,12 +60,12 @@ impl Endpoint {
         // The standard library lets 128 connections wait; further ones would wait another second.
         rustix::net::listen(&listener, MOST_CONNECTIONS as i32).map_err(|e| io(e.into()))?;
         let listen = listener.local_addr().map_err(io)?;
-        let url = url.map_or_else(|| Url::of(listen), Ok)?;
-        Ok(Endpoint { listener, listen, url })
+        let url = url.map_or_else(|| Url::of_listener(listen), Ok)?;
+        Ok(ServerAddress { listener, listen, url })
     }
 }
 
-/// A project that listens.
+/// A project that listens for hosts.
 pub struct Server {
     listener: TcpListener,
     scheduler: Arc<Scheduler>,
@@ -76,21 +76,21 @@ impl Server {
     ///
     /// # Errors
     /// Where the program cannot be copied, or the journal not written.
-    pub fn new(open: OpenProject, place: Endpoint, program: &File) -> Result<Self, Fault> {
-        let Endpoint { listener, listen, url } = place;
+    pub fn new(open: OpenProject, place: ServerAddress, program: &File) -> Result<Self, Fault> {
+        let ServerAddress { listener, listen, url } = place;
         let url = url.to_string();
         let scheduler = Scheduler::new(open, url.clone());
-        let latest = scheduler.latest();
+        let latest = scheduler.latest_program();
         if let Some(version) = scheduler.directory.add_program(program, latest.as_ref())? {
-            scheduler.record(Line::Version(version))?;
+            scheduler.record_event(Line::Version(version))?;
         }
-        scheduler.record(Line::Address { listen, url: url.clone() })?;
+        scheduler.record_event(Line::Address { listen, url: url.clone() })?;
         scheduler.directory.write_attachment(&Attachment { url, key: scheduler.key.clone() })?;
         Ok(Server { listener, scheduler: Arc::new(scheduler) })
     }
 
-    /// How to attach to it.
-    pub fn attach(&self) -> Attachment {
+    /// What a client needs to attach to the project.
+    pub fn attachment(&self) -> Attachment {
         Attachment { url: self.scheduler.url.clone(), key: self.scheduler.key.clone() }
     }
 
@@ -103,7 +103,11 @@ impl Server {
     ///
     /// # Errors
     /// Where the journal cannot be written any more.
-    pub fn run(&self, stop: &AtomicBool, mut observe: impl FnMut(Counts, bool) -> bool) -> Result<(), Fault> {
+    pub fn serve(
+        &self,
+        stop: &AtomicBool,
+        mut observe: impl FnMut(Counts, bool) -> bool,
+    ) -> Result<(), Fault> {
         let load = Arc::new(Load::default());
         loop {
             if let Some(fault) = self.scheduler.failure() {
@@ -150,18 +154,18 @@ fn serve(scheduler: &Scheduler, stream: &TcpStream, load: &Arc<Load>) {
         Err(Some(Refusal(status, why))) => return Exchange::refuse(stream, status, &why),
         Err(None) => return,
     };
-    exchange.extend(LIMIT);
+    exchange.extend_limit(LIMIT);
     // A host that has closed needs no reply.
-    let _ = match respond(scheduler, &head, &mut exchange, load) {
+    let _ = match respond_to(scheduler, &head, &mut exchange, load) {
         Ok(Some((status, kind, text))) => exchange.reply(status, kind, &text),
         Ok(None) => Ok(()),
         Err(Refusal(status, why)) => {
             // It may have failed because its time was up.
-            exchange.extend(LIMIT_HEAD);
-            exchange.reply(status, TEXT, &(why + "\n"))
+            exchange.extend_limit(LIMIT_HEAD);
+            exchange.reply(status, PLAIN_TEXT, &(why + "\n"))
         }
     };
-    exchange.end();
+    exchange.close();
 }
 
 #[cfg(test)]

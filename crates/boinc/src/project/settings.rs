@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crosstalk_core::Fault;
 
-use crate::collatz::{BLOCKS, FIRST, Span};
+use crate::collatz::{BLOCKS_PER_RANGE, FIRST_NUMBER, NumberRange};
 
 /// Seconds that checking a result may take on the machine that made the project: half of the time that a host
 /// waits for the reply.
@@ -13,7 +13,7 @@ const CHECKING: f64 = 30.0;
 /// The most numbers in a work unit.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
-/// A project's settings.
+/// The settings of a project, such as the number and length of its work units.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Number of work units; `None`: unlimited.
@@ -41,7 +41,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             units: None,
-            size: u64::from(BLOCKS),
+            size: u64::from(BLOCKS_PER_RANGE),
             task: 10.0,
             quorum: 1,
             one_host: false,
@@ -54,15 +54,16 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With work units that take about `task` seconds, where a core does `rate` numbers per second.
+    /// The settings with work units that take about `task` seconds, where a core does `rate` numbers per
+    /// second.
     #[must_use]
-    pub fn lasting(self, task: f64, rate: f64) -> Self {
+    pub fn with_task_length(self, task: f64, rate: f64) -> Self {
         // The limit leaves numbers for as many work units as anyone can do.
-        let size = ((task * rate) as u64).clamp(u64::from(BLOCKS), LARGEST);
+        let size = ((task * rate) as u64).clamp(u64::from(BLOCKS_PER_RANGE), LARGEST);
         Settings { task, size, ..self }
     }
 
-    /// Checks them.
+    /// Checks that the settings can work.
     ///
     /// # Errors
     /// Names the wrong one.
@@ -74,7 +75,7 @@ impl Settings {
             return wrong("from 1 to 10,000,000 work units", "--units");
         }
         // These two are no options: a damaged journal has them.
-        if !(u64::from(BLOCKS)..=LARGEST).contains(&self.size) {
+        if !(u64::from(BLOCKS_PER_RANGE)..=LARGEST).contains(&self.size) {
             return wrong("a work unit of 128 to 10^15 numbers", "the project's settings");
         }
         if self.errors == 0 {
@@ -95,10 +96,10 @@ impl Settings {
         if !(1..=10_000).contains(&self.ahead) {
             return wrong("from 1 to 10,000 results", "--ahead");
         }
-        if self.checks > BLOCKS {
+        if self.checks > BLOCKS_PER_RANGE {
             return wrong("at most as many blocks as a result has, 128", "--checks");
         }
-        let most = CHECKING * f64::from(BLOCKS) / f64::from(self.checks);
+        let most = CHECKING * f64::from(BLOCKS_PER_RANGE) / f64::from(self.checks);
         if self.task > most {
             let what = format!("at most {most:.0} s, as {} of 128 blocks are computed again", self.checks);
             return wrong(&what, "--task")
@@ -108,13 +109,13 @@ impl Settings {
     }
 
     /// The numbers of a work unit; `None` where there is no such unit.
-    pub fn span(&self, unit: u64) -> Option<Span> {
+    pub fn range_of_unit(&self, unit: u64) -> Option<NumberRange> {
         if self.units.is_some_and(|units| unit >= units) {
             return None;
         }
-        let from = FIRST.checked_add(unit.checked_mul(self.size)?)?;
+        let from = FIRST_NUMBER.checked_add(unit.checked_mul(self.size)?)?;
         let to = from.checked_add(self.size)?;
-        (to < u64::MAX / 4).then_some(Span { from, to })
+        (to < u64::MAX / 4).then_some(NumberRange { from, to })
     }
 }
 
@@ -124,12 +125,12 @@ mod tests {
 
     #[test]
     fn work_units_follow_on_each_other_and_end() {
-        let settings = Settings { units: Some(3), ..Settings::default() }.lasting(2.0, 1000.0);
+        let settings = Settings { units: Some(3), ..Settings::default() }.with_task_length(2.0, 1000.0);
         assert_eq!(settings.size, 2000);
-        let spans: Vec<Span> = (0..4).map_while(|unit| settings.span(unit)).collect();
+        let spans: Vec<NumberRange> = (0..4).map_while(|unit| settings.range_of_unit(unit)).collect();
         assert_eq!(spans.len(), 3);
         assert!(spans.windows(2).all(|pair| pair[0].to == pair[1].from));
-        assert_eq!(Settings { units: None, ..settings }.span(u64::MAX), None);
+        assert_eq!(Settings { units: None, ..settings }.range_of_unit(u64::MAX), None);
     }
 
     #[test]

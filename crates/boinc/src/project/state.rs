@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::line::{Line, Outcome, ResultId, Version};
 use super::settings::Settings;
-use super::unit::{Instance, Stage, Unit, failed, valid};
+use super::unit::{Instance, Stage, WorkUnit, has_failed, valid_digest};
 
 /// How many work units that need another result are searched for one that a host may have, while there are
 /// new work units.
 const SEARCHED: usize = 256;
 
-/// The state.
+/// The state of a project: its hosts, work units and results, as its journal gives them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     settings: Settings,
-    units: BTreeMap<u64, Unit>,
+    units: BTreeMap<u64, WorkUnit>,
     /// Work units that were sent, and need another result.
     open_units: BTreeSet<u64>,
     /// The first work unit that was never sent.
@@ -31,7 +31,7 @@ pub struct State {
     counts: Counts,
 }
 
-/// The counts of a project.
+/// How many hosts, work units and results a project has.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Work units that have their answer.
@@ -74,7 +74,7 @@ impl State {
         &self.settings
     }
 
-    /// The counts.
+    /// The numbers of hosts, work units and results.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// The number of the host of that name.
-    pub fn host(&self, name: &str) -> Option<u64> {
+    pub fn host_number(&self, name: &str) -> Option<u64> {
         self.hosts.get(name).copied()
     }
 
@@ -138,7 +138,10 @@ impl State {
     pub fn answers(&self) -> impl Iterator<Item = (ResultId, &str)> {
         self.units.iter().filter_map(|(number, unit)| {
             let instance = unit.answer?;
-            Some((ResultId { unit: *number, instance }, valid(unit.instances.get(instance as usize)?)?))
+            Some((
+                ResultId { unit: *number, instance },
+                valid_digest(unit.instances.get(instance as usize)?)?,
+            ))
         })
     }
 
@@ -147,7 +150,7 @@ impl State {
     }
 
     /// The lines for results whose deadline has passed.
-    pub fn overdue(&self, now: f64) -> Vec<Line> {
+    pub fn overdue_lines(&self, now: f64) -> Vec<Line> {
         let out = self.out.values().flatten();
         let late = out.filter(|result| self.deadline(**result).is_some_and(|deadline| deadline < now));
         late.map(|result| Line::Lost { result: *result, at: now }).collect()
@@ -155,7 +158,7 @@ impl State {
 
     /// The line for a result that `host` reports; `None` where the report changes nothing: the result is
     /// unknown, another host's, or reported before.
-    pub fn report(
+    pub fn report_line(
         &self,
         host: u64,
         result: ResultId,
@@ -176,8 +179,8 @@ impl State {
     }
 
     /// The line for the next result that `host` may have; `None` where there is none.
-    pub fn next_result(&self, host: u64, now: f64) -> Option<Line> {
-        let unused = self.settings.span(self.next_unit).map(|_| self.next_unit);
+    pub fn next_result_line(&self, host: u64, now: f64) -> Option<Line> {
+        let unused = self.settings.range_of_unit(self.next_unit).map(|_| self.next_unit);
         // One host may have a result of each of them: to search them all for each result would take too long.
         let most = if unused.is_some() { SEARCHED } else { usize::MAX };
         let open = self.open_units.iter().copied().take(most).find(|unit| self.may_be_given(*unit, host));
@@ -189,7 +192,7 @@ impl State {
 
     /// Whether another result of that host could agree with the present ones.
     fn may_be_given(&self, unit: u64, host: u64) -> bool {
-        let is_free = |i: &Instance| i.host != host || matches!(i.stage, Stage::Lost) || failed(i);
+        let is_free = |i: &Instance| i.host != host || matches!(i.stage, Stage::Lost) || has_failed(i);
         self.settings.one_host || self.units.get(&unit).is_none_or(|unit| unit.instances.iter().all(is_free))
     }
 
@@ -197,7 +200,7 @@ impl State {
     ///
     /// # Errors
     /// Where it cannot follow the lines so far: it is not of this journal.
-    pub fn apply(&mut self, line: &Line) -> Result<(), String> {
+    pub fn apply_line(&mut self, line: &Line) -> Result<(), String> {
         match line {
             Line::Project { .. } => return Err("a project begins twice".into()),
             Line::Address { .. } => {}
@@ -236,7 +239,10 @@ impl State {
     }
 
     fn sent(&mut self, result: ResultId, host: u64, deadline: f64) -> Result<(), String> {
-        if !self.has_host(host) || self.settings.span(result.unit).is_none() || result.unit > self.next_unit {
+        if !self.has_host(host)
+            || self.settings.range_of_unit(result.unit).is_none()
+            || result.unit > self.next_unit
+        {
             return Err(format!("{result} cannot be given to host {host}"));
         }
         let unit = self.units.entry(result.unit).or_default();
@@ -283,12 +289,12 @@ impl State {
     fn update_unit(&mut self, number: u64) {
         let settings = self.settings;
         let Some(unit) = self.units.get_mut(&number) else { return };
-        let (agreeing, first) = unit.agreeing(settings.one_host);
+        let (agreeing, first) = unit.largest_agreement(settings.one_host);
         if unit.answer.is_none() && !unit.given_up {
             if agreeing >= settings.quorum {
                 unit.answer = first;
                 self.counts.answered += 1;
-            } else if unit.instances.iter().filter(|i| failed(i)).count() >= settings.errors as usize {
+            } else if unit.instances.iter().filter(|i| has_failed(i)).count() >= settings.errors as usize {
                 unit.given_up = true;
                 self.counts.given_up += 1;
             }

@@ -6,7 +6,7 @@ use super::journal::Journal;
 use super::line::Line;
 use super::state::State;
 
-/// The state, and its journal.
+/// The state of a project, with the journal that keeps it.
 pub struct Store {
     /// The state after all lines of the journal.
     pub state: State,
@@ -17,21 +17,21 @@ pub struct Store {
 }
 
 impl Store {
-    /// The state that the journal's lines give.
+    /// A store of the `state` that the lines of `journal` have given.
     pub fn new(state: State, journal: Journal) -> Self {
         Store { state, journal, failure: None }
     }
 
-    /// Applies a line, and adds it to `lines`, which are to be written.
-    pub fn take(&mut self, line: Line, lines: &mut Vec<Line>) -> Result<(), Fault> {
-        self.state.apply(&line).map_err(|why| self.fail(Fault::environment(why)))?;
+    /// Applies a line to the state, and adds it to `lines`, which are to be written.
+    pub fn apply_line(&mut self, line: Line, lines: &mut Vec<Line>) -> Result<(), Fault> {
+        self.state.apply_line(&line).map_err(|why| self.fail(Fault::environment(why)))?;
         lines.push(line);
         Ok(())
     }
 
     /// Writes lines that were applied. They are on disk when this returns.
-    pub fn write(&mut self, lines: &[Line]) -> Result<(), Fault> {
-        self.journal.add(lines).map_err(|fault| self.fail(fault))
+    pub fn write_lines(&mut self, lines: &[Line]) -> Result<(), Fault> {
+        self.journal.append(lines).map_err(|fault| self.fail(fault))
     }
 
     fn fail(&mut self, fault: Fault) -> Fault {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::line::Outcome;
 
-/// The stage of a result.
+/// The stage of a result: sent, reported, uploaded, …
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stage {
     /// Its host has it.
@@ -15,7 +15,7 @@ pub enum Stage {
     Ended(Outcome),
 }
 
-/// A result, and what is known of it.
+/// A result of a work unit on one host, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instance {
     /// The host that has it, or had it.
@@ -32,7 +32,7 @@ pub struct Instance {
 
 /// A work unit that was sent at least once.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Unit {
+pub struct WorkUnit {
     /// Its results, by instance.
     pub instances: Vec<Instance>,
     /// The instance that is its answer.
@@ -41,12 +41,13 @@ pub struct Unit {
     pub given_up: bool,
 }
 
-impl Unit {
-    /// The largest number of results that agree, and the first of these.
-    pub fn agreeing(&self, one_host: bool) -> (u32, Option<u32>) {
+impl WorkUnit {
+    /// The largest number of results that have the same answer, and the first of these. With
+    /// `one_host`, results of the same host count.
+    pub fn largest_agreement(&self, one_host: bool) -> (u32, Option<u32>) {
         let mut groups: BTreeMap<&str, (u32, BTreeSet<u64>, u32)> = BTreeMap::new();
         for (index, instance) in self.instances.iter().enumerate() {
-            if let Some(answer) = valid(instance) {
+            if let Some(answer) = valid_digest(instance) {
                 let group = groups.entry(answer).or_insert((0, BTreeSet::new(), index as u32));
                 group.0 += 1;
                 group.1.insert(instance.host);
@@ -59,7 +60,7 @@ impl Unit {
 }
 
 /// The digest of a valid result.
-pub fn valid(instance: &Instance) -> Option<&str> {
+pub fn valid_digest(instance: &Instance) -> Option<&str> {
     match &instance.stage {
         Stage::Ended(Outcome::Valid { answer }) => Some(answer),
         _ => None,
@@ -67,6 +68,6 @@ pub fn valid(instance: &Instance) -> Option<&str> {
 }
 
 /// Whether a result ended without an answer.
-pub fn failed(instance: &Instance) -> bool {
+pub fn has_failed(instance: &Instance) -> bool {
     matches!(&instance.stage, Stage::Ended(Outcome::Failed { .. }))
 }

@@ -6,14 +6,14 @@ use crate::markup::{escape, first};
 
 use super::keys::KeyPair;
 use super::line::ResultId;
-use super::reply::certificate;
+use super::reply::certificate_text;
 use super::request::upload_elements;
 use crate::collatz::LONGEST_FILE;
 
 /// The longest upload with its head, in bytes.
 pub const LONGEST: u64 = LONGEST_FILE + (8 << 10);
 
-/// A host's request.
+/// A host's request to upload a result's output, or to learn how much of it has arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadRequest {
     /// How many bytes of a file are stored?
@@ -35,11 +35,12 @@ pub enum UploadRefusal {
 ///
 /// # Errors
 /// Where the certificate does not hold, or the request is malformed.
-pub fn read(body: &[u8], key: &KeyPair) -> Result<UploadRequest, UploadRefusal> {
+pub fn parse_upload(body: &[u8], key: &KeyPair) -> Result<UploadRequest, UploadRefusal> {
     const DATA: &[u8] = b"<data>\n";
     let permanent = |why: &str| UploadRefusal::Permanent(why.to_string());
-    let result =
-        |name: &str| ResultId::of_output(name).ok_or_else(|| permanent("there is no file of that name"));
+    let result = |name: &str| {
+        ResultId::from_output_name(name).ok_or_else(|| permanent("there is no file of that name"))
+    };
     let at = body.windows(DATA.len()).position(|window| window == DATA);
     let head = String::from_utf8_lossy(&body[..at.unwrap_or(body.len())]);
     let Some(at) = at else {
@@ -70,7 +71,7 @@ pub fn read(body: &[u8], key: &KeyPair) -> Result<UploadRequest, UploadRefusal> 
     }
     let result = result(&name)?;
     let (most, bytes) = most.zip(bytes).ok_or_else(|| permanent("the size is missing"))?;
-    if !key.has_signed(certificate(&name, most).as_bytes(), &signature) {
+    if !key.has_signed(certificate_text(&name, most).as_bytes(), &signature) {
         return Err(permanent("the certificate does not hold"));
     }
     if bytes > most {
@@ -88,7 +89,7 @@ pub fn read(body: &[u8], key: &KeyPair) -> Result<UploadRequest, UploadRefusal> 
 }
 
 /// The reply: the status, and the size if one was requested.
-pub fn reply(outcome: &Result<Option<u64>, UploadRefusal>) -> String {
+pub fn upload_reply(outcome: &Result<Option<u64>, UploadRefusal>) -> String {
     let inner = match outcome {
         Ok(None) => "<status>0</status>\n".to_string(),
         Ok(Some(size)) => format!("<status>0</status>\n<file_size>{size}</file_size>\n"),

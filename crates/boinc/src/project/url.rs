@@ -20,7 +20,7 @@ impl Url {
     ///
     /// # Errors
     /// A usage fault where it listens at every address.
-    pub fn of(listen: SocketAddr) -> Result<Self, Fault> {
+    pub fn of_listener(listen: SocketAddr) -> Result<Self, Fault> {
         if listen.ip().is_unspecified() {
             return Err(Fault::usage("a project that listens at every address has none for hosts")
                 .at("--listen")
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_project_s_address_is_the_one_where_it_listens() {
-        let url = |listen: [u8; 4]| Url::of((listen, 8470).into());
+        let url = |listen: [u8; 4]| Url::of_listener((listen, 8470).into());
         assert_eq!(
             url([127, 0, 0, 1]).map(|url| url.to_string()),
             Ok("http://127.0.0.1:8470/project/".into())

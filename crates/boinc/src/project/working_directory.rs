@@ -1,5 +1,6 @@
-//! Where a project runs, and as whom: as whoever starts it; where root does, as `nobody`, to whom root hands
-//! the project's directory first. Nobody may not enter every folder of root's, so the process stays in it.
+//! The directory and the user of a project's process. It runs as the user who starts it. If that is root, it runs as
+//! `nobody`, and root hands the project's directory over first. `nobody` may not enter every folder of root's, so the
+//! process stays in that directory.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, File};
@@ -23,7 +24,7 @@ pub struct WorkingDirectory {
 
 impl WorkingDirectory {
     /// The directory `name`. Where this process is root's, makes it, hands it to `nobody`, and becomes that
-    /// user in it, for good. It may still listen below port 1024, until [`WorkingDirectory::settle`].
+    /// user in it, for good. It may still listen below port 1024, until [`WorkingDirectory::drop_privileges`].
     ///
     /// # Errors
     /// Where root may not become `nobody`, the directory is another user's, or it holds something else than a
@@ -34,7 +35,7 @@ impl WorkingDirectory {
             return Ok(WorkingDirectory { folder: name.clone(), name, ports: None });
         };
         let folder = hand_over(&name, account)?;
-        let ports = account.enter(&folder).map_err(|fault| fault.at(name.display().to_string()))?;
+        let ports = account.become_user(&folder).map_err(|fault| fault.at(name.display().to_string()))?;
         Ok(WorkingDirectory { folder: ".".into(), name, ports: Some(ports) })
     }
 
@@ -43,8 +44,8 @@ impl WorkingDirectory {
         &self.folder
     }
 
-    /// The fault with the name that people have for a place in the directory.
-    pub fn named(&self, fault: Fault) -> Fault {
+    /// The fault with the directory's name as people know it, in place of this process's path.
+    pub fn name_fault(&self, fault: Fault) -> Fault {
         let place = fault.place.map(|place| match Path::new(&place).strip_prefix(&self.folder) {
             Ok(inner) => {
                 let whole: PathBuf = self.name.components().chain(inner.components()).collect();
@@ -56,7 +57,7 @@ impl WorkingDirectory {
     }
 
     /// Gives up what root's process kept. From here on it has no right that `nobody` has not.
-    pub fn settle(&mut self) {
+    pub fn drop_privileges(&mut self) {
         self.ports.take();
     }
 }

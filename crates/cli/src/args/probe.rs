@@ -10,7 +10,7 @@ pub struct ProbeArgs {
     pub kind: Probe,
 }
 
-/// The instruments.
+/// The instruments of `crosstalk probe`.
 #[derive(Subcommand)]
 pub enum Probe {
     /// Measure the round trip of one message at a time, against its size.

@@ -12,7 +12,7 @@ use crosstalk_core::registry::Registry;
 
 use page::Page;
 
-/// Every page.
+/// Every page of the generated reference.
 ///
 /// # Errors
 /// If a part of the study file has no page, or two.

@@ -1,6 +1,6 @@
 //! One page of the reference.
 
-/// A page.
+/// A page of the generated reference.
 pub struct Page {
     /// Its file, relative to the reference's folder: `command-line/run.md`.
     pub path: String,

@@ -8,20 +8,22 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_lab::agent::{NodeContext, serve};
+use crosstalk_lab::agent::{NodeContext, serve_runner};
 
 use crate::args::Words;
 use crate::{parts, signal};
 
+/// Runs an agent of a node, for the hidden verb `agent`: it exchanges messages with the runner over its standard input
+/// and output. The first word names its folder for temporary files.
 pub fn main(args: &Words) -> Result<ExitCode, Fault> {
     signal::ignore_interruptions()?;
     let folder = Folder::new(args.words.first().map(PathBuf::from));
     let create = || folder.create();
     let node = NodeContext { registry: &parts::registry(), facts: &parts::facts, folder: &create };
-    let served = serve(&node, std::io::stdin(), std::io::stdout());
+    let served = serve_runner(&node, std::io::stdin(), std::io::stdout());
     // These were kept between attempts. If this is not reached, the testbed ends them with the agent.
-    crosstalk_apps::engine::spark::close();
-    crosstalk_tools::sysbench::close();
+    crosstalk_apps::engine::spark::end_kept_clusters();
+    crosstalk_tools::sysbench::end_kept_server();
     served.map(|()| ExitCode::SUCCESS)
 }
 
@@ -54,15 +56,18 @@ impl Folder {
     }
 }
 
-pub fn endpoint() -> Result<ExitCode, Fault> {
+/// Runs an endpoint of the probe `wire`, for the hidden verb `end`.
+pub fn run_endpoint() -> Result<ExitCode, Fault> {
     let (settings, out) = (std::io::stdin().lock(), std::io::stdout().lock());
-    crosstalk_probe::wire::serve(settings, out).map(|()| ExitCode::SUCCESS)
+    crosstalk_probe::wire::run_endpoint(settings, out).map(|()| ExitCode::SUCCESS)
 }
 
-pub fn hold(args: Words) -> Result<ExitCode, Fault> {
+/// Runs the holder of a virtual cluster, for the hidden verb `hold`.
+pub fn run_holder(args: Words) -> Result<ExitCode, Fault> {
     Ok(crosstalk_testbed::holder_main(&args.words))
 }
 
-pub fn reap(args: Words) -> Result<ExitCode, Fault> {
+/// Runs the reaper of a ledger, for the hidden verb `reap`.
+pub fn run_reaper(args: Words) -> Result<ExitCode, Fault> {
     Ok(crosstalk_host::reaper_main(&args.words))
 }

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use crosstalk_boinc::app::run;
 use crosstalk_boinc::collatz::measure_rate;
 use crosstalk_boinc::project::{
-    Counts, Directory, Endpoint, RequestedSettings, Server, Url, WorkingDirectory,
+    Counts, Directory, RequestedSettings, Server, ServerAddress, Url, WorkingDirectory,
 };
 use crosstalk_core::units::Seconds;
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_study::counted;
+use crosstalk_study::count_in_words;
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
@@ -27,17 +27,18 @@ const LISTEN: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8470);
 /// How often the counts are printed.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Runs `crosstalk boinc-project`: serves a project until all work is done or the user interrupts.
 pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let requested = requested(args)?;
-    let settings = requested.settings()?;
+    let settings = requested.for_new_project()?;
     let url: Option<Url> = args.url.as_deref().map(str::parse).transpose()?;
     let endpoint = |last_address: Option<SocketAddr>| {
-        Endpoint::new(args.listen.or(last_address).unwrap_or(LISTEN.into()), url.clone())
+        ServerAddress::new(args.listen.or(last_address).unwrap_or(LISTEN.into()), url.clone())
     };
     if let (Some(listen), None) = (args.listen, &url) {
         // Before the directory is made.
-        Url::of(listen)?;
+        Url::of_listener(listen)?;
     }
     // Not everybody may read it.
     let program = File::open("/proc/self/exe")
@@ -47,14 +48,14 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     let open = Directory::open(entered.folder(), || {
         // A project keeps its settings, so it is created only after its address is known to be free.
         listening = Some(endpoint(None)?);
-        Ok(settings.lasting(settings.task, measure_rate()))
+        Ok(settings.with_task_length(settings.task, measure_rate()))
     })
-    .map_err(|fault| entered.named(fault))?;
-    requested.agrees(open.settings(), &args.dir)?;
+    .map_err(|fault| entered.name_fault(fault))?;
+    requested.check_agreement(open.settings(), &args.dir)?;
     let listening = listening.map_or_else(|| endpoint(open.last_address), Ok)?;
-    entered.settle();
-    let server = Server::new(open, listening, &program).map_err(|fault| entered.named(fault))?;
-    let attach = server.attach();
+    entered.drop_privileges();
+    let server = Server::new(open, listening, &program).map_err(|fault| entered.name_fault(fault))?;
+    let attach = server.attachment();
     out.say(&format!(
         "A BOINC project at {0}\naccount key: {1}\nattach a client of this machine: boinccmd --project_attach {0} {1}\n\
          one with a port of its own: boinccmd --host 127.0.0.1:PORT --passwd PASSWORD --project_attach {0} {1}\n\
@@ -63,14 +64,14 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
     ));
     out.record(&json!({ "event": "listening", "url": attach.url, "key": attach.key }));
     let mut reported = (Counts::default(), Instant::now());
-    let served = server.run(&interrupted, |counts, done| {
+    let served = server.serve(&interrupted, |counts, done| {
         if counts != reported.0 && (reported.1.elapsed() >= REPORT_INTERVAL || done) {
             report(out, counts);
             reported = (counts, Instant::now());
         }
         !(done && args.until_done)
     });
-    served.map_err(|fault| entered.named(fault))?;
+    served.map_err(|fault| entered.name_fault(fault))?;
     let (counts, done) = server.counts();
     out.record(&json!({ "result": "boinc-project", "done": done, "counts": counts }));
     let cut_short = interrupted.load(Ordering::SeqCst);
@@ -79,7 +80,7 @@ pub fn project(args: &BoincProjectArgs, out: &Out) -> Result<ExitCode, Fault> {
 
 /// Does a work unit, in a slot directory of a BOINC client.
 pub fn app() -> Result<ExitCode, Fault> {
-    run(Path::new(".")).map(|end| ExitCode::from(end.code()))
+    run(Path::new(".")).map(|end| ExitCode::from(end.exit_code()))
 }
 
 fn requested(args: &BoincProjectArgs) -> Result<RequestedSettings, Fault> {
@@ -101,11 +102,11 @@ fn time(text: Option<&str>, place: &str) -> Result<Option<f64>, Fault> {
 fn report(out: &Out, counts: Counts) {
     out.say(&format!(
         "{} answered, {} out, {} failed, {} lost, {}",
-        counted(counts.answered as usize, "work unit"),
-        counted(counts.out as usize, "result"),
+        count_in_words(counts.answered as usize, "work unit"),
+        count_in_words(counts.out as usize, "result"),
         counts.failed,
         counts.lost,
-        counted(counts.hosts as usize, "host"),
+        count_in_words(counts.hosts as usize, "host"),
     ));
     out.record(&json!({ "event": "counts", "counts": counts }));
 }

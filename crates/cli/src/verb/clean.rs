@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_host::ledger::{CleanReport, clean};
+use crosstalk_host::ledger::{CleanReport, undo_all_abandoned};
 use serde_json::json;
 
-use crate::out::{Out, complain};
+use crate::out::{Out, print_error};
 
+/// Runs `crosstalk clean`.
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
-    let CleanReport { undone, gone, mut left } = clean();
+    let CleanReport { undone, gone, mut left } = undo_all_abandoned();
     for what in &undone {
         out.say(&format!("undone: {what}"));
     }
@@ -22,6 +23,6 @@ pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let sentences: Vec<String> = left.iter().map(Fault::sentence).collect();
     out.record(&json!({ "result": "clean", "undone": undone, "gone": gone, "left": sentences }));
     let last = left.pop();
-    left.iter().for_each(|fault| complain(&fault.to_string()));
+    left.iter().for_each(|fault| print_error(&fault.to_string()));
     last.map_or(Ok(ExitCode::SUCCESS), Err)
 }

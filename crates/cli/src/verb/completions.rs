@@ -14,6 +14,7 @@ use crate::args::{Cli, CompletionsArgs};
 use crate::out::Out;
 use crate::{catalogue, parts};
 
+/// Runs `crosstalk completions`.
 pub fn main(args: &CompletionsArgs) -> Result<ExitCode, Fault> {
     let names = Names::new()?;
     let mut script = Vec::new();
@@ -24,7 +25,7 @@ pub fn main(args: &CompletionsArgs) -> Result<ExitCode, Fault> {
         &mut script,
     );
     let script = String::from_utf8_lossy(&script);
-    Out::new(false).paint(&match args.shell {
+    Out::new(false).print_raw(&match args.shell {
         Shell::Zsh => with_files(&script, &names.of(&["studies"])),
         Shell::Fish => script.into_owned() + &fish_lines(&names),
         _ => script.into_owned(),
@@ -55,7 +56,7 @@ struct Names(Vec<(&'static str, String)>);
 impl Names {
     fn new() -> Result<Self, Fault> {
         let mut names = show::names(&catalogue::catalogues(&[])?, &parts::registry());
-        names.extend(Catalogue::bundled()?.sets().map(|set| (DATA, set.name.clone())));
+        names.extend(Catalogue::bundled()?.all().map(|set| (DATA, set.name.clone())));
         Ok(Names(names))
     }
 

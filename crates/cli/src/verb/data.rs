@@ -15,6 +15,7 @@ use crate::out::Out;
 /// The variable with the directory of the data, if there is no `--dir`.
 const VARIABLE: &str = "CROSSTALK_DATA";
 
+/// Runs `crosstalk data`.
 pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
     match &args.what {
         Data::List(place) => list(place, out)?,
@@ -26,7 +27,7 @@ pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
 /// The bundled catalogue, or the one of `--catalogue`.
 fn sets(place: &DataPlaceArgs) -> Result<Catalogue, Fault> {
     match &place.catalogue {
-        Some(path) => Catalogue::parse(&catalogue::read(path)?, &path.display().to_string()),
+        Some(path) => Catalogue::parse(&catalogue::read_text_file(path)?, &path.display().to_string()),
         None => Catalogue::bundled(),
     }
 }
@@ -38,20 +39,20 @@ fn dir(place: &DataPlaceArgs) -> PathBuf {
 
 fn list(place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
     let (sets, dir) = (sets(place)?, dir(place));
-    for set in sets.sets() {
+    for set in sets.all() {
         let state = match &set.supply {
-            _ if set.is_in(&dir) => format!("in {}", dir.display()),
+            _ if set.is_complete_in(&dir) => format!("in {}", dir.display()),
             Supply::Download { .. } => format!("crosstalk data get {}", set.name),
             Supply::ByHand(_) => format!("by hand: crosstalk data get {} prints the steps", set.name),
         };
         out.say(&format!("{}\n{}  {state}", set.name, about(set, out.width())));
     }
     let sets: Vec<Value> = sets
-        .sets()
+        .all()
         .map(|set| {
             let is_by_hand = matches!(set.supply, Supply::ByHand(_));
             let mut value = to_json(set);
-            value["there"] = set.is_in(&dir).into();
+            value["there"] = set.is_complete_in(&dir).into();
             value["by_hand"] = is_by_hand.into();
             value
         })
@@ -65,7 +66,7 @@ fn get(name: &str, place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
     let set = sets.find(name)?;
     // The licence is printed before anything is fetched: who does not agree can interrupt.
     out.say(about(set, out.width()).trim_end());
-    dataset::get(set, &dir)?;
+    dataset::install(set, &dir)?;
     let paths: Vec<PathBuf> = set.files.paths().map(|path| dir.join(path)).collect();
     paths.iter().for_each(|path| out.say(&format!("  wrote {}", path.display())));
     if std::env::var_os(VARIABLE).is_none() {

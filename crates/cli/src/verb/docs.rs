@@ -11,6 +11,7 @@ use crate::args::DocsArgs;
 use crate::out::Out;
 use crate::{parts, reference};
 
+/// Runs `crosstalk docs`.
 pub fn main(args: &DocsArgs, out: &Out) -> Result<ExitCode, Fault> {
     let pages = reference::pages(&parts::registry())?;
     for page in &pages {

@@ -7,7 +7,7 @@ use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::testbed::Testbed;
 use crosstalk_core::value::Params;
 use crosstalk_diagnose::{Cost, Diagnosis, Snapshot, costs, diagnose};
-use crosstalk_testbed::{Launcher, Local, Virtual};
+use crosstalk_testbed::{Launcher, VirtualTestbed};
 use serde_json::{Value, json};
 
 use crate::args::DoctorArgs;
@@ -25,7 +25,7 @@ fn background(measure: bool) -> Vec<(Diagnosis, Option<Cost>)> {
     found.into_iter().zip(costs).collect()
 }
 
-fn record(found: &Diagnosis, cost: Option<&Cost>) -> Value {
+fn as_json(found: &Diagnosis, cost: Option<&Cost>) -> Value {
     json!({
         "what": found.what,
         "group": found.group,
@@ -34,6 +34,12 @@ fn record(found: &Diagnosis, cost: Option<&Cost>) -> Value {
     })
 }
 
+/// The heading of a testbed's needs.
+fn testbed_part(testbed: &dyn Testbed) -> String {
+    format!("testbed {}", testbed.name())
+}
+
+/// Runs `crosstalk doctor`.
 pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
     let facts = parts::facts();
     out.say("this host:");
@@ -41,16 +47,16 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say(&format!("  {name}: {value}"));
     }
     let background = background(!args.no_load);
-    let nodes = Virtual::new(Launcher::current());
-    let beds: [Box<dyn Testbed>; 2] = [Box::new(nodes.clone()), Box::new(Local::new(Launcher::current()))];
     let registry = parts::registry();
     let mut here: Vec<Need> = background.iter().map(|(found, cost)| found.need(cost.as_ref())).collect();
     if here.is_empty() {
         here.push(Need::found("background work", "none that competes"));
     }
-    let needs: Vec<(String, Vec<Need>)> = beds
+    let virtual_nodes = VirtualTestbed::new(Launcher::current());
+    let virtual_part = testbed_part(&virtual_nodes);
+    let needs: Vec<(String, Vec<Need>)> = parts::testbeds()
         .iter()
-        .map(|bed| (format!("testbed {}", bed.name()), bed.needs()))
+        .map(|testbed| (testbed_part(testbed.as_ref()), testbed.needs()))
         .chain(
             registry
                 .workloads
@@ -82,8 +88,9 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
             }
         }
     }
-    let possible = needs.first().is_some_and(|(_, needs)| needs.iter().all(Need::is_found));
-    let links = if possible && !args.no_load { Some(links::measured(&nodes)?) } else { None };
+    let possible =
+        needs.iter().any(|(part, needs)| *part == virtual_part && needs.iter().all(Need::is_found));
+    let links = if possible && !args.no_load { Some(links::measure_links(&virtual_nodes)?) } else { None };
     if let Some(links) = &links {
         out.say("links between virtual nodes, in real time:");
         links.lines.iter().for_each(|line| out.say(&format!("  {line}")));
@@ -92,7 +99,7 @@ pub fn main(args: &DoctorArgs, out: &Out) -> Result<ExitCode, Fault> {
         "result": "doctor",
         "links": links.map(|links| links.json),
         "facts": facts,
-        "background": background.iter().map(|(found, cost)| record(found, cost.as_ref())).collect::<Vec<_>>(),
+        "background": background.iter().map(|(found, cost)| as_json(found, cost.as_ref())).collect::<Vec<_>>(),
         "needs": needs.iter().map(|(part, needs)| json!({ "part": part, "needs": needs })).collect::<Vec<_>>(),
     }));
     Ok(ExitCode::SUCCESS)

@@ -15,22 +15,23 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::args::ExecArgs;
-use crate::out::{Out, complain};
+use crate::out::{Out, print_error};
 
 /// How a command ends that the kernel kills: 128 and the signal's number.
 const KILLED: u8 = 137;
 
-/// Signals that are the command's.
+/// Signals that are passed to the command.
 const PASSED: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Those of them by which it is to end.
+/// The passed signals that ask the command to end.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// How long it may take the command to hear of that: foreground work may leave next to nothing of the processors.
-const HEARS: Duration = Duration::from_secs(10);
-/// Between two looks whether it has.
-const GLANCE: Duration = Duration::from_millis(5);
+/// How long the command may take to handle such a signal: foreground work may leave it little CPU time.
+const HANDLING_TIME: Duration = Duration::from_secs(10);
+/// The time between two checks for signals meanwhile.
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
+/// Runs `crosstalk exec`.
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
     let request = ExecRequest {
         command: args.command.clone(),
@@ -49,8 +50,8 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         Signals::new(PASSED).map_err(|e| Fault::environment(format!("cannot watch for signals: {e}")))?;
     let ledger = Ledger::open(&Launcher::current())?;
     let running = begin(&request, &ledger)?;
-    let (handle, passing) = (signals.handle(), Passing::of(&running));
-    let passing = spawn_thread("signals", move || passing.pass_all(signals))?;
+    let (handle, forwarder) = (signals.handle(), SignalForwarder::new(&running));
+    let passing = spawn_thread("signals", move || forwarder.pass_all(signals))?;
     // Nothing is passed while the group is taken away.
     let ended = running.wait(|| {
         handle.close();
@@ -58,58 +59,58 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         let _ = passing.join();
     })?;
     if let (Some(memory), KILLED) = (&args.memory, ended.code) {
-        complain(&format!("it was killed (SIGKILL): it may have needed more than `--memory {memory}`"));
+        print_error(&format!("it was killed (SIGKILL): it may have needed more than `--memory {memory}`"));
     }
     let cpu = ended.cpu.map(|time| time.as_secs_f64());
     out.record(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));
     Ok(ExitCode::from(ended.code))
 }
 
-/// Whom signals are passed to.
-struct Passing {
+/// Passes signals to the command.
+struct SignalForwarder {
     pid: u32,
     group: Group,
-    /// Until when it runs whoever has it stand still, since it was told to end.
+    /// Until when its group is kept running, after a signal to end: a guard may pause it.
     until: Option<Instant>,
 }
 
-impl Passing {
-    fn of(running: &Running) -> Self {
+impl SignalForwarder {
+    fn new(running: &Running) -> Self {
         let group = running.made().group().clone();
-        Passing { pid: running.pid(), group, until: None }
+        SignalForwarder { pid: running.pid(), group, until: None }
     }
 
-    /// Passes what comes until nobody watches for signals any more.
+    /// Passes every signal until `signals` is closed.
     fn pass_all(mut self, mut signals: Signals) {
         while !signals.is_closed() {
             let come: Vec<i32> = if self.until.is_none() {
                 signals.wait().collect()
             } else {
-                thread::sleep(GLANCE);
+                thread::sleep(CHECK_INTERVAL);
                 signals.pending().collect()
             };
             come.into_iter().for_each(|signal| self.pass(signal));
-            self.let_run();
+            self.keep_running();
         }
     }
 
     fn pass(&mut self, signal: i32) {
-        // The terminal's keys have reached it already.
+        // Ctrl-C in the terminal has reached the command already.
         if !([SIGINT, SIGQUIT].contains(&signal) && in_foreground()) {
             send(self.pid, signal);
         }
         if ENDING.contains(&signal) {
-            self.until = Some(Instant::now() + HEARS);
+            self.until = Some(Instant::now() + HANDLING_TIME);
         }
     }
 
-    /// Who stands still hears nothing: a guard may have frozen it, and may do so again before it has had a
-    /// processor, or between what the kernel takes for hearing and what the program does then. Whoever is to end
-    /// does not wait for foreground work.
-    fn let_run(&mut self) {
+    /// Keeps the command's group running for a while after a signal to end. A frozen process handles no signal. A
+    /// guard may have frozen the group, and may freeze it again before the program has handled the signal. A program
+    /// that is to end does not wait for foreground work.
+    fn keep_running(&mut self) {
         self.until = self.until.filter(|until| Instant::now() < *until);
         if self.until.is_some() {
-            // Where that is not offered nothing is frozen.
+            // A group without this setting cannot be frozen.
             let _ = self.group.set(&Setting::Frozen(false));
         }
     }

@@ -15,9 +15,9 @@ use crosstalk_policy::{Contract, Grade, Host, Pause, Report, watch};
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
-use crate::out::{Out, complain, is_dumb};
+use crate::out::{Out, is_dumb, print_error};
 use crate::signal;
-use crate::streams::wait_for_nobody;
+use crate::streams::never_wait_for_readers;
 
 /// How long `--once` guards: until what is seen is more than a moment.
 const ONCE: Duration = Duration::from_secs(2);
@@ -25,11 +25,12 @@ const ONCE: Duration = Duration::from_secs(2);
 const PICTURE: Duration = Duration::from_millis(250);
 const LINE: Duration = Duration::from_secs(1);
 
+/// Runs `crosstalk guard`.
 pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
-    // Whoever waited for a reader would leave background work as it is.
-    wait_for_nobody()?;
+    // A guard that waited for a reader of its output would not guard meanwhile.
+    never_wait_for_readers()?;
     let interrupted = signal::interrupted()?;
-    let paused = signal::asked_to_pause()?;
+    let paused = signal::pause_flag()?;
     let rules = args.rules.as_deref().map(Rules::read).transpose()?.unwrap_or_default();
     let slowdown = args.slowdown.as_deref().or(rules.slowdown.as_deref()).unwrap_or("1%");
     let contract = Contract::agreed(slowdown, rules.busy, allowed().len().max(1))?;
@@ -48,7 +49,7 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
     let sums = watch(&mut machine, contract, &over, &mut |report| {
         if paused.swap(false, Ordering::SeqCst) {
             reporter.erase();
-            complain(
+            print_error(
                 "a guard that stops would leave background work as it is now: it goes on (Ctrl-C ends it)",
             );
         }
@@ -100,7 +101,7 @@ type State = (Grade, Option<Pause>, bool, bool);
 /// The same where foreground work comes to use so many processors more or fewer, and this share of what it used.
 const OTHER: (f64, f64) = (0.5, 0.25);
 
-/// Reports to people, to programs and to whoever reads metrics.
+/// Reports to people, to programs and to readers of metrics.
 struct Reporter<'a> {
     out: &'a Out,
     pictures: bool,
@@ -193,7 +194,7 @@ impl<'a> Reporter<'a> {
         {
             // Foreground work stays guarded whether or not anybody reads of it; the place may come back.
             if !self.unpublished {
-                complain(&fault.to_string());
+                print_error(&fault.to_string());
             }
             self.unpublished = true;
         }
@@ -201,7 +202,7 @@ impl<'a> Reporter<'a> {
 
     fn draw(&mut self, report: &Report<'_>) {
         let lines = view(report, self.budget, self.out.width());
-        if self.out.flash(&self.erasing(), &lines.join("\n")) {
+        if self.out.print_transient(&self.erasing(), &lines.join("\n")) {
             self.drawn = lines.len();
         }
     }
@@ -215,7 +216,7 @@ impl<'a> Reporter<'a> {
     fn erase(&mut self) {
         let erasing = self.erasing();
         if !erasing.is_empty() {
-            self.out.steer(&erasing);
+            self.out.send_control(&erasing);
             self.drawn = 0;
         }
     }

@@ -18,6 +18,7 @@ struct Entry {
     title: String,
 }
 
+/// Runs `crosstalk list`.
 pub fn main(args: &ListArgs, out: &Out) -> Result<ExitCode, Fault> {
     let all = [
         (Catalogue::Studies, "studies"),

@@ -9,6 +9,7 @@ use super::completions::visible_commands;
 use crate::args::ManArgs;
 use crate::out::Out;
 
+/// Runs `crosstalk man`.
 pub fn main(args: &ManArgs, out: &Out) -> Result<ExitCode, Fault> {
     let cannot = |e: std::io::Error| {
         Fault::environment(format!("cannot write pages: {e}"))

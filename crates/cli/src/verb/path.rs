@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::args::PathArgs;
 use crate::catalogue;
 use crate::out::Out;
-use crate::replacements::Replacements;
+use crate::replacements::ComponentTimes;
 
 /// A path and its latency.
 struct PathLatency<'a> {
@@ -26,9 +26,10 @@ struct PathLatency<'a> {
     published: Option<LatencyRange>,
 }
 
+/// Runs `crosstalk path`.
 pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut catalogues = catalogue::catalogues(&args.catalogue)?;
-    let replacements = Replacements::apply(&mut catalogues, args)?;
+    let replacements = ComponentTimes::apply(&mut catalogues, args)?;
     if args.path.is_empty() {
         return survey(&catalogues, args, &replacements, out);
     }
@@ -37,7 +38,7 @@ pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
         Some(interconnect) => of_interconnect(interconnect, &catalogues, args)?,
         None => {
             parsed = hops(&args.path, &catalogues)?;
-            let hops = catalogues.along(&parsed)?;
+            let hops = catalogues.components_along(&parsed)?;
             add_up("the path".into(), None, hops, traffic(args, None)?, None)
         }
     };
@@ -50,7 +51,7 @@ pub fn main(args: &PathArgs, out: &Out) -> Result<ExitCode, Fault> {
 fn survey(
     catalogues: &Catalogues,
     args: &PathArgs,
-    replacements: &Replacements,
+    replacements: &ComponentTimes,
     out: &Out,
 ) -> Result<ExitCode, Fault> {
     let all: Vec<PathLatency> = catalogues
@@ -78,9 +79,9 @@ fn of_interconnect<'a>(
     args: &PathArgs,
 ) -> Result<PathLatency<'a>, Fault> {
     let hops = catalogues
-        .along(&interconnect.path)
+        .components_along(&interconnect.path)
         .map_err(|fault| fault.at(format!("interconnect `{}`", interconnect.name)))?;
-    let published = interconnect.published.as_deref().and_then(|id| catalogues.published_span(id));
+    let published = interconnect.published.as_deref().and_then(|id| catalogues.published_range(id));
     let published = published.map(|(low, high)| LatencyRange { low, high });
     let traffic = traffic(args, interconnect.bandwidth)?;
     Ok(add_up(interconnect.title.clone(), Some(interconnect), hops, traffic, published))
@@ -93,7 +94,7 @@ fn add_up<'a>(
     traffic: Option<Traffic>,
     published: Option<LatencyRange>,
 ) -> PathLatency<'a> {
-    let latency = Latency::of(&hops, traffic.as_ref());
+    let latency = Latency::of_path(&hops, traffic.as_ref());
     PathLatency { title, interconnect, hops, latency, traffic, published }
 }
 
@@ -163,16 +164,17 @@ fn span_text(span: LatencyRange) -> String {
 const BAR: f64 = 28.0;
 
 /// The text for one path: a row for each hop.
-fn lines(path: &PathLatency, replacements: &Replacements) -> Vec<String> {
+fn lines(path: &PathLatency, replacements: &ComponentTimes) -> Vec<String> {
     let total = path.latency.total();
     // If all times are catalogued, no row says so.
-    let all_catalogued = path.hops.iter().all(|(hop, _)| replacements.origin(&hop.component) == "catalogued");
-    let origin = |hop: &Hop| if all_catalogued { "" } else { replacements.origin(&hop.component) };
+    let all_catalogued =
+        path.hops.iter().all(|(hop, _)| replacements.origin_of(&hop.component) == "catalogued");
+    let origin = |hop: &Hop| if all_catalogued { "" } else { replacements.origin_of(&hop.component) };
     let mut rows: Vec<(String, LatencyRange, &str)> = path
         .hops
         .iter()
         .zip(&path.latency.hops)
-        .map(|((hop, component), span)| (hop.titled(component), *span, origin(hop)))
+        .map(|((hop, component), span)| (hop.describe(component), *span, origin(hop)))
         .collect();
     if let Some(traffic) = &path.traffic {
         let size = human(traffic.size.0 as f64, "B");
@@ -219,7 +221,7 @@ fn unexplained(total: LatencyRange, published: LatencyRange) -> String {
 }
 
 /// One path as JSON.
-fn to_json(path: &PathLatency, replacements: &Replacements) -> Value {
+fn to_json(path: &PathLatency, replacements: &ComponentTimes) -> Value {
     let span = |span: LatencyRange| json!({ "low": span.low, "high": span.high });
     let hops: Vec<Value> = path
         .hops
@@ -231,9 +233,9 @@ fn to_json(path: &PathLatency, replacements: &Replacements) -> Value {
                 "title": component.title,
                 "metres": hop.length,
                 "seconds": span(*time),
-                "origin": replacements.origin(&hop.component),
+                "origin": replacements.origin_of(&hop.component),
                 "source": component.source.text,
-                "measured": replacements.measured(&hop.component).map(|measured| json!({
+                "measured": replacements.measured_time(&hop.component).map(|measured| json!({
                     "metric": measured.metric,
                     "from": measured.from,
                     "values": measured.attempts,
@@ -242,7 +244,7 @@ fn to_json(path: &PathLatency, replacements: &Replacements) -> Value {
         })
         .collect();
     let parts: BTreeSet<&str> =
-        path.hops.iter().map(|(hop, _)| replacements.origin(&hop.component)).collect();
+        path.hops.iter().map(|(hop, _)| replacements.origin_of(&hop.component)).collect();
     let total = path.latency.total();
     json!({
         "result": "path",

@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_core::value::describe;
-use crosstalk_study::counted;
+use crosstalk_core::value::describe_levels;
+use crosstalk_study::count_in_words;
 use crosstalk_study::plan::{Plan, WallTime};
 use serde_json::json;
 
 use crate::args::PlanArgs;
-use crate::duration::{about, range};
+use crate::duration::{about_in_words, range_in_words};
 use crate::load::{OtherPrograms, pace};
 use crate::out::Out;
 use crate::prepare::prepare;
 
+/// Runs `crosstalk plan`.
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let resolved = prepare(&args.study)?;
     let plan = &resolved.plan;
-    let time = plan.seconds(pace(plan));
+    let time = plan.wall_time(pace(plan));
     out.say(&format!("{}: {}", plan.study, resolved.study.title));
     out.say(&format!("\n{}", summary(plan, &time)));
     if plan.runnable().any(|cell| cell.scene.work.values().any(|work| work.kind == "command")) {
@@ -33,12 +34,12 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         let head = format!(
             "{} ({}; reports {})",
             experiment.name,
-            counted(experiment.cells.len(), "cell"),
+            count_in_words(experiment.cells.len(), "cell"),
             names(&experiment.metrics)
         );
         out.say(&format!("\n{head}"));
         for cell in experiment.cells.iter().filter(|_| lists) {
-            out.say(&format!("  {}", describe(&cell.id.levels)));
+            out.say(&format!("  {}", describe_levels(&cell.id.levels)));
         }
     }
     let planned: BTreeSet<&str> =
@@ -58,7 +59,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         "looks": plan.looks,
         "warmup": plan.warmup,
         "questions": plan.questions,
-        "enough": plan.enough(),
+        "enough": plan.blocks_that_suffice(),
         "experiments": plan.experiments.iter().map(|e| json!({
             "name": e.name,
             "metrics": e.metrics,
@@ -77,17 +78,17 @@ const LISTED_CELLS: usize = 12;
 /// How long it takes, how many cells and blocks it has, and what they can decide.
 fn summary(plan: &Plan, time: &WallTime) -> String {
     let blocks = plan.looks.last().copied().unwrap_or(0);
-    let cells = counted(plan.runnable().count(), "cell");
+    let cells = count_in_words(plan.runnable().count(), "cell");
     let warmup = match plan.warmup {
         0 => String::new(),
-        many => format!(", after {} of each for warm-up", counted(many, "run")),
+        many => format!(", after {} of each for warm-up", count_in_words(many, "run")),
     };
     format!(
         "{} (estimated). {cells}, {}{warmup}. The first block (every cell once): {}. {}",
-        sentence(&range(time.least, time.most)),
+        sentence(&range_in_words(time.least, time.most)),
         analyses(&plan.looks, blocks),
-        about(time.block),
-        sentence(&plan.decides())
+        about_in_words(time.block),
+        sentence(&plan.decides_in_words())
     ) + "."
 }
 
@@ -99,12 +100,12 @@ fn sentence(text: &str) -> String {
 /// When the data are analysed.
 fn analyses(looks: &[usize], blocks: usize) -> String {
     match looks {
-        [_] => format!("{}, analysed once", counted(blocks, "block")),
+        [_] => format!("{}, analysed once", count_in_words(blocks, "block")),
         [earlier @ .., last] => {
             let earlier: Vec<String> = earlier.iter().map(ToString::to_string).collect();
             format!("analysed after {} and {last} blocks, until the data suffice", earlier.join(", "))
         }
-        [] => counted(blocks, "block"),
+        [] => count_in_words(blocks, "block"),
     }
 }
 

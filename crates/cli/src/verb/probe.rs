@@ -13,16 +13,16 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
 use crosstalk_core::units::{Seconds, digits};
 use crosstalk_core::value::{Params, Value};
-use crosstalk_probe::{Readings, Times, Until, bandwidth, latency, load, serve, wire};
+use crosstalk_probe::{Conversations, Deadline, Readings, bandwidth, latency, load, serve, wire};
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_study::row::Row;
 use crosstalk_study::scale::scaled_link;
-use crosstalk_testbed::{Launcher, Local, Virtual};
+use crosstalk_testbed::{Launcher, LocalTestbed, VirtualTestbed};
 use serde_json::{Value as Json, json};
 
 use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 use crate::endpoint::{listener, resolve};
-use crate::out::{Out, complain};
+use crate::out::{Out, print_error};
 use crate::{catalogue, datapaths, parts, readings, signal};
 
 /// A server runs at most this long, so a forgotten one ends by itself.
@@ -40,7 +40,7 @@ impl Measurement {
     /// Adds the parameters of `--set`, which override those of other flags.
     fn with(mut self, settings: &SetArgs) -> Result<Self, Fault> {
         for text in &settings.set {
-            let (name, value) = crosstalk_study::setting(text).map_err(|fault| {
+            let (name, value) = crosstalk_study::parse_setting(text).map_err(|fault| {
                 fault.remedy(format!(
                     "write for example --set pin=0; `crosstalk show workloads/{}` lists them",
                     self.kind
@@ -52,6 +52,7 @@ impl Measurement {
     }
 }
 
+/// Runs `crosstalk probe`.
 pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
     match &args.kind {
         Probe::Latency(latency) => {
@@ -87,27 +88,27 @@ fn over_wire(wire: &WireArgs, measurement: Measurement, out: &Out) -> Result<Exi
         let listener = listener(resolve(address, "--listen")?)?;
         let at = listener.local_addr().map_or_else(|_| address.clone(), |at| at.to_string());
         out.say(&format!("serving at {at} until interrupted"));
-        let until = Until::new(SERVER_TIME, &interrupted);
-        serve(&listener, Times::Forever, &until, &mut |fault| complain(&fault.to_string()))?;
+        let until = Deadline::new(SERVER_TIME, &interrupted);
+        serve(&listener, Conversations::Forever, &until, &mut |fault| print_error(&fault.to_string()))?;
         return Ok(ExitCode::SUCCESS);
     }
     wire.export.check()?;
     let measurement = measurement.with(&wire.settings)?;
     let limit = limit(&measurement)?;
     let mut live = |reading: &Reading| {
-        if let Some((line, event)) = readings::interval(reading) {
+        if let Some((line, event)) = readings::bandwidth_interval(reading) {
             out.say(&line);
             out.record(&event);
         }
     };
     let readings = match &wire.to {
         Some(address) => {
-            let until = Until::new(Seconds(limit.as_secs_f64()), &interrupted);
+            let until = Deadline::new(Seconds(limit.as_secs_f64()), &interrupted);
             measure(&measurement, resolve(address, "--to")?, &until, &mut live)?
         }
         None => {
             check_needs(&measurement)?;
-            let bed = Virtual::new(Launcher::current()).interrupted_by(&interrupted);
+            let bed = VirtualTestbed::new(Launcher::current()).interrupted_by(&interrupted);
             run_scene(&measurement, place(wire)?, &bed, limit, &interrupted, &mut live)?
         }
     };
@@ -124,7 +125,7 @@ fn on_this_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Resu
         let measurement = &Measurement { kind, params: params.clone() };
         check_needs(measurement)?;
         let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
-        let bed = Local::new(Launcher::current());
+        let bed = LocalTestbed::new(Launcher::current());
         run_scene(measurement, here, &bed, limit(measurement)?, &interrupted, &mut |_| ())
     };
     if kind == "wire" && wire::is_comparison(&measurement.params) {
@@ -159,7 +160,7 @@ fn print_result(
     out: &Out,
 ) -> Result<ExitCode, Fault> {
     let units = units(measurement)?;
-    out.say(&readings::text(readings, &units));
+    out.say(&readings::readings_as_text(readings, &units));
     export(measurement, readings, files, &units, &Json::Null, out)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -178,7 +179,7 @@ fn export(
     let row = |reading: &Reading| Row::of_reading(&name, reading, unit(reading).map_or("", String::as_str));
     let rows: Vec<Row> = readings.iter().filter_map(|(reading, _)| row(reading)).collect();
     let fields: Vec<Json> =
-        readings.iter().map(|(reading, n)| readings::to_json(reading, *n, unit(reading))).collect();
+        readings.iter().map(|(reading, n)| readings::reading_to_json(reading, *n, unit(reading))).collect();
     let mut last = json!({ "result": "probe", "readings": fields });
     if let (Json::Object(last), Json::Object(more)) = (&mut last, more) {
         last.extend(more.clone());
@@ -244,7 +245,7 @@ fn limit(measurement: &Measurement) -> Result<Duration, Fault> {
 fn measure(
     measurement: &Measurement,
     target: SocketAddr,
-    until: &Until,
+    until: &Deadline,
     live: &mut dyn FnMut(&Reading),
 ) -> Result<Readings, Fault> {
     let params = &measurement.params;

@@ -11,17 +11,18 @@ use crosstalk_study::findings::Findings;
 
 use crate::args::ReportArgs;
 use crate::conclude::{Outputs, conclude};
-use crate::exports::{may_write, unwritable};
+use crate::exports::{check_writable, unwritable_fault};
 use crate::out::Out;
 use crate::resolved::{Resolved, revisions};
 use crate::signal;
 
 const PAGE: &str = "--page";
 
+/// Runs `crosstalk report`.
 pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     args.export.check()?;
-    args.page.iter().try_for_each(|file| may_write(PAGE, file))?;
+    args.page.iter().try_for_each(|file| check_writable(PAGE, file))?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
     let outputs = Outputs { gate: args.gate, quiet: false, export: &args.export };
@@ -43,5 +44,5 @@ fn write_page(file: &Path, dir: &RunDir, findings: &Findings) -> Result<(), Faul
         findings,
         &RunRecord { revisions: &revisions(dir)?, command: &command },
     );
-    regular::write(file, &page).map_err(|e| unwritable(PAGE, file, &e))
+    regular::replace_content(file, &page).map_err(|e| unwritable_fault(PAGE, file, &e))
 }

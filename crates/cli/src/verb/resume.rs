@@ -8,18 +8,19 @@ use crosstalk_lab::rundir::RunDir;
 use crate::args::{PerformArgs, ResumeArgs, TestbedKind};
 use crate::conclude::Outputs;
 use crate::out::Out;
-use crate::perform::{RunSettings, RunStart, finish, perform};
+use crate::perform::{RunSettings, RunStart, conclude_ended_run, perform};
 use crate::resolved::{Resolved, note_revision, note_testbed, testbed};
-use crate::streams::wait_at_the_end;
+use crate::streams::wait_for_readers_at_end;
 use crate::{shell, signal};
 
+/// Runs `crosstalk resume`.
 pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
-    wait_at_the_end(&interrupted)?;
+    wait_for_readers_at_end(&interrupted)?;
     args.perform.export.check()?;
     let dir = RunDir::open(&args.dir)?.lock()?;
     let resolved = Resolved::load_unchanged(&dir)?;
-    let before = dir.reopen()?;
+    let before = dir.reopen_journal()?;
     let next = match before.run().finished {
         true => resolved.next_stage(&dir, before.run())?,
         false => None,
@@ -29,7 +30,7 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say(&format!("this run has ended ({}): nothing is left to measure", before.run().end));
         let outputs =
             Outputs { gate: args.perform.gate, quiet: args.perform.quiet, export: &args.perform.export };
-        return finish(&dir, resolved, &outputs, &interrupted, out);
+        return conclude_ended_run(&dir, resolved, &outputs, &interrupted, out);
     }
     let resolved = next.unwrap_or(resolved);
     let known = testbed(&dir)?;
@@ -41,14 +42,14 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
             _ => fault,
         })?;
     if known.is_none() {
-        note_testbed(&dir, settings.testbed())?;
+        note_testbed(&dir, settings.testbed_name())?;
     }
     note_revision(&dir)?;
     perform(
         &dir,
         resolved,
         Some(before),
-        RunStart { command: shell::command_line(), notes: Vec::new(), settings: &settings },
+        RunStart { command: shell::this_command_line(), notes: Vec::new(), settings: &settings },
         out,
     )
 }

@@ -10,20 +10,21 @@ use crosstalk_host::regular;
 use crosstalk_lab::rundir::RunDir;
 
 use crate::args::RunArgs;
-use crate::exports::unwritable;
+use crate::exports::unwritable_fault;
 use crate::out::Out;
 use crate::perform::{RunSettings, RunStart, perform};
 use crate::prepare::{check_inputs, prepare};
 use crate::resolved::Resolved;
-use crate::streams::wait_at_the_end;
+use crate::streams::wait_for_readers_at_end;
 use crate::{shell, signal};
 
+/// Runs `crosstalk run`.
 pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
-    wait_at_the_end(&interrupted)?;
+    wait_for_readers_at_end(&interrupted)?;
     args.perform.export.check()?;
     let study = args.study.clone();
-    let resolved = signal::unless_during(&interrupted, move || prepare(&study))?;
+    let resolved = signal::unless_interrupted_during(&interrupted, move || prepare(&study))?;
     if resolved.plan.cells().next().is_none() {
         let why = resolved.plan.warnings.join("; ");
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
@@ -35,15 +36,15 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     args.save.as_deref().map_or(Ok(()), |file| may_save(file, args.force))?;
     let dir = match &args.out {
         Some(path) => RunDir::create(path)?,
-        None => RunDir::next(Path::new("runs"), &resolved.plan.study)?,
+        None => RunDir::create_next(Path::new("runs"), &resolved.plan.study)?,
     };
     if let Some(file) = &args.save {
         save(file, &resolved, args.force)?;
     }
     // A directory with a part of these files is no run: nothing could read it.
-    resolved.save(&dir, settings.testbed()).inspect_err(|_| dir.discard())?;
-    let notes = args.study.runs.map(|_| resolved.plan.decides()).into_iter().chain(inputs).collect();
-    let command = shell::repeat(&args, &dir, resolved.plan.reduced);
+    resolved.save(&dir, settings.testbed_name()).inspect_err(|_| dir.discard_unmeasured())?;
+    let notes = args.study.runs.map(|_| resolved.plan.decides_in_words()).into_iter().chain(inputs).collect();
+    let command = shell::repeat_line(&args, &dir, resolved.plan.reduced);
     perform(&dir, resolved, None, RunStart { command, notes, settings: &settings }, out)
 }
 
@@ -57,7 +58,7 @@ fn exists_already(file: &Path) -> Fault {
 fn may_save(file: &Path, force: bool) -> Result<(), Fault> {
     match file.parent() {
         _ if file.exists() && !force => Err(exists_already(file)),
-        _ if file.exists() => regular::may_write(file).map_err(|e| unwritable("--save", file, &e)),
+        _ if file.exists() => regular::may_write(file).map_err(|e| unwritable_fault("--save", file, &e)),
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
             Err(Fault::usage(format!("{}: there is no such directory", file.display()))
                 .at("--save")
@@ -76,6 +77,6 @@ fn save(file: &Path, resolved: &Resolved, force: bool) -> Result<(), Fault> {
         regular::open_to_write(&mut options, file).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => exists_already(file),
-        _ => unwritable("--save", file, &e),
+        _ => unwritable_fault("--save", file, &e),
     })
 }

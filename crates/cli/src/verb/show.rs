@@ -14,7 +14,7 @@ use crosstalk_study::catalogue::Catalogues;
 use serde_json::{Value, json};
 
 use crate::args::ShowArgs;
-use crate::out::{Out, note};
+use crate::out::{Out, print_note};
 use crate::{catalogue, parts};
 
 /// The head of a fabric, so that a copy of it explains itself.
@@ -55,6 +55,7 @@ struct Entry {
     value: Value,
 }
 
+/// Runs `crosstalk show`.
 pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
     let mut found = find(&args.name)?.into_iter();
     let first = found.next().ok_or_else(|| Fault::usage(format!("nothing is called `{}`", args.name)))?;
@@ -62,7 +63,7 @@ pub fn main(args: &ShowArgs, out: &Out) -> Result<ExitCode, Fault> {
     out.say(&first.text);
     if !others.is_empty() && !out.json {
         // On stderr, because the text may go into a file.
-        note(&format!("there is another of that name: crosstalk show {}", others.join(" or ")));
+        print_note(&format!("there is another of that name: crosstalk show {}", others.join(" or ")));
     }
     out.record(&json!({
         "result": "show",

@@ -11,7 +11,7 @@ use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_host::regular;
 use crosstalk_report::trace::{page, text};
-use crosstalk_trace::{Progress, Service, ServiceQuery, Traced, check, find, perfetto, trace};
+use crosstalk_trace::{Progress, Service, ServiceQuery, Traced, check_needs, find, perfetto, trace};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -24,10 +24,11 @@ const LONGEST: f64 = 24.0 * 3600.0;
 /// The shortest trace, in seconds: in less the cost of tracing cannot be counted.
 const SHORTEST: f64 = 0.1;
 
+/// Runs `crosstalk trace`.
 pub fn main(args: &TraceArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     let duration = duration(&args.duration)?;
-    check()?;
+    check_needs()?;
     let query = ServiceQuery { ports: args.port.clone(), pid: args.pid, group: args.cgroup.clone() };
     let service = find(&query)?;
     // The files are written at the end. They are checked before the trace begins.
@@ -135,7 +136,7 @@ fn writable(file: &Path) -> Result<(), Fault> {
 }
 
 fn write(file: &Path, content: &str) -> Result<(), Fault> {
-    regular::write(file, content).map_err(|e| unwritable(file, &e))
+    regular::replace_content(file, content).map_err(|e| unwritable(file, &e))
 }
 
 fn unwritable(file: &Path, e: &std::io::Error) -> Fault {

@@ -13,8 +13,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_host::namespace::{self, Kinds};
-use crosstalk_host::netlink::Socket;
-use crosstalk_host::packet::Packets;
+use crosstalk_host::netlink::Netlink;
+use crosstalk_host::packet::PacketSocket;
 use crosstalk_host::process::{self, Fork, wait_readable};
 
 /// The number of machines.
@@ -101,7 +101,7 @@ impl Cluster for Machines {
 /// A machine. Like a real one, it stays until its last process has ended.
 struct Machine {
     /// Closing it means that no more agents are needed.
-    orders: Option<Packets>,
+    orders: Option<PacketSocket>,
     process: Child,
 }
 
@@ -115,7 +115,7 @@ impl Drop for Machine {
 impl Machine {
     fn start(root: &Path) -> Result<Machine, Fault> {
         furnish(root);
-        let (orders, theirs) = Packets::pair()?;
+        let (orders, theirs) = PacketSocket::pair()?;
         let mut command = Command::new(std::env::current_exe().expect("has a name"));
         command.arg("machine").arg(root).stdin(Stdio::from(OwnedFd::from(theirs)));
         let process = command.spawn().expect("starts");
@@ -142,7 +142,7 @@ fn furnish(root: &Path) {
 
 /// The hidden verb `machine`: starts agents on request. It ends with the last of them, once no more requests can come.
 pub fn live(root: &Path) -> ExitCode {
-    let orders = Packets::from_stdin().expect("orders come on standard input");
+    let orders = PacketSocket::from_stdin().expect("orders come on standard input");
     let kinds = Kinds::NET.and(Kinds::PID).and(Kinds::MOUNT).and(Kinds::UTS).and(Kinds::IPC);
     namespace::enter(kinds).expect("root may");
     namespace::keep_mounts_private().expect("keeps");
@@ -155,14 +155,14 @@ pub fn live(root: &Path) -> ExitCode {
             chroot(root).expect("root may");
             std::env::set_current_dir("/").expect("is there");
             namespace::mount_proc().expect("mounts");
-            Socket::open().and_then(|mut socket| socket.up("lo")).expect("there is a loopback");
+            Netlink::open().and_then(|mut socket| socket.switch_on("lo")).expect("there is a loopback");
             serve(&orders);
         }
     }
     ExitCode::SUCCESS
 }
 
-fn serve(orders: &Packets) {
+fn serve(orders: &PacketSocket) {
     let events = process::child_events().expect("has them");
     loop {
         let ready = wait_readable(&[orders, &events], None).expect("waits");

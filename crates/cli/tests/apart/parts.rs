@@ -24,7 +24,7 @@ use crosstalk_core::scene::{
 use crosstalk_core::value::{Params, Value};
 use crosstalk_host::ledger::TemporaryFolder;
 use crosstalk_host::{Launcher, Ledger};
-use crosstalk_lab::agent::{NodeContext, serve};
+use crosstalk_lab::agent::{NodeContext, serve_runner};
 use serde_json::json;
 
 /// The file in the condition's folder.
@@ -53,7 +53,7 @@ pub fn agent() -> ExitCode {
         own.get().map(|own| own.path().to_path_buf()).ok_or_else(|| Fault::attempt("has no folder"))
     };
     let node = NodeContext { registry: &registry(), facts: &Provenance::default, folder: &folder };
-    match serve(&node, std::io::stdin(), std::io::stdout()) {
+    match serve_runner(&node, std::io::stdin(), std::io::stdout()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(4),
     }

@@ -2,7 +2,7 @@
 //! thread, so that they behave as processes do.
 #![allow(dead_code, reason = "every test file uses a part of these helpers")]
 
-use crosstalk_comm::{Listener, Rank, bind};
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
@@ -83,7 +83,7 @@ fn ranks_at(
     place: &(impl Fn(usize) -> IpAddr + Sync),
 ) -> Vec<(Part, Listener)> {
     let first = part(0, nodes, emulation, deadline);
-    let listen = |node| bind(place(node)).expect("the node's address can be bound");
+    let listen = |node| listen(place(node)).expect("the node's address can be bound");
     // Each in a thread of its own, as `place` may move the thread to another namespace.
     let listen = |node| thread::scope(|scope| scope.spawn(move || listen(node)).join()).expect("no panic");
     (0..nodes).map(|node| (Part { node, ..first.clone() }, listen(node))).collect()

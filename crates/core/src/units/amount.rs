@@ -4,7 +4,7 @@ use super::{
     BitRate, Bytes, FREQUENCY, Hertz, LARGEST, RATE, SIZE, Seconds, TIME, Unit, not_negative, split,
 };
 
-/// A size, a time, a rate or a frequency.
+/// A size, a time, a rate or a frequency: a number with its unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
     /// `4 KiB`.
@@ -20,7 +20,7 @@ pub enum Amount {
 impl Amount {
     /// Reads a number that is not negative, and a unit. `None` for anything else, also for a number
     /// without a unit.
-    pub fn of(text: &str) -> Option<Amount> {
+    pub fn parse(text: &str) -> Option<Amount> {
         let (number, unit) = split(text);
         if number.is_empty() || unit.is_empty() {
             return None;
@@ -64,19 +64,19 @@ mod tests {
 
     #[test]
     fn the_unit_says_which_quantity_it_is() {
-        assert_eq!(Amount::of("4 KiB"), Some(Amount::Size(Bytes(4096))));
-        assert_eq!(Amount::of("200ms"), Some(Amount::Time(Seconds(200.0 * 1e-3))));
-        assert_eq!(Amount::of("10 Gbit/s"), Some(Amount::Rate(BitRate(1e10))));
-        assert_eq!(Amount::of("2.5 GHz"), Some(Amount::Frequency(Hertz(2.5e9))));
+        assert_eq!(Amount::parse("4 KiB"), Some(Amount::Size(Bytes(4096))));
+        assert_eq!(Amount::parse("200ms"), Some(Amount::Time(Seconds(200.0 * 1e-3))));
+        assert_eq!(Amount::parse("10 Gbit/s"), Some(Amount::Rate(BitRate(1e10))));
+        assert_eq!(Amount::parse("2.5 GHz"), Some(Amount::Frequency(Hertz(2.5e9))));
         for none in ["", "4", "4 K", "KiB", "-1 s", "16 EiB", "half", "1 s 2", "nan s"] {
-            assert_eq!(Amount::of(none), None, "{none}");
+            assert_eq!(Amount::parse(none), None, "{none}");
         }
     }
 
     #[test]
     fn it_equals_what_each_quantity_reads() {
         for text in ["3 B", "64 KiB", "1_000 kB", "1e-3 s", "7 min", "2.5 Gbit/s", "3 MB/s", "800 MHz"] {
-            let amount = Amount::of(text).expect("is one");
+            let amount = Amount::parse(text).expect("is one");
             let read = match amount {
                 Amount::Size(_) => text.parse::<Bytes>().map(|read| read.0 as f64),
                 Amount::Time(_) => text.parse::<Seconds>().map(|read| read.0),

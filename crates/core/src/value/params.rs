@@ -30,8 +30,8 @@ impl Params {
         self
     }
 
-    /// A usage fault if there is a parameter that `known` does not list.
-    pub fn only(&self, known: Parameters) -> Result<(), Fault> {
+    /// Refuses parameters that `known` does not list.
+    pub fn refuse_unknown(&self, known: Parameters) -> Result<(), Fault> {
         match self.0.keys().find(|k| !known.contains(k)) {
             Some(key) => Err(crate::name::unknown("parameter", key, known.names())),
             None => Ok(()),
@@ -50,7 +50,9 @@ impl Params {
     /// A whole number from `least` to `most` [default: `default`].
     pub fn bounded(&self, name: &str, default: u64, least: u64, most: u64) -> Result<u64, Fault> {
         match self.count(name, default, least)? {
-            value if value > most => Err(parameter(name, format!("expected at most {most}, found {value}"))),
+            value if value > most => {
+                Err(parameter_fault(name, format!("expected at most {most}, found {value}")))
+            }
             value => Ok(value),
         }
     }
@@ -139,7 +141,7 @@ impl Params {
 }
 
 /// A usage fault about the parameter `name`.
-pub fn parameter(name: &str, message: String) -> Fault {
+pub fn parameter_fault(name: &str, message: String) -> Fault {
     Fault::usage(message).of_parameter(name)
 }
 
@@ -148,7 +150,7 @@ fn wrong(name: &str, expected: &str, found: &Value) -> Fault {
         Value::Float(v) if v.abs() >= 1e15 => number(*v),
         other => quoted(other.to_string()),
     };
-    parameter(name, format!("expected {expected}, found `{found}`"))
+    parameter_fault(name, format!("expected {expected}, found `{found}`"))
 }
 
 #[cfg(test)]
@@ -179,7 +181,7 @@ mod tests {
         let params = Params::default().with("slavs", 4);
         const KNOWN: Parameters =
             Parameters(&[&[Parameter::new("slaves", "1", ""), Parameter::new("iterations", "3", "")]]);
-        let fault = params.only(KNOWN).expect_err("refused");
+        let fault = params.refuse_unknown(KNOWN).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `slaves`?"));
     }
 }

@@ -25,7 +25,7 @@ impl Text {
 
 impl From<String> for Text {
     fn from(written: String) -> Self {
-        Text { amount: Amount::of(&written), written }
+        Text { amount: Amount::parse(&written), written }
     }
 }
 

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use crate::process::fresh_mark;
 use crate::user;
 
-/// `$XDG_RUNTIME_DIR/crosstalk`, else `/run/crosstalk` for root, else `/tmp/crosstalk-UID`. It is created if
-/// it is missing. Root does not use the runtime folder of a login, which is removed at logout while its guard
-/// runs on. If another user has created the folder in `/tmp`, it is `/tmp/crosstalk-UID-` and a random number.
+/// The folder of this user's ledgers: `$XDG_RUNTIME_DIR/crosstalk`, else `/run/crosstalk` for root, else
+/// `/tmp/crosstalk-UID`. It is created if it is missing. Root does not use the runtime folder of a login, which
+/// is removed at logout while its guard runs on. If another user has created the folder in `/tmp`, it is
+/// `/tmp/crosstalk-UID-` and a random number.
 ///
 /// # Errors
 /// If none of them can be created.

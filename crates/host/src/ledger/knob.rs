@@ -8,8 +8,8 @@ use super::change::Change;
 use super::owner::{Entry, Ledger};
 use super::setting::{group_inode, read, write};
 
-/// A setting that can be changed and is restored on drop. It is listed when it is first set; until then its owner
-/// may change it.
+/// A setting in a file of the kernel. Once it is set, the ledger lists it, and it is restored when this value is
+/// dropped.
 #[derive(Debug)]
 pub struct Knob {
     ledger: Ledger,
@@ -59,7 +59,7 @@ impl Knob {
         Knob { leased: true, ..self }
     }
 
-    /// The file's path.
+    /// The path of the setting's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -69,8 +69,8 @@ impl Knob {
         &self.original
     }
 
-    /// Lists its current value, so that it is restored as if it had been set. For a knob that changes when another
-    /// one is set.
+    /// Lists the setting's current value, so that it is restored as if it had been set. For a knob that changes
+    /// when another one is set.
     ///
     /// # Errors
     /// If it cannot be read, or the ledger cannot be written.
@@ -92,7 +92,7 @@ impl Knob {
         Ok(())
     }
 
-    /// Sets it.
+    /// Writes a value to the setting's file, after listing the setting in the ledger.
     ///
     /// # Errors
     /// If the kernel refuses, with the file's name; or if the ledger cannot be written.
@@ -107,7 +107,7 @@ impl Knob {
         })
     }
 
-    /// Sets it to its original value, if it was set.
+    /// Sets the setting to its original value, if it was set.
     ///
     /// # Errors
     /// If the kernel refuses, with the file's name.
@@ -115,7 +115,7 @@ impl Knob {
         if self.entry.is_some() { self.set(&self.original.clone()) } else { Ok(()) }
     }
 
-    /// Its current value.
+    /// The value that the setting has now.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -123,7 +123,7 @@ impl Knob {
         read(&self.path)
     }
 
-    /// Crosses it out after setting it was refused.
+    /// Removes the setting from the ledger, after the kernel has refused to set it.
     ///
     /// # Errors
     /// If the ledger cannot be written.

@@ -3,7 +3,7 @@
 //! Every change that outlives its process is written to a ledger, and synced to disk, *before* it is
 //! made. It is crossed out when it is undone. A reaper, a process that is started first, reads a pipe
 //! from the owner of the ledger. When the owner ends, however it ends, the pipe closes, and the reaper
-//! undoes all open changes. If the reaper is killed too, [`clean`] or the next owner undoes them.
+//! undoes all open changes. If the reaper is killed too, [`undo_all_abandoned`] or the next owner undoes them.
 //!
 //! A change that must not last that long, such as a frozen group, is leased ([`Knob::leased`],
 //! [`Ledger::renew`]). Two reapers, the second outside of its owner's control groups, undo it when its
@@ -13,7 +13,7 @@
 //! Changes that end with their processes, such as namespaces, need no ledger. Processes are found by a
 //! mark in their environment, which their descendants inherit. It is known before the process exists,
 //! and no other process with a reused id has it. One process at a time undoes a ledger: the reaper,
-//! [`clean`] and the next owner wait for each other, so that none undoes a later change. Knobs and
+//! [`undo_all_abandoned`] and the next owner wait for each other, so that none undoes a later change. Knobs and
 //! drivers are set back to their original values; control groups are emptied and removed.
 
 mod change;
@@ -36,4 +36,4 @@ pub use knob::Knob;
 pub use owner::{Entry, Ledger};
 pub use reaper::{LEASE, REAP, REAPER, reaper_main};
 pub use temporary::{TemporaryFolder, temporary_root};
-pub use undo::{CleanReport, clean};
+pub use undo::{CleanReport, undo_all_abandoned};

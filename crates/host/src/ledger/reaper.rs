@@ -13,7 +13,7 @@ use super::folder::folders;
 use super::tree;
 use super::undo::{self, UndoTime};
 use crate::launcher::Launcher;
-use crate::process::{MARK, cannot, ignore_signals, leave_session, rename, send, wait_readable};
+use crate::process::{MARK, cannot, ignore_signals, leave_session, send, set_process_name, wait_readable};
 
 /// The hidden verb that runs [`reaper_main`].
 pub const REAP: &str = "reap";
@@ -119,7 +119,7 @@ impl Drop for Reaper {
 /// renewal has come for [`LEASE`].
 pub fn reaper_main(args: &[String]) -> ExitCode {
     let Some(path) = args.first().map(Path::new) else { return ExitCode::from(2) };
-    rename(REAPER);
+    set_process_name(REAPER);
     // Ctrl-C and a closing terminal concern the owner only.
     leave_session();
     ignore_signals(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE]);

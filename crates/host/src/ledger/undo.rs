@@ -26,7 +26,7 @@ pub(super) enum UndoTime {
     Full,
 }
 
-/// The result of undoing.
+/// What undoing has done: the changes that were undone, and those that could not be.
 #[derive(Debug, Default)]
 pub struct CleanReport {
     /// The purposes of changes that were undone, for people.
@@ -51,20 +51,20 @@ impl CleanReport {
 }
 
 /// Undoes the changes of dead owners in all ledgers of this user. Also reports if no ledger can be created here.
-pub fn clean() -> CleanReport {
+pub fn undo_all_abandoned() -> CleanReport {
     let mut cleaned = folder().err().map_or_else(CleanReport::default, CleanReport::failed);
     cleaned.add(clean_all(&folders(), UndoTime::Full));
     cleaned
 }
 
-/// [`clean`] in these folders.
+/// [`undo_all_abandoned`] in these folders.
 pub(super) fn clean_all(folders: &[PathBuf], time: UndoTime) -> CleanReport {
     let mut cleaned = CleanReport::default();
     folders.iter().for_each(|folder| cleaned.add(clean_in(folder, time)));
     cleaned
 }
 
-/// [`clean`] in one folder.
+/// [`undo_all_abandoned`] in one folder.
 fn clean_in(folder: &Path, time: UndoTime) -> CleanReport {
     clean_as(own_mark().as_deref(), folder, time)
 }
@@ -114,7 +114,7 @@ fn clean_as(own: Option<&str>, folder: &Path, time: UndoTime) -> CleanReport {
 /// Without the first line the owner's process id is taken from the file's name.
 fn is_stale(path: &Path, contents: &Contents) -> bool {
     match contents.owner {
-        Some(owner) => !owner.alive(),
+        Some(owner) => !owner.is_alive(),
         None => named_owner(path).is_none_or(|pid| !Path::new("/proc").join(pid).exists()),
     }
 }

@@ -3,19 +3,19 @@
 use crosstalk_core::Fault;
 
 use super::link::{device_header, index};
-use super::socket::Socket;
+use super::socket::Netlink;
 use super::wire::Message;
 
 /// `IFLA_BR_MCAST_SNOOPING`, include/uapi/linux/if_link.h.
 const MULTICAST_SNOOPING: u16 = 23;
 
-impl Socket {
+impl Netlink {
     /// Creates a switch without spanning tree, so that ports forward at once, and without
     /// multicast snooping, so that it sends no frames of its own.
     ///
     /// # Errors
     /// If the name is taken, or the kernel refuses.
-    pub fn bridge(&mut self, name: &str) -> Result<(), Fault> {
+    pub fn create_bridge(&mut self, name: &str) -> Result<(), Fault> {
         let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         let message = Message::new(libc::RTM_NEWLINK, flags, &device_header(0, 0, 0))
             .with_text(libc::IFLA_IFNAME, name)
@@ -30,7 +30,7 @@ impl Socket {
     ///
     /// # Errors
     /// If either does not exist, or the kernel refuses (a bridge has 1,023 ports).
-    pub fn plug(&mut self, device: &str, bridge: &str) -> Result<(), Fault> {
+    pub fn add_to_bridge(&mut self, device: &str, bridge: &str) -> Result<(), Fault> {
         let header = device_header(index(device)?, libc::IFF_UP, libc::IFF_UP);
         let message = Message::new(libc::RTM_NEWLINK, 0, &header)
             .with(libc::IFLA_MASTER, &index(bridge)?.to_ne_bytes());

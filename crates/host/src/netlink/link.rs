@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::socket::Socket;
+use super::socket::Netlink;
 use super::wire::Message;
 
 /// Flags of a request that creates something; if it exists already, that is an error.
@@ -33,13 +33,13 @@ pub(super) fn index(device: &str) -> Result<u32, Fault> {
     }
 }
 
-impl Socket {
+impl Netlink {
     /// Creates a veth pair, two connected devices: `here`, with the address `hardware`, and
     /// `there` in the network namespace of the open file `elsewhere`.
     ///
     /// # Errors
     /// If a name is taken, or the kernel refuses.
-    pub fn veth(
+    pub fn create_veth(
         &mut self,
         here: &str,
         hardware: [u8; 6],
@@ -66,7 +66,7 @@ impl Socket {
     ///
     /// # Errors
     /// When it is not there, or the kernel refuses.
-    pub fn hardware(&mut self, device: &str, address: [u8; 6]) -> Result<(), Fault> {
+    pub fn set_hardware_address(&mut self, device: &str, address: [u8; 6]) -> Result<(), Fault> {
         let message = Message::new(libc::RTM_NEWLINK, 0, &device_header(index(device)?, 0, 0))
             .with(libc::IFLA_ADDRESS, &address);
         self.request(message, &format!("give {device} a hardware address"))
@@ -76,7 +76,7 @@ impl Socket {
     ///
     /// # Errors
     /// When it is not there, or the kernel refuses.
-    pub fn up(&mut self, device: &str) -> Result<(), Fault> {
+    pub fn switch_on(&mut self, device: &str) -> Result<(), Fault> {
         let header = device_header(index(device)?, libc::IFF_UP, libc::IFF_UP);
         self.request(Message::new(libc::RTM_NEWLINK, 0, &header), &format!("switch {device} on"))
     }
@@ -85,7 +85,7 @@ impl Socket {
     ///
     /// # Errors
     /// When it is not there, or the kernel refuses.
-    pub fn delete(&mut self, device: &str) -> Result<(), Fault> {
+    pub fn delete_device(&mut self, device: &str) -> Result<(), Fault> {
         let header = device_header(index(device)?, 0, 0);
         self.request(Message::new(libc::RTM_DELLINK, 0, &header), &format!("remove {device}"))
     }
@@ -94,7 +94,7 @@ impl Socket {
     ///
     /// # Errors
     /// When the device is not there, or the kernel refuses.
-    pub fn address(&mut self, device: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Fault> {
+    pub fn add_address(&mut self, device: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Fault> {
         // struct ifaddrmsg: family, prefix length, flags, scope (0: universe), device.
         let mut header = [0; 8];
         header[0] = libc::AF_INET as u8;

@@ -5,7 +5,7 @@ use crosstalk_core::Fault;
 use std::net::Ipv4Addr;
 
 use super::link::index;
-use super::socket::Socket;
+use super::socket::Netlink;
 use super::wire::Message;
 
 /// Flags of a request that creates an entry, or replaces a learnt one.
@@ -21,7 +21,7 @@ fn header(family: i32, device: u32, state: u16, flags: u8) -> [u8; 12] {
     header
 }
 
-impl Socket {
+impl Netlink {
     /// Adds a permanent entry to the caller's network namespace: `address` has the hardware
     /// address `hardware` on `device`.
     ///
@@ -31,7 +31,7 @@ impl Socket {
     ///
     /// # Errors
     /// When the device is not there, or the kernel refuses.
-    pub fn neighbour(&mut self, device: &str, address: Ipv4Addr, hardware: [u8; 6]) -> Result<(), Fault> {
+    pub fn add_neighbour(&mut self, device: &str, address: Ipv4Addr, hardware: [u8; 6]) -> Result<(), Fault> {
         let header = header(libc::AF_INET, index(device)?, libc::NUD_PERMANENT, 0);
         let message = Message::new(libc::RTM_NEWNEIGH, SET, &header)
             .with(libc::NDA_DST, &address.octets())
@@ -43,7 +43,7 @@ impl Socket {
     ///
     /// # Errors
     /// If the port does not exist or is in no bridge, or the kernel refuses.
-    pub fn forward(&mut self, port: &str, hardware: [u8; 6]) -> Result<(), Fault> {
+    pub fn add_forwarding(&mut self, port: &str, hardware: [u8; 6]) -> Result<(), Fault> {
         // NUD_NOARP is a bridge's word for "static"; NUD_PERMANENT would be the bridge itself.
         let header = header(libc::AF_BRIDGE, index(port)?, libc::NUD_NOARP, libc::NTF_MASTER);
         let message = Message::new(libc::RTM_NEWNEIGH, SET, &header).with(libc::NDA_LLADDR, &hardware);

@@ -15,19 +15,20 @@ const ERROR_MESSAGE: u16 = 1;
 /// Set in an acknowledgement that carries attributes.
 const HAS_ATTRIBUTES: u16 = 0x200;
 
-/// An open connection, which acts in the network namespace in which it was opened.
+/// A connection to the kernel's network configuration (rtnetlink), in the network namespace in
+/// which it was opened.
 #[derive(Debug)]
-pub struct Socket {
+pub struct Netlink {
     socket: OwnedFd,
     sequence: u32,
 }
 
-impl Socket {
+impl Netlink {
     /// Opens a connection in the caller's network namespace.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn open() -> Result<Socket, Fault> {
+    pub fn open() -> Result<Netlink, Fault> {
         open().map_err(|e| refusal::fault("open a netlink socket", e))
     }
 
@@ -65,7 +66,7 @@ impl Socket {
     }
 }
 
-fn open() -> io::Result<Socket> {
+fn open() -> io::Result<Netlink> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: socket takes integers and returns a new descriptor or −1.
     let raw = check(unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) })?;
@@ -78,7 +79,7 @@ fn open() -> io::Result<Socket> {
     for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK] {
         let _ = set(&socket, libc::SOL_NETLINK, option, &1i32);
     }
-    Ok(Socket { socket, sequence: 0 })
+    Ok(Netlink { socket, sequence: 0 })
 }
 
 fn set<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
@@ -138,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_refusal_is_reported_with_its_step() {
-        let mut socket = Socket::open().expect("rtnetlink is there");
-        let fault = socket.up("no-such-device").expect_err("not there");
+        let mut socket = Netlink::open().expect("rtnetlink is there");
+        let fault = socket.switch_on("no-such-device").expect_err("not there");
         assert!(fault.message.contains("no-such-device"), "{fault}");
     }
 }

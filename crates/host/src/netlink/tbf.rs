@@ -12,7 +12,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::{BitRate, Bytes};
 
 use super::link::index;
-use super::socket::Socket;
+use super::socket::Netlink;
 use super::wire::Message;
 
 /// The number of whole frames in a bucket.
@@ -68,7 +68,7 @@ impl Shape {
     }
 }
 
-impl Socket {
+impl Netlink {
     /// Shapes what `device` sends, replacing its former shape.
     ///
     /// # Errors

@@ -123,7 +123,7 @@ impl Account {
     /// Has a command run as this user. It starts in its working directory, also where the user could not go.
     /// The kernel kills it when the thread that starts it ends: root may lack the right to find another user's
     /// processes by their environment.
-    pub fn run(self, command: &mut Command) {
+    pub fn run_as_user(self, command: &mut Command) {
         end_with_starter(command);
         // SAFETY: between fork and exec this makes system calls only; it neither allocates nor locks.
         unsafe { command.pre_exec(move || self.assume()) };
@@ -133,7 +133,7 @@ impl Account {
     ///
     /// # Errors
     /// An environment fault where the kernel refuses. The process must then end: it may be half-way.
-    pub fn enter(self, folder: &File) -> Result<LowPorts, Fault> {
+    pub fn become_user(self, folder: &File) -> Result<LowPorts, Fault> {
         let enter = || {
             fchdir(folder)?;
             let ports = capabilities(None)?.permitted & CapabilitySet::NET_BIND_SERVICE;

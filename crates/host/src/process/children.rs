@@ -9,7 +9,7 @@ use std::{fs, io, process};
 
 use crate::errno::check;
 
-/// The side of a fork.
+/// Which side of a fork this process is: the parent or the child.
 pub enum Fork {
     /// The parent, with the child's process id.
     Parent(u32),
@@ -17,7 +17,7 @@ pub enum Fork {
     Child,
 }
 
-/// Copies this process.
+/// Copies this process (fork(2)).
 ///
 /// # Errors
 /// If the process has more than one thread (the copy would have only this one, and the locks

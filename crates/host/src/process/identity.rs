@@ -4,7 +4,7 @@ use std::process;
 
 use crate::kernel;
 
-/// A process, by its id and its start time.
+/// The identity of a process: its id and its start time, since ids are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
     /// The process id.
@@ -26,7 +26,7 @@ impl Identity {
     }
 
     /// Whether it still runs. A zombie does not.
-    pub fn alive(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         let Ok(stat) = kernel::text(format!("/proc/{}/stat", self.pid)) else { return false };
         parse_start(&stat) == Some(self.start) && !matches!(state(&stat), Some('Z' | 'X'))
     }
@@ -68,15 +68,15 @@ mod tests {
         std::fs::copy("/bin/sleep", &program).expect("copies");
         let mut child = process::Command::new(&program).arg("60").spawn().expect("starts");
         let identity = Identity::of(child.id()).expect("has a stat file");
-        assert!(identity.alive());
+        assert!(identity.is_alive());
         child.kill().and_then(|()| child.wait()).expect("was ours");
-        assert!(!identity.alive());
+        assert!(!identity.is_alive());
     }
 
     #[test]
     fn a_reused_id_is_not_the_same_process() {
         let own = Identity::own().expect("this process has a stat file");
-        assert!(own.alive());
-        assert!(!Identity { start: own.start + 1, ..own }.alive());
+        assert!(own.is_alive());
+        assert!(!Identity { start: own.start + 1, ..own }.is_alive());
     }
 }

@@ -10,7 +10,7 @@ use crate::errno::check;
 /// The lowest priority (nice(1)).
 const LOWEST: libc::c_int = 19;
 
-/// How a process yields to others.
+/// How to lower the priority of a process: by its nice value, or by its scheduling policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lower {
     /// By the greatest nice value, 19.

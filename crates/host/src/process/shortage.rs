@@ -14,7 +14,7 @@ pub fn is_resource_shortage(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|error| SHORTAGES.contains(&error))
 }
 
-/// The fault "cannot {what}".
+/// The fault that `what` cannot be done because of `error`.
 pub fn cannot(what: &str, error: &io::Error) -> Fault {
     let fault = Fault::environment(format!("cannot {what}: {error}"));
     if is_resource_shortage(error) {

@@ -8,9 +8,9 @@ use std::process::Command;
 
 use crate::kernel;
 
-/// Lets the process that `command` starts move to control groups before it executes its program. `groups`
-/// are their `cgroup.procs`, open for writing. If a process is moved later, its memory stays charged to its
-/// former group (`Documentation/admin-guide/cgroup-v2.rst`, "Memory Ownership").
+/// Lets the process that `command` starts move itself into control groups before it executes its program.
+/// `groups` are their `cgroup.procs`, open for writing. If a process is moved later, its memory stays charged
+/// to its former group (`Documentation/admin-guide/cgroup-v2.rst`).
 pub fn place(command: &mut Command, groups: Vec<File>) -> &mut Command {
     // SAFETY: between fork and exec only write(2) is called, which is safe after a fork of a process
     // with threads; nothing is allocated, and no lock is taken.

@@ -7,7 +7,7 @@ pub fn leave_session() {
 }
 
 /// Sets this process's name in `ps` and `top`, of at most 15 bytes.
-pub fn rename(name: &str) {
+pub fn set_process_name(name: &str) {
     let mut bytes = [0u8; 16];
     let length = name.len().min(15);
     bytes[..length].copy_from_slice(&name.as_bytes()[..length]);

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use base64ct::{Base64, Encoding};
 use crosstalk_core::Fault;
-use crosstalk_core::message::{FromAgent, Piece};
+use crosstalk_core::message::{ArtifactPiece, FromAgent};
 use sha2::{Digest, Sha256};
 
 use crosstalk_core::message::LARGEST_ARTIFACT;
@@ -16,7 +16,8 @@ use crosstalk_core::message::LARGEST_ARTIFACT;
 /// Bytes of a piece.
 const PIECE: usize = 1 << 20;
 
-/// Remembers what was sent, so that only new and changed files are sent.
+/// Sends a node's artifacts to the runner. It remembers what it has sent, so that only new and
+/// changed files are sent.
 #[derive(Default)]
 pub struct ArtifactSender {
     /// The size and time of modification of each file that was sent.
@@ -53,7 +54,7 @@ impl ArtifactSender {
             let name = path.strip_prefix(folder).ok().and_then(Path::to_str).ok_or_else(|| {
                 Fault::attempt("expected a file name in UTF-8").at(path.display().to_string())
             })?;
-            send(FromAgent::Artifact(Piece::File { path: name.into(), bytes: size }))?;
+            send(FromAgent::Artifact(ArtifactPiece::File { path: name.into(), bytes: size }))?;
             // A file that grows meanwhile is sent up to its earlier size.
             let mut rest = File::open(&path).map_err(failed)?.take(size);
             let (mut hash, mut piece) = (Sha256::new(), Vec::new());
@@ -64,9 +65,9 @@ impl ArtifactSender {
                     break;
                 }
                 hash.update(&piece);
-                send(FromAgent::Artifact(Piece::Bytes { base64: Base64::encode_string(&piece) }))?;
+                send(FromAgent::Artifact(ArtifactPiece::Bytes { base64: Base64::encode_string(&piece) }))?;
             }
-            send(FromAgent::Artifact(Piece::Whole { sha256: format!("{:x}", hash.finalize()) }))?;
+            send(FromAgent::Artifact(ArtifactPiece::Whole { sha256: format!("{:x}", hash.finalize()) }))?;
             self.sent.insert(path, version);
         }
         Ok(())

@@ -20,7 +20,7 @@ pub struct ActiveSurroundings<'a> {
 }
 
 impl<'a> ActiveSurroundings<'a> {
-    /// None yet. `registry` resolves the names of those to come.
+    /// No conditions and observers yet. `registry` resolves the names of those to come.
     pub fn new(registry: &'a Registry) -> Self {
         ActiveSurroundings {
             registry,
@@ -34,7 +34,7 @@ impl<'a> ActiveSurroundings<'a> {
     ///
     /// # Errors
     /// The first fault of a condition, an observer or `report`. If one cannot be applied, all are undone.
-    pub fn step(
+    pub fn do_step(
         &mut self,
         step: &Step,
         report: &mut dyn FnMut(Reading, f64) -> Result<(), Fault>,

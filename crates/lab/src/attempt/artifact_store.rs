@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use base64ct::{Base64, Encoding};
 use crosstalk_core::Fault;
-use crosstalk_core::message::Piece;
+use crosstalk_core::message::ArtifactPiece;
 use sha2::{Digest, Sha256};
 
 use crate::agent_pool::AgentId;
@@ -22,6 +22,7 @@ pub struct ArtifactStore<'a> {
 }
 
 impl<'a> ArtifactStore<'a> {
+    /// A store that writes into `folder`; without one it discards all artifacts.
     pub fn new(folder: Option<&'a Path>) -> Self {
         ArtifactStore { folder, incoming: BTreeMap::new() }
     }
@@ -30,16 +31,20 @@ impl<'a> ArtifactStore<'a> {
     ///
     /// # Errors
     /// If it is not what the agent announced, or cannot be stored.
-    pub fn store(&mut self, agent: AgentId, piece: Piece) -> Result<(), Fault> {
+    pub fn store_piece(&mut self, agent: AgentId, piece: ArtifactPiece) -> Result<(), Fault> {
         let Some(folder) = self.folder else { return Ok(()) };
         let unannounced = || Fault::attempt("sent a piece of a file that it did not announce");
         match piece {
-            Piece::File { path, bytes } => {
+            ArtifactPiece::File { path, bytes } => {
                 self.incoming.insert(agent, IncomingFile::begin(folder, &path, bytes)?);
                 Ok(())
             }
-            Piece::Bytes { base64 } => self.incoming.get_mut(&agent).ok_or_else(unannounced)?.add(&base64),
-            Piece::Whole { sha256 } => self.incoming.remove(&agent).ok_or_else(unannounced)?.end(&sha256),
+            ArtifactPiece::Bytes { base64 } => {
+                self.incoming.get_mut(&agent).ok_or_else(unannounced)?.add(&base64)
+            }
+            ArtifactPiece::Whole { sha256 } => {
+                self.incoming.remove(&agent).ok_or_else(unannounced)?.end(&sha256)
+            }
         }
     }
 }
@@ -128,7 +133,7 @@ mod tests {
         sender.send_new(from, &mut |message| {
             pieces += 1;
             match message {
-                FromAgent::Artifact(piece) => store.store(AGENT, piece),
+                FromAgent::Artifact(piece) => store.store_piece(AGENT, piece),
                 other => panic!("only files are sent, found {other:?}"),
             }
         })?;
@@ -165,9 +170,9 @@ mod tests {
     #[test]
     fn a_file_that_is_damaged_or_outside_the_folder_is_not_stored() {
         let to = tempfile::tempdir().expect("a folder");
-        let file = |path: &str, bytes| Piece::File { path: path.into(), bytes };
-        let bytes = |base64: &str| Piece::Bytes { base64: base64.into() };
-        let whole = |sha256: &str| Piece::Whole { sha256: sha256.into() };
+        let file = |path: &str, bytes| ArtifactPiece::File { path: path.into(), bytes };
+        let bytes = |base64: &str| ArtifactPiece::Bytes { base64: base64.into() };
+        let whole = |sha256: &str| ArtifactPiece::Whole { sha256: sha256.into() };
         let cases = [
             vec![file("../x", 1)],
             vec![file("/x", 1)],
@@ -181,7 +186,7 @@ mod tests {
         ];
         for pieces in cases {
             let mut store = ArtifactStore::new(Some(to.path()));
-            let stored = pieces.iter().try_for_each(|piece| store.store(AGENT, piece.clone()));
+            let stored = pieces.iter().try_for_each(|piece| store.store_piece(AGENT, piece.clone()));
             assert!(stored.is_err(), "{pieces:?}");
         }
         let left = fs::read_dir(to.path()).expect("is there").count();

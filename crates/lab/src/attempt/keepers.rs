@@ -19,7 +19,7 @@ pub struct Assignments(pub BTreeMap<usize, Surroundings>);
 ///
 /// # Errors
 /// If the scene names a condition or an observer that is not registered.
-pub fn assign(scene: &Scene, registry: &Registry, pool: &AgentPool) -> Result<Assignments, Fault> {
+pub fn assign_to_keepers(scene: &Scene, registry: &Registry, pool: &AgentPool) -> Result<Assignments, Fault> {
     let count = |background_only: bool| {
         let works = scene.work.values().filter(|work| work.lasts || !background_only);
         works.map(|work| work.nodes).max().unwrap_or(0)
@@ -30,7 +30,7 @@ pub fn assign(scene: &Scene, registry: &Registry, pool: &AgentPool) -> Result<As
             Scope::Background => (0..count(true)).collect(),
             Scope::Host => {
                 let mut hosts = BTreeSet::new();
-                (0..count(false)).filter(|node| hosts.insert(pool.host(*node))).collect()
+                (0..count(false)).filter(|node| hosts.insert(pool.host_of(*node))).collect()
             }
         }
     };
@@ -61,7 +61,7 @@ impl Assignments {
     pub fn name_background_processes(&mut self, pool: &AgentPool, background: &BTreeSet<AgentId>) {
         for (node, surroundings) in &mut self.0 {
             let here = background.iter().filter(|agent| agent.node == *node);
-            surroundings.lasting = here.map(|agent| pool.process(*agent)).collect();
+            surroundings.lasting = here.map(|agent| pool.process_id(*agent)).collect();
         }
     }
 }

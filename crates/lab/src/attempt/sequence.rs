@@ -22,7 +22,7 @@ type Endpoints = Vec<Vec<Option<SocketAddr>>>;
 
 impl Attempt<'_, '_> {
     /// Runs all work, and stops it if the attempt fails.
-    pub fn run(
+    pub fn run_all_work(
         &mut self,
         background: &BTreeSet<AgentId>,
         foreground: &BTreeSet<AgentId>,
@@ -83,7 +83,7 @@ impl Attempt<'_, '_> {
                     addresses: addresses.clone(),
                     emulation: self.context.emulation.clone(),
                     deadline: Seconds(self.context.deadline.as_secs_f64()),
-                    shared: self.pool.shared(),
+                    shared: self.pool.shared_folder(),
                     scratch: Default::default(),
                     artifacts: None,
                     seed: self.context.seed,
@@ -125,7 +125,7 @@ impl Attempt<'_, '_> {
                     results.unfinished.remove(&agent);
                     return Err(Fault::attempt("it ended before it was steady").on(agent.node).into());
                 }
-                (agent, message) => self.note(agent, message, results)?,
+                (agent, message) => self.note_message(agent, message, results)?,
             }
         }
         Ok(())
@@ -135,7 +135,7 @@ impl Attempt<'_, '_> {
     fn await_end(&mut self, agents: &BTreeSet<AgentId>, results: &mut Results) -> Result<(), AttemptError> {
         while agents.iter().any(|agent| results.unfinished.contains(agent)) {
             let (agent, message) = self.next_message()?;
-            self.note(agent, message, results)?;
+            self.note_message(agent, message, results)?;
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Attempt<'_, '_> {
                 }
                 Some((agent, AgentEvent::Message(FromAgent::Artifact(piece)))) => {
                     // The attempt has failed for another reason.
-                    let _ = results.artifacts.store(agent, piece);
+                    let _ = results.artifacts.store_piece(agent, piece);
                 }
                 Some(_) => {}
                 None => break,

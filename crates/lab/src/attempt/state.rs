@@ -25,7 +25,7 @@ pub struct Results<'a> {
     pub artifacts: ArtifactStore<'a>,
 }
 
-/// One attempt under way.
+/// An attempt that is running, as the runner sees it.
 pub struct Attempt<'a, 't> {
     pub pool: &'a mut AgentPool<'t>,
     pub scene: &'a Scene,
@@ -40,7 +40,7 @@ pub struct Attempt<'a, 't> {
 }
 
 impl<'a, 't> Attempt<'a, 't> {
-    /// An attempt that begins now.
+    /// An attempt of `scene` that begins now.
     pub fn new(
         pool: &'a mut AgentPool<'t>,
         scene: &'a Scene,
@@ -52,7 +52,7 @@ impl<'a, 't> Attempt<'a, 't> {
     }
 
     /// Notes what an agent has reported.
-    pub fn note(
+    pub fn note_message(
         &mut self,
         agent: AgentId,
         message: FromAgent,
@@ -63,7 +63,7 @@ impl<'a, 't> Attempt<'a, 't> {
                 (results.journal)(reading, at, n).map_err(AttemptError::Journal)?
             }
             FromAgent::Artifact(piece) => {
-                results.artifacts.store(agent, piece).map_err(|fault| fault.on(agent.node))?
+                results.artifacts.store_piece(agent, piece).map_err(|fault| fault.on(agent.node))?
             }
             FromAgent::Done(Outcome::Finished { fidelity }) => {
                 results.unfinished.remove(&agent);

@@ -33,7 +33,7 @@ impl Attempt<'_, '_> {
                 (agent, FromAgent::Surrounded { fault }) => {
                     outcome = outcome.and(self.note_answer(agent, fault))
                 }
-                (agent, message) => self.note(agent, message, results)?,
+                (agent, message) => self.note_message(agent, message, results)?,
             }
         }
         Ok(outcome?)

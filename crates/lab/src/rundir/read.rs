@@ -7,7 +7,7 @@ use crosstalk_study::samples::Run;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{OPTIONS, RunDir};
+use super::{OPTIONS_FILE, RunDir};
 use crate::journal::{self, Journal};
 
 /// What to do about a file that has changed since the run.
@@ -18,17 +18,17 @@ impl RunDir {
     ///
     /// # Errors
     /// A usage fault if it is missing, too long or no regular file.
-    pub fn bytes(&self, name: &str) -> Result<Vec<u8>, Fault> {
+    pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>, Fault> {
         let path = self.path.join(name);
-        regular::small(regular::open(&path), &path).map_err(|fault| fault.remedy(RESTORE))
+        regular::read_small(regular::open(&path), &path).map_err(|fault| fault.remedy(RESTORE))
     }
 
     /// The content of one of its files, as text.
     ///
     /// # Errors
     /// As [`bytes`](Self::bytes), and a usage fault if it is not UTF-8.
-    pub fn text(&self, name: &str) -> Result<String, Fault> {
-        String::from_utf8(self.bytes(name)?)
+    pub fn read_text(&self, name: &str) -> Result<String, Fault> {
+        String::from_utf8(self.read_bytes(name)?)
             .map_err(|e| self.not_written(name, &format!("expected UTF-8 text: {e}")))
     }
 
@@ -36,8 +36,8 @@ impl RunDir {
     ///
     /// # Errors
     /// As [`bytes`](Self::bytes), and a usage fault if it is no such object.
-    pub fn json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Fault> {
-        let text = self.text(name)?;
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Fault> {
+        let text = self.read_text(name)?;
         // serde would read a list's members as the fields, in order.
         if !text.trim_start().starts_with('{') {
             return Err(self.not_written(name, "expected a JSON object"));
@@ -52,23 +52,23 @@ impl RunDir {
 
     /// Adds the run's number to its options.
     pub(crate) fn note_run(&self, run: u32) -> Result<(), Fault> {
-        if !self.path.join(OPTIONS).exists() {
+        if !self.path.join(OPTIONS_FILE).exists() {
             return Ok(());
         }
-        let mut options: Map<String, Value> = self.json(OPTIONS)?;
+        let mut options: Map<String, Value> = self.read_json(OPTIONS_FILE)?;
         let noted = options.insert("run".into(), in_digits(run).into());
         if noted == options.get("run").cloned() {
             return Ok(());
         }
-        self.write(OPTIONS, &Value::from(options).to_string())
+        self.write(OPTIONS_FILE, &Value::from(options).to_string())
     }
 
     /// The run's number in its options, if it is there.
     fn noted_run(&self) -> Result<Option<String>, Fault> {
-        if !self.path.join(OPTIONS).exists() {
+        if !self.path.join(OPTIONS_FILE).exists() {
             return Ok(None);
         }
-        let options: Map<String, Value> = self.json(OPTIONS)?;
+        let options: Map<String, Value> = self.read_json(OPTIONS_FILE)?;
         Ok(options.get("run").and_then(Value::as_str).map(String::from))
     }
 
@@ -76,10 +76,10 @@ impl RunDir {
     ///
     /// # Errors
     /// Those of its files, and a usage fault if the journal is another run's.
-    pub fn read(&self) -> Result<Run, Fault> {
-        let place = self.journal();
+    pub fn read_run(&self) -> Result<Run, Fault> {
+        let place = self.journal_path();
         let is_empty = place.metadata().is_ok_and(|file| file.len() == 0);
-        let recording = journal::read(&place)?;
+        let recording = journal::read_journal_file(&place)?;
         let noted = self.check_run_number(recording.number(), recording.run())?;
         let read = if is_empty { Ok(Run::default()) } else { recording.finish() };
         let mut run = read.map_err(|fault| fault.at(place.display().to_string()))?;
@@ -100,8 +100,8 @@ impl RunDir {
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
-    pub fn reopen(&self) -> Result<Journal, Fault> {
-        let journal = Journal::reopen(&self.journal())?;
+    pub fn reopen_journal(&self) -> Result<Journal, Fault> {
+        let journal = Journal::reopen(&self.journal_path())?;
         self.check_run_number(journal.number(), journal.run())?;
         Ok(journal)
     }
@@ -117,7 +117,7 @@ impl RunDir {
                 "this journal is another run's, which was begun by `{}`",
                 run.command
             ))
-            .at(self.journal().display().to_string())
+            .at(self.journal_path().display().to_string())
             .remedy(RESTORE)),
             _ => Ok(noted.is_some()),
         }

@@ -21,16 +21,16 @@ use crosstalk_core::scene::{
     Timing, Workload,
 };
 use crosstalk_core::value::{Params, Value};
-use crosstalk_lab::agent::{NodeContext, serve};
+use crosstalk_lab::agent::{NodeContext, serve_runner};
 use crosstalk_lab::clock::Clock;
 use crosstalk_lab::progress::{Event, Progress};
 use crosstalk_lab::rundir::RunDir;
-use crosstalk_lab::{Ending, Lab};
+use crosstalk_lab::{Ending, RunInputs};
 use crosstalk_study::PlanOptions;
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::Plan;
-use crosstalk_testbed::Mock;
+use crosstalk_testbed::MockTestbed;
 
 /// Attempts begun on any node, over the whole test.
 pub type Count = Arc<AtomicUsize>;
@@ -70,7 +70,7 @@ impl Workload for ScriptedWorkload {
         Vec::new()
     }
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
-        params.only(self.parameters())?;
+        params.refuse_unknown(self.parameters())?;
         let nodes = params.count("nodes", 2, 1)? as usize;
         let metrics = vec![Metric::new("run_time", "s", Better::Lower)];
         Ok(Deployment { nodes, timing: Timing::Real, metrics, effort: Effort::waiting(0.001) })
@@ -375,20 +375,20 @@ impl TestRun {
         let parts = Arc::new(registry(&self.begun, &self.log, interrupt_at, &interrupted));
         let agents_parts = Arc::clone(&parts);
         let scratch = self.dir().join("scratch");
-        let testbed = Mock::new(move |_, stream| {
+        let testbed = MockTestbed::new(move |_, stream| {
             // A test ends a node by closing its stream.
             let folder = || Ok(scratch.clone());
             let node = NodeContext { registry: &agents_parts, facts: &Provenance::default, folder: &folder };
-            let _ = serve(&node, stream.reader, stream.writer);
+            let _ = serve_runner(&node, stream.reader, stream.writer);
         })
         .on_hosts_of(self.nodes_a_host);
         let path = self.dir().join("run");
         let dir =
             if path.join("journal.ndjson").exists() { RunDir::open(&path) } else { RunDir::create(&path) }
                 .expect("a run's directory");
-        let before = dir.journal().exists().then(|| dir.reopen().expect("reads"));
+        let before = dir.journal_path().exists().then(|| dir.reopen_journal().expect("reads"));
         let catalogues = Catalogues::new();
-        let lab = Lab {
+        let lab = RunInputs {
             registry: &parts,
             catalogues: &catalogues,
             study: &self.study,

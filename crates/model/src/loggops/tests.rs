@@ -28,13 +28,13 @@ fn an_empty_message_costs_as_much_as_one_byte() {
         gap_per_byte: Seconds(1.081e-9),
         overhead_per_byte: Seconds(0.0),
     };
-    assert_eq!(Charge::of(&costs, 0), Charge::of(&costs, 1));
-    assert_eq!(Charge::of(&costs, 1001).stream, VirtualTime(1_081_000));
+    assert_eq!(Charge::for_message(&costs, 0), Charge::for_message(&costs, 1));
+    assert_eq!(Charge::for_message(&costs, 1001).stream, VirtualTime(1_081_000));
 }
 
 #[test]
 fn a_sender_does_not_wait_for_its_nic() {
-    let mut port = Port::default();
+    let mut port = RankClock::default();
     let message = charge(5, 10, 1, 100, 50);
     assert_eq!(port.send(&message), VirtualTime(15));
     assert_eq!(port.clock(), VirtualTime(11));
@@ -45,31 +45,31 @@ fn a_sender_does_not_wait_for_its_nic() {
 
 #[test]
 fn a_message_received_late_is_not_charged_for_waiting() {
-    let mut port = Port::default();
+    let mut port = RankClock::default();
     port.receive(&arrival(1000, 100));
     assert_eq!(port.clock(), VirtualTime(1000));
     // It arrived at 500, when the NIC was free.
     port.receive(&arrival(500, 100));
-    assert_eq!((port.clock(), port.late_hand_overs()), (VirtualTime(1000), 0));
+    assert_eq!((port.clock(), port.late_messages()), (VirtualTime(1000), 0));
 }
 
 #[test]
 fn a_collision_in_the_wrong_order_is_counted() {
-    let mut port = Port::default();
+    let mut port = RankClock::default();
     port.receive(&arrival(1000, 100));
     // In order of arrival, this one would have occupied the NIC until 1050, and delayed the other.
     port.receive(&arrival(950, 100));
-    assert_eq!((port.late_hand_overs(), port.late_time()), (1, VirtualTime(50)));
+    assert_eq!((port.late_messages(), port.late_time()), (1, VirtualTime(50)));
     // The NIC is busy with the other one: this one is placed after it.
     assert_eq!(port.clock(), VirtualTime(1100));
 }
 
 #[test]
 fn messages_received_together_are_placed_in_order_of_arrival() {
-    let mut port = Port::default();
+    let mut port = RankClock::default();
     port.receive_all(&[(2, arrival(1000, 100)), (1, arrival(950, 100)), (0, arrival(1000, 100))]);
-    assert_eq!((port.clock(), port.late_hand_overs()), (VirtualTime(1150), 0));
-    let order = Port::arrival_order(&[(2, arrival(9, 1)), (1, arrival(9, 1)), (0, arrival(3, 1))]);
+    assert_eq!((port.clock(), port.late_messages()), (VirtualTime(1150), 0));
+    let order = RankClock::arrival_order(&[(2, arrival(9, 1)), (1, arrival(9, 1)), (0, arrival(3, 1))]);
     assert_eq!(order, [2, 1, 0]);
 }
 
@@ -81,7 +81,7 @@ fn charges() -> impl Strategy<Value = Charge> {
 proptest! {
     #[test]
         fn a_single_message_takes_the_time_that_loggops_predicts(message in charges(), begin in 0u64..1_000_000) {
-        let (mut from, mut to) = (Port::default(), Port::default());
+        let (mut from, mut to) = (RankClock::default(), RankClock::default());
         from.compute(VirtualTime(begin));
         let head = from.send(&message);
         to.receive(&Arrival { head, charge: message });
@@ -94,14 +94,14 @@ proptest! {
         mut messages in proptest::collection::vec((0u64..10_000, 1u64..500), 1..60),
     ) {
         messages.sort_unstable();
-        let (mut port, mut free) = (Port::default(), 0);
+        let (mut port, mut free) = (RankClock::default(), 0);
         for (head, busy) in messages {
             let begin = free.max(head);
             port.receive(&arrival(head, busy));
             prop_assert_eq!(port.clock(), VirtualTime(begin));
             free = begin + busy;
         }
-        prop_assert_eq!(port.late_hand_overs(), 0);
+        prop_assert_eq!(port.late_messages(), 0);
     }
 
     #[test]
@@ -113,7 +113,7 @@ proptest! {
             let mut rotated = heads.clone();
             rotated.rotate_left(rotation % heads.len());
         let end = |heads: &[u64]| {
-            let mut port = Port::default();
+            let mut port = RankClock::default();
             heads.iter().for_each(|head| port.receive(&arrival(*head, 100)));
             port.clock().0
         };
@@ -125,7 +125,7 @@ proptest! {
         fn the_parts_add_up_and_the_clock_never_decreases(
         steps in proptest::collection::vec((0u8..5, charges(), 0u64..1_000_000), 1..60),
     ) {
-        let mut port = Port::default();
+        let mut port = RankClock::default();
         for (what, message, number) in steps {
             let before = port.clock();
             match what {

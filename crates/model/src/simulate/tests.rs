@@ -46,7 +46,7 @@ fn latest(programs: Vec<Program>) -> u64 {
 }
 
 fn all(size: usize, sizes: &[u64], one: impl Fn(usize) -> Vec<Round>) -> u64 {
-    latest((0..size).map(|rank| Program::of(one(rank), sizes.to_vec())).collect())
+    latest((0..size).map(|rank| Program::of_collective(one(rank), sizes.to_vec())).collect())
 }
 
 fn send(to: usize) -> Operation {

@@ -3,13 +3,13 @@
 
 #include "state.h"
 
-/* Whether all that can be seen of it has been. */
+/* Whether all steps of an exchange that can be seen have been seen. */
 INLINE int is_whole(const struct exchange *exchange)
 {
 	return exchange->at[A_XMIT] && (!exchange->at[SEND] || exchange->at[A_READ]);
 }
 
-/* The exchange on a connection is over. */
+/* Ends the exchange on a connection: records it, or counts why it is not recorded. */
 INLINE void finish(struct connection *connection, u32 otherwise)
 {
 	if (connection->phase == IDLE)
@@ -38,7 +38,7 @@ INLINE void begin(struct connection *connection, const struct key *key)
 	count(BEGUN);
 }
 
-/* There is one from now on. */
+/* The connection with this key, which is added if it is new. */
 INLINE struct connection *know(const struct key *key)
 {
 	u32 zero = 0;
@@ -49,7 +49,7 @@ INLINE struct connection *know(const struct key *key)
 	return bpf_map_lookup_elem(&connections, key);
 }
 
-/* The client begins to send. */
+/* Notes that the client begins to send a request. */
 INLINE void asks(struct connection *connection, const struct key *key, u64 now)
 {
 	if (connection->phase == ASKED)
@@ -59,7 +59,7 @@ INLINE void asks(struct connection *connection, const struct key *key, u64 now)
 	connection->now.at[SEND] = now;
 }
 
-/* The server begins to send. */
+/* Notes that the server begins to send an answer. */
 INLINE void answers(struct connection *connection, u64 now)
 {
 	struct exchange *exchange = &connection->now;

@@ -1,4 +1,4 @@
-/* Whose socket, whose packet. */
+/* The side of a traced connection, server or client, that a socket or a packet belongs to. */
 #pragma once
 
 #include "state.h"
@@ -18,7 +18,7 @@ INLINE void addresses(struct sock *sk, u32 *own, u32 *other)
 	other[3] = sk->__sk_common.skc_daddr;
 }
 
-/* Which end of a traced connection a socket with this port of its own is. */
+/* The side that a socket with the local port `own` belongs to. */
 INLINE u32 side_by(struct config *config, struct sock *sk, u16 own, struct key *key)
 {
 	u16 other = swapped(sk->__sk_common.skc_dport);
@@ -43,7 +43,7 @@ INLINE u32 side_by(struct config *config, struct sock *sk, u16 own, struct key *
 	return side;
 }
 
-/* Which end of a traced connection a socket is. */
+/* The side that a socket belongs to. */
 INLINE u32 side_of(struct config *config, struct sock *sk, struct key *key)
 {
 	return side_by(config, sk, sk->__sk_common.skc_num, key);
@@ -54,8 +54,8 @@ struct segment {
 	u32 begin;
 };
 
-/* The side that a packet comes from, and its bytes, where it has any and is of a traced
- * connection; `skb` begins with its network header. */
+/* The side that sent a packet, and the packet's segment; NEITHER if the packet has no bytes, or
+ * its connection is not traced. `skb` begins with its network header. */
 INLINE u32 from(struct config *config, struct sk_buff *skb, struct key *key, struct segment *segment)
 {
 	u8 ip[40], tcp[14];
@@ -87,7 +87,7 @@ INLINE u32 from(struct config *config, struct sk_buff *skb, struct key *key, str
 	u32 side = is_traced(config, other) ? CLIENT : is_traced(config, own) ? SERVER : NEITHER;
 	if (side == NEITHER)
 		return NEITHER;
-	/* Larger than its header can tell: what the stack has joined. */
+	/* Too large for the length in its header: the stack has joined several packets. */
 	if (!whole)
 		whole = skb->len;
 	u32 heads = head + (tcp[12] >> 4) * 4;

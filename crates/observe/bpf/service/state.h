@@ -1,4 +1,4 @@
-/* What is known of connections and threads, and what is told of them. */
+/* The state of connections and threads, and the records of exchanges. */
 #pragma once
 
 #include "../kernel.h"
@@ -8,8 +8,8 @@ enum stamp {
 	SEND,      /* the client begins to send */
 	QUEUE,     /* its packet is given to the queueing discipline */
 	XMIT,      /* and to the driver */
-	RECEIVE,   /* the server's stack takes it in */
-	READY,     /* it lies in the socket's queue */
+	RECEIVE,   /* the server's stack receives it */
+	READY,     /* it is in the socket's queue */
 	WAKING,    /* the server's thread is about to be woken */
 	WAKEUP,    /* it is runnable */
 	RUN,       /* it runs */
@@ -36,10 +36,10 @@ enum count {
 	OVERLAPPED,  /* the client sent again before it had read the answer */
 	UNANSWERED,  /* the connection ended before the answer */
 	UNREAD,      /* the connection ended before the client had read it */
-	FOREIGN,     /* read by a process that was not asked about */
+	FOREIGN,     /* read by a process that is not traced */
 	NO_ROOM,     /* requests on connections that there was no room for */
-	UNASKED,     /* what the server sent without having been asked */
-	AGAIN,       /* packets that had been there before */
+	UNASKED,     /* the server sent without a request */
+	AGAIN,       /* packets that were retransmitted */
 	COUNTS,
 };
 
@@ -47,7 +47,7 @@ enum count {
 #define THREADS (1 << 14)
 #define ESTABLISHED 1
 #define CLOSED 7
-/* IPv4 addresses as IPv6 has them: ::ffff:0:0/96, as it lies in memory. */
+/* The prefix of an IPv4 address in IPv6, ::ffff:0:0/96, in the byte order of memory. */
 #define MAPPED 0xffff0000
 
 enum phase { IDLE, ASKED, ANSWERED };
@@ -67,8 +67,8 @@ struct exchange {
 	u32 reader;   /* the server's thread */
 	u32 asker;    /* the client's, where it is here */
 	u32 packets;  /* of the request */
-	u16 cpu;      /* that took it in */
-	u16 queue;    /* of the device, plus one; zero: not told */
+	u16 cpu;      /* that received it */
+	u16 queue;    /* of the device, plus one; zero: not known */
 	u16 read_cpu; /* on which it was read */
 	u16 unused[3];
 };
@@ -77,8 +77,8 @@ struct connection {
 	struct exchange now;
 	u64 off_before; /* of the reader, when it had read */
 	u32 phase;
-	u32 seen;  /* the client's sequence numbers before this one have been there */
-	u32 based; /* whether that is known */
+	u32 seen;  /* the client's sequence numbers before this one have arrived */
+	u32 based; /* whether `seen` is known */
 	u32 unused;
 };
 
@@ -93,7 +93,7 @@ struct thread {
 
 struct config {
 	u32 netns;  /* its inode number */
-	u32 some;   /* only `members` are asked about, and their children */
+	u32 some;   /* only `members` and their children are traced */
 	u32 sends;  /* whether tcp_sendmsg_locked is seen */
 	u32 unused;
 	u64 ports[1024]; /* a bit each */
@@ -120,7 +120,7 @@ struct {
 	MAP_VALUE(struct connection);
 } connections SEC(".maps");
 
-/* One that has seen nothing: more than the stack has room for. */
+/* An empty connection, which is too large for the stack of a program. */
 struct {
 	MAP_TYPE(BPF_MAP_TYPE_ARRAY);
 	MAP_ENTRIES(1);

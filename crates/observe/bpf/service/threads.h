@@ -1,4 +1,4 @@
-/* Whose thread runs, and what the scheduler did to it. */
+/* The running thread, and when the scheduler woke and ran it. */
 #pragma once
 
 #include "state.h"
@@ -11,7 +11,7 @@ INLINE int is_asked_about(u32 tgid)
 	return bpf_map_lookup_elem(&members, &parent) != 0;
 }
 
-/* The running thread, known from now on. */
+/* The entry of the running thread, which is added if it is new. */
 INLINE struct thread *running(struct config *config, u32 *number)
 {
 	u64 both = bpf_get_current_pid_tgid();
@@ -27,7 +27,7 @@ INLINE struct thread *running(struct config *config, u32 *number)
 	return bpf_map_lookup_elem(&threads, number);
 }
 
-/* Takes over what the scheduler did to the reader since there was something to read. */
+/* Copies when the scheduler woke and ran the reader, since there was something to read. */
 INLINE void schedule(u64 *at, u32 ready, const struct thread *thread)
 {
 	u64 since = at[ready];

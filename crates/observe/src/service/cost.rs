@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use crate::object::failed;
+use crate::object::failed_fault;
 
 /// The calls of all programs while [`RunTimeCounting`] is on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,7 +30,8 @@ impl RunTimeCounting {
     /// # Errors
     /// An environment fault: the kernel refuses (it needs Linux 5.8 and CAP_SYS_ADMIN).
     pub fn begin() -> Result<RunTimeCounting, Fault> {
-        let counts = enable_stats(Stats::RunTime).map_err(|e| failed("count the programs' time", &e))?;
+        let counts =
+            enable_stats(Stats::RunTime).map_err(|e| failed_fault("count the programs' time", &e))?;
         Ok(RunTimeCounting { _counts: counts })
     }
 }

@@ -1,6 +1,6 @@
 //! How the exchanges that began have ended.
 
-/// What the programs count; as `enum count` of `bpf/service/state.h`.
+/// What the BPF programs count; as `enum count` of `bpf/service/state.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Count {
@@ -16,7 +16,7 @@ pub enum Count {
     Unanswered,
     /// The connection ended before the client had read the answer.
     Unread,
-    /// A process other than those of [`Target`](super::Target) read the request.
+    /// A process other than those of [`TraceTarget`](super::TraceTarget) read the request.
     Foreign,
     /// Requests on connections beyond the table's 65,536. They, and all below, are not among
     /// [`Count::Begun`].
@@ -28,7 +28,7 @@ pub enum Count {
 }
 
 impl Count {
-    /// All of them.
+    /// All counts, in the order of the kernel's map.
     pub const ALL: [Count; 10] = [
         Count::Begun,
         Count::Recorded,
@@ -43,12 +43,12 @@ impl Count {
     ];
 }
 
-/// One number per [`Count`].
+/// A number for each [`Count`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts(pub(super) [u64; Count::ALL.len()]);
 
 impl Counts {
-    /// The number of this one.
+    /// The number of one [`Count`].
     pub fn of(&self, count: Count) -> u64 {
         self.0[count as usize]
     }

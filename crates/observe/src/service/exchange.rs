@@ -50,11 +50,11 @@ pub enum Stamp {
     AnswerLastRead,
 }
 
-/// How many stamps an exchange has.
+/// The number of steps ([`Stamp`]) of an exchange.
 pub const STAMPS: usize = 20;
 
 impl Stamp {
-    /// All, in the order of an exchange.
+    /// All steps, in the order of an exchange.
     pub const ALL: [Stamp; STAMPS] = [
         Stamp::Send,
         Stamp::Queue,
@@ -124,7 +124,7 @@ unsafe impl Pod for Raw {}
 // SAFETY: integers only, without padding between them: every pattern of bits is valid.
 unsafe impl Pod for Connection {}
 
-/// One exchange. Times are nanoseconds of `CLOCK_MONOTONIC`.
+/// One request to a traced service and its answer. Times are nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// The client's address.
@@ -152,14 +152,14 @@ pub struct Exchange {
 
 impl Exchange {
     /// When it reached this step, in nanoseconds of `CLOCK_MONOTONIC`; `None`: not seen.
-    pub fn at(&self, stamp: Stamp) -> Option<u64> {
+    pub fn time_of(&self, stamp: Stamp) -> Option<u64> {
         let at = self.at[stamp as usize];
         (at > 0).then_some(at)
     }
 
     /// Whether its client was seen, too: whether it is on this machine.
     pub fn has_client(&self) -> bool {
-        self.at(Stamp::Send).is_some()
+        self.time_of(Stamp::Send).is_some()
     }
 }
 
@@ -208,8 +208,8 @@ impl Connection {
     /// Decides as `finish` of `bpf/service/exchanges.h`.
     pub(super) fn progress(self) -> Progress {
         let exchange = Exchange::from(self.now);
-        let whole = exchange.at(Stamp::AnswerXmit).is_some()
-            && (!exchange.has_client() || exchange.at(Stamp::AnswerRead).is_some());
+        let whole = exchange.time_of(Stamp::AnswerXmit).is_some()
+            && (!exchange.has_client() || exchange.time_of(Stamp::AnswerRead).is_some());
         match self.phase {
             0 => Progress::Idle,
             _ if whole => Progress::Whole(Box::new(exchange)),

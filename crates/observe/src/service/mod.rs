@@ -17,14 +17,14 @@ use aya::programs::BtfTracePoint;
 use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 
-use crate::object::{SERVICE, attach, failed, has_tracepoint, load, map, map_mut};
+use crate::object::{SERVICE_OBJECT, attach, failed_fault, has_tracepoint, load, map, map_mut};
 use exchange::{Connection, Key, Progress, Raw};
 
 pub use crate::object::need;
 
-/// Which exchanges are traced.
+/// The service whose exchanges are traced: its ports and network namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct TraceTarget {
     /// The service's TCP ports.
     pub ports: Vec<u16>,
     /// The inode number of its network namespace (`/proc/PID/ns/net`).
@@ -63,16 +63,17 @@ const TRACEPOINTS: [&str; 9] = [
     "netif_receive_skb",
 ];
 
-/// Attached tracepoints, until this is dropped or the process ends.
+/// Tracepoints that follow a service's requests, attached until this is dropped or the process
+/// ends.
 pub struct Tracer {
     programs: Ebpf,
     finished: RingBuf<MapData>,
     sees_sends: bool,
 }
 
-/// What is left when tracing ends.
+/// The counts and the exchanges that are left when tracing ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remainder {
+pub struct TraceRemainder {
     /// Exchanges whose answer has arrived, and whose client has not sent again.
     pub whole: Vec<Exchange>,
     /// How many exchanges were not over.
@@ -88,19 +89,19 @@ impl Tracer {
     ///
     /// # Errors
     /// An environment fault: [`need`] is missing, or the kernel refuses.
-    pub fn attach(target: &Target) -> Result<Tracer, Fault> {
+    pub fn attach(target: &TraceTarget) -> Result<Tracer, Fault> {
         Self::attach_to(target, true)
     }
 
-    fn attach_to(target: &Target, sees_sends: bool) -> Result<Tracer, Fault> {
-        let (mut programs, types) = load(SERVICE, [])?;
+    fn attach_to(target: &TraceTarget, sees_sends: bool) -> Result<Tracer, Fault> {
+        let (mut programs, types) = load(SERVICE_OBJECT, [])?;
         let sees_sends = sees_sends && has_tracepoint(SENDS);
         set_processes(&mut programs, &target.processes)?;
         let finished = programs
             .take_map("finished")
             .ok_or_else(|| Fault::environment("there is no map `finished`"))?
             .try_into()
-            .map_err(|e| failed("use the map `finished`", &e))?;
+            .map_err(|e| failed_fault("use the map `finished`", &e))?;
         if sees_sends {
             attach(&mut programs, &types, SENDS)?;
         }
@@ -133,11 +134,13 @@ impl Tracer {
     /// # Errors
     /// An environment fault: the kernel's map cannot be read.
     pub fn counts(&self) -> Result<Counts, Fault> {
-        let counts: PerCpuArray<&MapData, u64> =
-            map(&self.programs, "counts")?.try_into().map_err(|e| failed("use the map `counts`", &e))?;
+        let counts: PerCpuArray<&MapData, u64> = map(&self.programs, "counts")?
+            .try_into()
+            .map_err(|e| failed_fault("use the map `counts`", &e))?;
         let mut found = Counts::default();
         for count in Count::ALL {
-            let by_cpu = counts.get(&(count as u32), 0).map_err(|e| failed("read the map `counts`", &e))?;
+            let by_cpu =
+                counts.get(&(count as u32), 0).map_err(|e| failed_fault("read the map `counts`", &e))?;
             found.0[count as usize] = by_cpu.iter().sum();
         }
         Ok(found)
@@ -153,36 +156,36 @@ impl Tracer {
     ///
     /// # Errors
     /// An environment fault: the kernel's maps cannot be read or written.
-    pub fn end(mut self, take: impl FnMut(Exchange)) -> Result<Remainder, Fault> {
+    pub fn end(mut self, take: impl FnMut(Exchange)) -> Result<TraceRemainder, Fault> {
         // All programs stop at once: while they are detached one by one, exchanges would lack
         // steps.
-        let nothing = Target { ports: Vec::new(), namespace: 0, processes: Vec::new() };
+        let nothing = TraceTarget { ports: Vec::new(), namespace: 0, processes: Vec::new() };
         configure(&mut self.programs, &nothing, self.sees_sends)?;
         let missed = cost::missed(&self.programs);
         for (_, program) in self.programs.programs_mut() {
-            let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed("detach", &e))?;
+            let program: &mut BtfTracePoint = program.try_into().map_err(|e| failed_fault("detach", &e))?;
             // A program that was not attached cannot be unloaded: that is no error here.
             let _ = program.unload();
         }
         self.drain(take);
         let connections: HashMap<&MapData, Key, Connection> = map(&self.programs, "connections")?
             .try_into()
-            .map_err(|e| failed("use the map `connections`", &e))?;
+            .map_err(|e| failed_fault("use the map `connections`", &e))?;
         let (mut whole, mut under_way) = (Vec::new(), 0);
         for entry in connections.iter() {
-            let (_, connection) = entry.map_err(|e| failed("read the map `connections`", &e))?;
+            let (_, connection) = entry.map_err(|e| failed_fault("read the map `connections`", &e))?;
             match connection.progress() {
                 Progress::Idle => {}
                 Progress::UnderWay => under_way += 1,
                 Progress::Whole(exchange) => whole.push(*exchange),
             }
         }
-        Ok(Remainder { whole, under_way, counts: self.counts()?, missed })
+        Ok(TraceRemainder { whole, under_way, counts: self.counts()?, missed })
     }
 }
 
 /// Sets what the programs trace.
-fn configure(programs: &mut Ebpf, target: &Target, sees_sends: bool) -> Result<(), Fault> {
+fn configure(programs: &mut Ebpf, target: &TraceTarget, sees_sends: bool) -> Result<(), Fault> {
     let mut ports = [0; 1024];
     for port in &target.ports {
         ports[usize::from(port >> 6)] |= 1 << (port & 63);
@@ -190,17 +193,18 @@ fn configure(programs: &mut Ebpf, target: &Target, sees_sends: bool) -> Result<(
     let some = u32::from(!target.processes.is_empty());
     let config = Config { namespace: target.namespace, some, sends: u32::from(sees_sends), unused: 0, ports };
     let mut configs: Array<_, Config> =
-        map_mut(programs, "configs")?.try_into().map_err(|e| failed("use the map `configs`", &e))?;
-    configs.set(0, config, 0).map_err(|e| failed("write the map `configs`", &e))
+        map_mut(programs, "configs")?.try_into().map_err(|e| failed_fault("use the map `configs`", &e))?;
+    configs.set(0, config, 0).map_err(|e| failed_fault("write the map `configs`", &e))
 }
 
 /// Sets the processes of the service.
 fn set_processes(programs: &mut Ebpf, processes: &[u32]) -> Result<(), Fault> {
     let mut members: HashMap<_, u32, u32> =
-        map_mut(programs, "members")?.try_into().map_err(|e| failed("use the map `members`", &e))?;
+        map_mut(programs, "members")?.try_into().map_err(|e| failed_fault("use the map `members`", &e))?;
     for process in processes {
         members.insert(process, 1, 0).map_err(|e| {
-            failed("write the map `members`", &e).remedy("trace by port where there are over 1,024 processes")
+            failed_fault("write the map `members`", &e)
+                .remedy("trace by port where there are over 1,024 processes")
         })?;
     }
     Ok(())
@@ -224,7 +228,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
         let address = listener.local_addr().expect("has one");
         let namespace = network_namespace(std::process::id()).expect("ours") as u32;
-        let target = Target { ports: vec![address.port()], namespace, processes: vec![] };
+        let target = TraceTarget { ports: vec![address.port()], namespace, processes: vec![] };
         let tracer = Tracer::attach_to(&target, false).expect("attaches");
         let mut client = TcpStream::connect(address).expect("listens");
         let mut server = listener.accept().expect("is asked").0;
@@ -240,9 +244,12 @@ mod tests {
         seen.extend(remainder.whole);
         assert_eq!(seen.len(), 5, "{:?}", remainder.counts);
         for exchange in &seen {
-            assert!(exchange.has_client() && exchange.at(Stamp::AnswerLastRead).is_some(), "{exchange:?}");
-            assert_eq!(exchange.at(Stamp::Send), exchange.at(Stamp::Queue));
-            assert_eq!(exchange.at(Stamp::Answer), exchange.at(Stamp::AnswerQueue));
+            assert!(
+                exchange.has_client() && exchange.time_of(Stamp::AnswerLastRead).is_some(),
+                "{exchange:?}"
+            );
+            assert_eq!(exchange.time_of(Stamp::Send), exchange.time_of(Stamp::Queue));
+            assert_eq!(exchange.time_of(Stamp::Answer), exchange.time_of(Stamp::AnswerQueue));
         }
     }
 }

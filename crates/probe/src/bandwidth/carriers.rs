@@ -8,7 +8,7 @@ use crosstalk_core::Fault;
 
 use crate::session::medium::Medium;
 
-/// Streams or UDP sockets.
+/// The connections that carry the data: streams or UDP sockets.
 pub enum Carriers {
     /// Streams of bytes.
     Streams(Vec<Medium>),
@@ -17,7 +17,7 @@ pub enum Carriers {
 }
 
 impl Carriers {
-    /// How many there are.
+    /// The number of streams or sockets.
     pub fn len(&self) -> usize {
         match self {
             Carriers::Streams(media) => media.len(),
@@ -29,7 +29,7 @@ impl Carriers {
     ///
     /// # Errors
     /// A usage fault with those that the kernel allows.
-    pub fn set_congestion(&self, name: Option<&str>) -> Result<(), Fault> {
+    pub fn set_congestion_control(&self, name: Option<&str>) -> Result<(), Fault> {
         let (Some(name), Carriers::Streams(media)) = (name, self) else { return Ok(()) };
         let set = |socket| {
             set_tcp_congestion(socket, name).map_err(|e| {
@@ -39,6 +39,6 @@ impl Carriers {
                     .remedy(format!("one of: {}", known.unwrap_or_default().trim().replace(' ', ", ")))
             })
         };
-        media.iter().filter_map(Medium::socket).try_for_each(set)
+        media.iter().filter_map(Medium::tcp_socket).try_for_each(set)
     }
 }

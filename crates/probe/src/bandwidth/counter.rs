@@ -9,14 +9,14 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 
 use super::carriers::Carriers;
-use super::counts::{Counted, Interval};
+use super::counts::{ReceivedCount, ReportedInterval};
 use super::session::Session;
-use super::tally::{Tally, sum};
+use super::tally::{Tally, sum_tallies};
 use crate::clock;
-use crate::session::limits::{IDLE, silent};
+use crate::session::limits::{LONGEST_SILENCE, silent_client_fault};
 use crate::session::medium::with_stream;
-use crosstalk_work::peer::socket::passing;
-use crosstalk_work::peer::{Line, TICK, Until};
+use crosstalk_work::peer::socket::is_temporary;
+use crosstalk_work::peer::{Deadline, Line, TICK};
 
 /// How long to wait for a datagram after the sender has finished.
 const QUIET: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ struct Shared<'a> {
     session: &'a Session,
     token: u64,
     line: &'a Line,
-    until: &'a Until<'a>,
+    until: &'a Deadline<'a>,
     /// When the first byte of any stream arrived; 0: none has.
     begin: AtomicU64,
     /// Whether a stream has failed.
@@ -42,15 +42,15 @@ struct Shared<'a> {
 ///
 /// # Errors
 /// Where a carrier fails or the sender falls silent; those of `report`; interrupted.
-pub fn count(
+pub fn count_received(
     carriers: Carriers,
     session: &Session,
     token: u64,
     line: &Line,
-    until: &Until,
-    report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
-) -> Result<Counted, Fault> {
-    let overhead = clock::overhead();
+    until: &Deadline,
+    report: &mut dyn FnMut(ReportedInterval) -> Result<(), Fault>,
+) -> Result<ReceivedCount, Fault> {
+    let overhead = clock::timing_overhead();
     let begin = AtomicU64::new(0);
     let shared = Shared { session, token, line, until, begin, over: AtomicBool::new(false) };
     let live: Vec<AtomicU64> = (0..carriers.len()).map(|_| AtomicU64::new(0)).collect();
@@ -90,7 +90,7 @@ pub fn count(
         for thread in threads {
             tallies.push(thread.join().map_err(|_| Fault::attempt("a counting thread panicked"))??);
         }
-        reported.map(|()| sum(tallies))
+        reported.map(|()| sum_tallies(tallies))
     })?;
     counted.overhead = overhead;
     Ok(counted)
@@ -116,7 +116,7 @@ impl<'a> Shared<'a> {
         every: f64,
         live: &[AtomicU64],
         goes_on: &dyn Fn() -> bool,
-        report: &mut dyn FnMut(Interval) -> Result<(), Fault>,
+        report: &mut dyn FnMut(ReportedInterval) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let (mut from, mut before) = (0.0, 0);
         loop {
@@ -126,7 +126,7 @@ impl<'a> Shared<'a> {
             let is_due = passed >= from + every;
             if is_due || (!running && passed > from + every / 2.0) {
                 let bytes: u64 = live.iter().map(|bytes| bytes.load(Ordering::Relaxed)).sum();
-                report(Interval { begin: from, seconds: passed - from, bytes: bytes - before })?;
+                report(ReportedInterval { begin: from, seconds: passed - from, bytes: bytes - before })?;
                 (from, before) = (passed, bytes);
             }
             if !running {
@@ -153,9 +153,9 @@ impl<'a> Shared<'a> {
                     tally.add(n);
                     moved = tally.last;
                 }
-                Err(e) if passing(&e) && self.line.stirs() && leaving => return Ok(()),
-                Err(e) if passing(&e) => {
-                    leaving = self.line.stirs();
+                Err(e) if is_temporary(&e) && self.line.is_readable() && leaving => return Ok(()),
+                Err(e) if is_temporary(&e) => {
+                    leaving = self.line.is_readable();
                     self.check_silence(moved, limits)?;
                 }
                 Err(e) => return Err(failed(e)),
@@ -182,8 +182,8 @@ impl<'a> Shared<'a> {
                     tally.add(n);
                     moved = tally.last;
                 }
-                Err(e) if passing(&e) && self.line.stirs() => return Ok(()),
-                Err(e) if passing(&e) => self.check_silence(moved, limits)?,
+                Err(e) if is_temporary(&e) && self.line.is_readable() => return Ok(()),
+                Err(e) if is_temporary(&e) => self.check_silence(moved, limits)?,
                 // A token that was sent back met no socket any more.
                 Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
                 Err(e) => return Err(failed(e)),
@@ -197,14 +197,14 @@ impl<'a> Shared<'a> {
 
     /// When the time is up, in nanoseconds of the probes' clock; and for how many the sender may be silent.
     fn limits(&self) -> (u64, u64) {
-        let idle = IDLE.as_nanos() as u64 + (self.session.gap() * 2.0) as u64;
-        (clock::now() + self.until.left().as_nanos() as u64, idle)
+        let idle = LONGEST_SILENCE.as_nanos() as u64 + (self.session.gap() * 2.0) as u64;
+        (clock::now() + self.until.time_left().as_nanos() as u64, idle)
     }
 
     /// Refuses a sender that goes on for longer than announced.
     #[inline]
     fn check_time(&self, tally: &Tally, (end, _): (u64, u64)) -> Result<(), Fault> {
-        if self.until.cancelled() || tally.last > end {
+        if self.until.is_cancelled() || tally.last > end {
             self.until.check("the sender to finish")?;
         }
         Ok(())
@@ -213,6 +213,6 @@ impl<'a> Shared<'a> {
     /// Refuses a sender that has been silent for too long.
     fn check_silence(&self, moved: u64, (_, idle): (u64, u64)) -> Result<(), Fault> {
         self.until.check("the next bytes")?;
-        if clock::now() - moved > idle { Err(silent(self.line.peer())) } else { Ok(()) }
+        if clock::now() - moved > idle { Err(silent_client_fault(self.line.peer())) } else { Ok(()) }
     }
 }

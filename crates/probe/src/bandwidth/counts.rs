@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the receiver has counted, on all streams together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Counted {
+pub struct ReceivedCount {
     /// Bytes of payload in all.
     pub bytes: u64,
     /// Receive calls that returned bytes; over UDP the datagrams.
@@ -19,7 +19,7 @@ pub struct Counted {
 
 /// What the receiver has counted since its last report.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct ReportedInterval {
     /// Seconds since the first byte.
     pub begin: f64,
     /// Its length in seconds.
@@ -30,7 +30,7 @@ pub struct Interval {
 
 /// What the sender has counted, on all streams together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct SendCount {
+pub struct SentCount {
     /// Bytes of payload.
     pub bytes: u64,
     /// Writes, or datagrams.
@@ -47,9 +47,9 @@ pub struct SendCount {
     pub overhead: f64,
 }
 
-impl SendCount {
-    /// Adds another stream's.
-    pub fn add(&mut self, other: SendCount) {
+impl SentCount {
+    /// Adds the counts of another stream.
+    pub fn add(&mut self, other: SentCount) {
         self.bytes += other.bytes;
         self.writes += other.writes;
         self.seconds = self.seconds.max(other.seconds);

@@ -32,7 +32,7 @@ mod tally;
 mod workload;
 
 pub use client::{measure, measure_live};
-pub use counts::Interval;
+pub use counts::ReportedInterval;
 pub use outcome::{Outcome, interval_reading};
 pub use spec::Spec;
 pub use workload::BANDWIDTH;

@@ -4,12 +4,12 @@ use crosstalk_core::Fault;
 use crosstalk_core::record::{Observation, Origin, Reading};
 use crosstalk_core::units::Bytes;
 
-use super::counts::{Counted, Interval, SendCount};
+use super::counts::{ReceivedCount, ReportedInterval, SentCount};
 use super::spec::Spec;
-use crate::settle::{median, settled};
+use crate::settle::{find_settling, median};
 use crate::transport::Transport;
 
-/// The result for one size. Rates are bits a second, times seconds.
+/// What was measured for one size of write. Rates are bits a second, times seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Bytes of a write.
@@ -53,7 +53,7 @@ pub struct Outcome {
 }
 
 /// A report while a size is measured, as a reading.
-pub fn interval_reading(spec: &Spec, size: Bytes, interval: Interval) -> (Reading, u64) {
+pub fn interval_reading(spec: &Spec, size: Bytes, interval: ReportedInterval) -> (Reading, u64) {
     let rate = interval.bytes as f64 * 8.0 / interval.seconds.max(1e-9);
     let reading = Reading::value("bandwidth_lately", rate, Origin::Measured)
         .label("begin", format!("{:.2}", interval.begin))
@@ -65,7 +65,12 @@ pub fn interval_reading(spec: &Spec, size: Bytes, interval: Interval) -> (Readin
 
 impl Outcome {
     /// Sums up what was sent and counted for one size.
-    pub(super) fn new(spec: &Spec, size: Bytes, sent: &SendCount, counted: &Counted) -> Result<Self, Fault> {
+    pub(super) fn new(
+        spec: &Spec,
+        size: Bytes,
+        sent: &SentCount,
+        counted: &ReceivedCount,
+    ) -> Result<Self, Fault> {
         if counted.seconds <= 0.0 {
             return Err(Fault::attempt(format!(
                 "{} bytes were received in {} calls: too few for a rate",
@@ -77,7 +82,7 @@ impl Outcome {
         // The last interval is shorter.
         let whole = &counted.intervals[..counted.intervals.len().saturating_sub(1)];
         let series: Vec<f64> = whole.iter().map(|bytes| *bytes as f64 * 8.0 / interval).collect();
-        let settling = settled(whole);
+        let settling = find_settling(whole);
         let at = settling.at;
         let warm_up = at as f64 * interval;
         let early: u64 = whole[..at].iter().sum();

@@ -9,15 +9,15 @@ use std::thread;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_host::tcp::retransmitted;
+use crosstalk_host::tcp::retransmitted_segments;
 
 use super::carriers::Carriers;
-use super::counts::SendCount;
+use super::counts::SentCount;
 use super::session::Session;
 use crate::clock;
 use crate::session::medium::{Medium, with_stream};
-use crosstalk_work::peer::socket::{broken, gone, passing};
-use crosstalk_work::peer::{TICK, Until};
+use crosstalk_work::peer::socket::{closed_fault, connection_fault, is_temporary};
+use crosstalk_work::peer::{Deadline, TICK};
 
 /// How long a connection may take no byte before it counts as stalled, in nanoseconds.
 const STALLED: u64 = 5_000_000_000;
@@ -27,7 +27,7 @@ const LARGEST_WRITE: usize = 16 << 20;
 
 /// The bytes of a write. They are there before anything is timed: mapping their memory takes longer
 /// than sending them.
-pub fn payload(session: &Session) -> Vec<u8> {
+pub fn make_payload(session: &Session) -> Vec<u8> {
     vec![0x5a; (session.size as usize).min(LARGEST_WRITE)]
 }
 
@@ -40,7 +40,7 @@ struct Shared<'a> {
     end: u64,
     /// Whether another stream has failed.
     over: &'a AtomicBool,
-    until: &'a Until<'a>,
+    until: &'a Deadline<'a>,
 }
 
 /// Sends on all of `carriers`, each with a thread of its own, and calls `meanwhile` with a function that
@@ -48,19 +48,19 @@ struct Shared<'a> {
 ///
 /// # Errors
 /// Where a carrier fails or stalls; those of `meanwhile`; interrupted.
-pub fn send(
+pub fn send_on_all(
     carriers: Carriers,
     session: &Session,
     payload: &[u8],
     peer: SocketAddr,
-    until: &Until,
+    until: &Deadline,
     meanwhile: impl FnOnce(&dyn Fn() -> bool) -> Result<(), Fault>,
-) -> Result<SendCount, Fault> {
-    carriers.set_congestion(session.congestion.as_deref())?;
-    let overhead = clock::overhead();
+) -> Result<SentCount, Fault> {
+    carriers.set_congestion_control(session.congestion.as_deref())?;
+    let overhead = clock::timing_overhead();
     let over = AtomicBool::new(false);
     let begin = clock::now();
-    let seconds = session.seconds.clamp(0.0, until.left().as_secs_f64());
+    let seconds = session.seconds.clamp(0.0, until.time_left().as_secs_f64());
     let end = begin + (seconds * 1e9) as u64;
     let shared = Shared { session, payload, peer, begin, end, over: &over, until };
     let mut sent = thread::scope(|scope| {
@@ -78,7 +78,7 @@ pub fn send(
         if attended.is_err() {
             over.store(true, Ordering::Relaxed);
         }
-        let mut sum = SendCount::default();
+        let mut sum = SentCount::default();
         for thread in threads {
             sum.add(thread.join().map_err(|_| Fault::attempt("a sending thread panicked"))??);
         }
@@ -91,7 +91,7 @@ pub fn send(
 
 impl Shared<'_> {
     /// Runs `work`; when it fails, ends all streams.
-    fn end_all_on_error(&self, work: impl FnOnce() -> Result<SendCount, Fault>) -> Result<SendCount, Fault> {
+    fn end_all_on_error(&self, work: impl FnOnce() -> Result<SentCount, Fault>) -> Result<SentCount, Fault> {
         let sent = work();
         if sent.is_err() {
             self.over.store(true, Ordering::Relaxed);
@@ -99,22 +99,22 @@ impl Shared<'_> {
         sent
     }
 
-    fn goes_on(&self, now: u64, sent: &SendCount) -> bool {
+    fn goes_on(&self, now: u64, sent: &SentCount) -> bool {
         now < self.end
             && sent.bytes < self.session.bytes.unwrap_or(u64::MAX)
             && !self.over.load(Ordering::Relaxed)
-            && !self.until.cancelled()
+            && !self.until.is_cancelled()
     }
 
     /// Nanoseconds until the next byte is due; `None` if it is.
     #[inline]
-    fn early(&self, now: u64, sent: &SendCount) -> Option<u64> {
+    fn early(&self, now: u64, sent: &SentCount) -> Option<u64> {
         let rate = self.session.rate?;
         let due = self.begin + (sent.bytes as f64 * 8e9 / rate) as u64;
         (due > now).then(|| (due - now).min(self.end.saturating_sub(now)))
     }
 
-    fn sum_up(&self, mut sent: SendCount, now: u64) -> SendCount {
+    fn sum_up(&self, mut sent: SentCount, now: u64) -> SentCount {
         sent.seconds = (now - self.begin) as f64 * 1e-9;
         let of = |rate: f64| {
             let bytes = rate * sent.seconds.min(self.session.seconds) / 8.0;
@@ -127,11 +127,11 @@ impl Shared<'_> {
     }
 
     /// Sends on one stream. Dropping it ends the receiver's count.
-    fn medium(&self, mut medium: Medium) -> Result<SendCount, Fault> {
+    fn medium(&self, mut medium: Medium) -> Result<SentCount, Fault> {
         self.end_all_on_error(|| {
             let mut sent = with_stream!(&mut medium, stream => self.stream(stream))?;
-            if let Some(socket) = medium.socket() {
-                sent.retransmitted = retransmitted(socket).ok();
+            if let Some(socket) = medium.tcp_socket() {
+                sent.retransmitted = retransmitted_segments(socket).ok();
                 sent.congestion = tcp_congestion(socket).ok();
             }
             Ok(sent)
@@ -139,9 +139,9 @@ impl Shared<'_> {
     }
 
     /// Writes into a stream.
-    fn stream(&self, stream: &mut impl Write) -> Result<SendCount, Fault> {
+    fn stream(&self, stream: &mut impl Write) -> Result<SentCount, Fault> {
         let size = self.payload.len() as u64;
-        let mut sent = SendCount::default();
+        let mut sent = SentCount::default();
         let (mut now, mut moved) = (self.begin, self.begin);
         while self.goes_on(now, &sent) {
             if let Some(early) = self.early(now, &sent) {
@@ -159,9 +159,9 @@ impl Shared<'_> {
                     sent.writes += 1;
                     moved = now;
                 }
-                Err(e) if passing(&e) && now - moved < STALLED => {}
-                Err(e) if passing(&e) => return Err(self.stalled()),
-                Err(e) => return Err(broken(self.peer, &e)),
+                Err(e) if is_temporary(&e) && now - moved < STALLED => {}
+                Err(e) if is_temporary(&e) => return Err(self.stalled()),
+                Err(e) => return Err(connection_fault(self.peer, &e)),
             }
         }
         Ok(self.sum_up(sent, now))
@@ -174,10 +174,10 @@ impl Shared<'_> {
     }
 
     /// Sends datagrams as fast as they are due, or as the socket takes them.
-    fn datagrams(&self, socket: &UdpSocket) -> Result<SendCount, Fault> {
-        let failed = |e: io::Error| broken(self.peer, &e);
+    fn datagrams(&self, socket: &UdpSocket) -> Result<SentCount, Fault> {
+        let failed = |e: io::Error| connection_fault(self.peer, &e);
         socket.set_nonblocking(false).and_then(|()| socket.set_write_timeout(Some(TICK))).map_err(failed)?;
-        let mut sent = SendCount::default();
+        let mut sent = SentCount::default();
         let mut now = self.begin;
         while self.goes_on(now, &sent) {
             if let Some(early) = self.early(now, &sent) {
@@ -191,8 +191,8 @@ impl Shared<'_> {
                     sent.writes += 1;
                 }
                 // The device's queue is full (send(2)): nothing was sent.
-                Err(e) if passing(&e) || e.raw_os_error() == Some(Errno::NOBUFS.raw_os_error()) => {}
-                Err(e) if e.kind() == ErrorKind::ConnectionRefused => return Err(gone(self.peer)),
+                Err(e) if is_temporary(&e) || e.raw_os_error() == Some(Errno::NOBUFS.raw_os_error()) => {}
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => return Err(closed_fault(self.peer)),
                 Err(e) => return Err(failed(e)),
             }
             now = clock::now();
@@ -222,6 +222,6 @@ mod tests {
     #[test]
     fn a_server_has_a_limit_of_memory_for_any_client() {
         let spec = Spec::from_params(&Params::default().with("reverse", true)).expect("reads");
-        assert_eq!(payload(&spec.session(Bytes(1 << 30))).len(), LARGEST_WRITE);
+        assert_eq!(make_payload(&spec.session(Bytes(1 << 30))).len(), LARGEST_WRITE);
     }
 }

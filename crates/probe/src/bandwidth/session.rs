@@ -7,13 +7,13 @@ use crosstalk_core::units::Bytes;
 
 use crate::transport::Transport;
 
-/// The most parallel streams.
+/// The largest number of parallel streams.
 pub const MOST_STREAMS: usize = 128;
 
 /// The shortest time between two reports, in seconds: more of them would load the network.
 pub const LEAST_REPORT: f64 = 0.1;
 
-/// One size of write.
+/// What client and server agree on to measure one size of write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// What carries the bytes.

@@ -3,13 +3,13 @@
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{BitRate, Bytes, Seconds, human};
-use crosstalk_core::value::{Params, Value, parameter};
+use crosstalk_core::value::{Params, Value, parameter_fault};
 
 use super::session::{LEAST_REPORT, MOST_STREAMS, Session};
-use crate::arguments::{PIN, duration, pins, positive, sizes};
+use crate::arguments::{PIN, check_duration, parse_duration, parse_pins, parse_sizes};
 use crate::transport::{TRANSPORT, Transport};
 
-/// The parameters of the probe.
+/// The parameters of the probe `bandwidth`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     TRANSPORT,
     Parameter::new("size", "1400 B over UDP, else 64 KiB", "of a write: one, or a list"),
@@ -24,7 +24,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     PIN,
 ]]);
 
-/// What to measure.
+/// What a bandwidth probe measures, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// What carries the bytes.
@@ -52,17 +52,17 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// From a workload's parameters.
+    /// Reads and checks the workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
         // A datagram that fits an Ethernet frame is one packet.
         let default = if transport == Transport::Udp { Bytes(1400) } else { Bytes(65_536) };
-        let sizes = sizes(params, default)?;
+        let sizes = parse_sizes(params, default)?;
         sizes.iter().try_for_each(|size| transport.check_size(*size))?;
         let bytes = params.get("bytes").map(|_| params.size("bytes", Bytes(1))).transpose()?;
-        let interval = positive("interval", params.seconds("interval", Seconds(0.01))?)?;
-        let duration = duration(params, Seconds(2.0))?;
+        let interval = check_duration("interval", params.seconds("interval", Seconds(0.01))?)?;
+        let duration = parse_duration(params, Seconds(2.0))?;
         if duration.0 / interval.0 > 1e5 {
             return Err(Fault::usage("expected at most 100,000 intervals").of_parameter("interval"));
         }
@@ -77,16 +77,16 @@ impl Spec {
             congestion: congestion(params, transport)?,
             report: report(params, interval)?,
             interval,
-            pin: pins(params)?,
+            pin: parse_pins(params)?,
         })
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         self.sizes.len() as f64 * (self.duration.0 + 0.1) + 0.1
     }
 
-    /// The session of one size.
+    /// The session that measures one size.
     pub fn session(&self, size: Bytes) -> Session {
         Session {
             transport: self.transport,
@@ -137,7 +137,7 @@ fn congestion(params: &Params, transport: Transport) -> Result<Option<String>, F
     }
     if !matches!(transport, Transport::Tcp | Transport::IoUring) {
         let why = format!("`{}` has no congestion control", transport.name());
-        return Err(parameter("congestion", why).remedy("leave it out, or take transport = \"tcp\""));
+        return Err(parameter_fault("congestion", why).remedy("leave it out, or take transport = \"tcp\""));
     }
     params.text("congestion", "").map(|name| Some(name.to_string()))
 }
@@ -148,10 +148,10 @@ fn report(params: &Params, interval: Seconds) -> Result<Option<Seconds>, Fault> 
         None => Ok(None),
         Some(Value::Text(never)) if never == "never" => Ok(None),
         Some(_) => {
-            let report = positive("report", params.seconds("report", interval)?)?;
+            let report = check_duration("report", params.seconds("report", interval)?)?;
             if report.0 < LEAST_REPORT {
                 let why = format!("expected at least {LEAST_REPORT} s, found {} s", report.0);
-                return Err(parameter("report", why)
+                return Err(parameter_fault("report", why)
                     .remedy("for a finer series set `interval`, which may be shorter"));
             }
             Ok(Some(report))

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crosstalk_core::Fault;
 
-use super::counts::Counted;
+use super::counts::ReceivedCount;
 use crate::clock;
-use crate::session::limits::GRACE;
+use crate::session::limits::SESSION_GRACE;
 
 /// Counts by interval. Adding reads the clock and allocates nothing.
 pub struct Tally<'a> {
@@ -23,8 +23,8 @@ pub struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    /// For a session of `seconds`, with intervals of `interval` seconds. `shared` is when the first byte of
-    /// any stream arrived; `live` gets the bytes of this stream.
+    /// A tally for a session of `seconds`, with intervals of `interval` seconds. `shared` is when the first
+    /// byte of any stream arrived; `live` gets the bytes of this stream.
     ///
     /// # Errors
     /// A usage fault for an interval that is zero, or too short or too long for the session.
@@ -34,7 +34,7 @@ impl<'a> Tally<'a> {
         shared: &'a AtomicU64,
         live: &'a AtomicU64,
     ) -> Result<Self, Fault> {
-        let count = ((seconds + GRACE) / interval).ceil();
+        let count = ((seconds + SESSION_GRACE) / interval).ceil();
         let interval = (interval * 1e9) as u64;
         if interval == 0 || !(1.0..2e6).contains(&count) {
             return Err(Fault::usage("expected an interval above zero and shorter than the duration")
@@ -68,12 +68,12 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// The sum of all streams.
-pub fn sum(tallies: Vec<Tally>) -> Counted {
+/// The sum of the tallies of all streams.
+pub fn sum_tallies(tallies: Vec<Tally>) -> ReceivedCount {
     let active = || tallies.iter().filter(|tally| tally.receives > 0);
     let first = active().map(|tally| tally.first).min().unwrap_or(0);
     let last = active().map(|tally| tally.last).max().unwrap_or(0);
-    let mut counted = Counted { seconds: (last - first) as f64 * 1e-9, ..Counted::default() };
+    let mut counted = ReceivedCount { seconds: (last - first) as f64 * 1e-9, ..ReceivedCount::default() };
     for tally in active() {
         let used = (tally.last.saturating_sub(tally.begin) / tally.interval) as usize + 1;
         let used = used.min(tally.intervals.len());
@@ -91,12 +91,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// The sum of `arrivals`: stream, bytes, and time in nanoseconds.
-    fn counted(interval: f64, streams: usize, arrivals: &[(usize, usize, u64)]) -> Counted {
+    fn counted(interval: f64, streams: usize, arrivals: &[(usize, usize, u64)]) -> ReceivedCount {
         let (begin, live) = (AtomicU64::new(0), AtomicU64::new(0));
         let tally = |_| Tally::new(1.0, interval, &begin, &live).expect("fits");
         let mut tallies: Vec<_> = (0..streams).map(tally).collect();
         arrivals.iter().for_each(|(stream, n, at)| tallies[*stream].add_at(*n, *at));
-        sum(tallies)
+        sum_tallies(tallies)
     }
 
     const MS: u64 = 1_000_000;

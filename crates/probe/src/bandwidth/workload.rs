@@ -8,7 +8,7 @@ use super::spec::{PARAMETERS, Spec};
 use crate::two_nodes;
 use crosstalk_work::Declared;
 
-/// The probe as a workload.
+/// The workload `bandwidth`.
 pub const BANDWIDTH: Declared<Spec> = Declared {
     name: "bandwidth",
     title: "Bandwidth of streams, over any transport, against the size of writes",

@@ -11,17 +11,17 @@ use super::spec::Spec;
 use crate::clock;
 use crate::readings::Readings;
 use crate::settle::median;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
-/// Rounds in a batch.
+/// The round trips of a cache line in one batch.
 pub const ROUNDS: usize = 1000;
 
 /// Measures every pair of cores.
 ///
 /// # Errors
 /// Where a thread cannot be pinned; interrupted.
-pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
-    let overhead = clock::overhead() / (2 * ROUNDS) as f64;
+pub fn measure(spec: &Spec, until: &Deadline) -> Result<Readings, Fault> {
+    let overhead = clock::timing_overhead() / (2 * ROUNDS) as f64;
     let mut readings = Vec::new();
     for (from, to) in spec.pairs() {
         until.check("the cores to be measured")?;
@@ -41,7 +41,7 @@ pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
 struct Flag(AtomicBool);
 
 /// Seconds of a hand-over between two cores, batch by batch.
-fn between(from: usize, to: usize, batches: usize, until: &Until) -> Result<Vec<f64>, Fault> {
+fn between(from: usize, to: usize, batches: usize, until: &Deadline) -> Result<Vec<f64>, Fault> {
     let (flag, over) = (Flag(AtomicBool::new(false)), AtomicBool::new(false));
     thread::scope(|scope| {
         let other = scope.spawn(|| {
@@ -61,7 +61,7 @@ fn between(from: usize, to: usize, batches: usize, until: &Until) -> Result<Vec<
                 let begin = clock::now();
                 for _ in 0..ROUNDS {
                     if !toggle(&flag, false, || {
-                        over.load(Ordering::Relaxed) || until.cancelled() || until.is_over()
+                        over.load(Ordering::Relaxed) || until.is_cancelled() || until.is_over()
                     }) {
                         return until.check("the cores to be measured").map(|()| times);
                     }
@@ -108,7 +108,7 @@ mod tests {
         }
         let never = AtomicBool::new(false);
         let spec = Spec { cpus: cpus[..2].to_vec(), batches: 30 };
-        let readings = measure(&spec, &Until::new(Seconds(60.0), &never)).expect("measures");
+        let readings = measure(&spec, &Deadline::new(Seconds(60.0), &never)).expect("measures");
         let time = readings[0].0.number().expect("a number");
         let flag = Flag(AtomicBool::new(false));
         let begin = clock::now();
@@ -125,6 +125,6 @@ mod tests {
             return;
         }
         let cancelled = AtomicBool::new(true);
-        assert!(between(cpus[0], cpus[1], 1_000_000, &Until::new(Seconds(60.0), &cancelled)).is_err());
+        assert!(between(cpus[0], cpus[1], 1_000_000, &Deadline::new(Seconds(60.0), &cancelled)).is_err());
     }
 }

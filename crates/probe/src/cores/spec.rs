@@ -5,13 +5,13 @@ use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_host::cpu::allowed;
 
-/// The parameters.
+/// The parameters of the probe `cores`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("cpus", "all that are allowed", "processors between which lines are handed over: a list"),
     Parameter::new("batches", "300", "of 1,000 rounds, for each pair"),
 ]]);
 
-/// What to measure.
+/// Which cores a probe of cores measures, and for how long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// The processors.
@@ -21,9 +21,9 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// From a workload's parameters.
-    pub fn new(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+    /// Reads and checks the workload's parameters.
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
         let allowed = allowed();
         let wrong = |found: &Value| {
             let known: Vec<String> = allowed.iter().map(ToString::to_string).collect();
@@ -72,7 +72,7 @@ mod tests {
     fn processors_must_be_there_and_differ() {
         let refusal = |cpus: Vec<i64>| {
             let list = Value::List(cpus.into_iter().map(Value::Int).collect());
-            Spec::new(&Params::default().with("cpus", list)).expect_err("refused")
+            Spec::from_params(&Params::default().with("cpus", list)).expect_err("refused")
         };
         let first = allowed()[0];
         for bad in [vec![0, 0], vec![0], vec![], vec![0, 100_000], vec![0, -1]] {

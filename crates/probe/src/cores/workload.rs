@@ -12,12 +12,12 @@ use super::spec::{PARAMETERS, Spec};
 use crate::one_node;
 use crosstalk_work::Declared;
 
-/// The probe.
+/// The workload `cores`: how long a cache line takes from core to core.
 pub const CORES: Declared<Spec> = Declared {
     name: "cores",
     title: "Time to hand a cache line from one core to another, for every pair",
     parameters: PARAMETERS,
-    read: Spec::new,
+    read: Spec::from_params,
     deploy: |spec| {
         let metrics = vec![
             Metric::new("hand_over", "s", Better::Lower),

@@ -10,13 +10,13 @@ use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{PinnedThread, allowed};
 
 use super::system_call::system_call;
-use super::timer::timer;
+use super::timer::time_wake_from_sleep;
 use super::wake_up::wake_up;
 use crate::clock;
 use crate::readings::Readings;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
-/// What to measure.
+/// How long a probe of the kernel measures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spec {
     /// How long each measurement takes.
@@ -27,7 +27,7 @@ pub struct Spec {
 ///
 /// # Errors
 /// Where the kernel refuses; where the duration is too short; interrupted.
-pub fn measure(spec: Spec, until: &Until) -> Result<Readings, Fault> {
+pub fn measure(spec: Spec, until: &Deadline) -> Result<Readings, Fault> {
     let cpus = allowed();
     // The thread that sleeps and the one that wakes it have a processor each.
     let (waker, sleeper) = (cpus.first().copied().unwrap_or(0), cpus.last().copied().unwrap_or(0));
@@ -36,7 +36,7 @@ pub fn measure(spec: Spec, until: &Until) -> Result<Readings, Fault> {
         let n = histogram.count();
         readings.push((Reading::histogram(metric, histogram, Origin::Measured), n));
     };
-    add("timer", timer(spec.duration, until)?);
+    add("timer", time_wake_from_sleep(spec.duration, until)?);
     if waker != sleeper {
         add("wake_up", wake_up(waker, sleeper, spec.duration, until)?);
         let computing = AtomicBool::new(true);
@@ -54,7 +54,7 @@ pub fn measure(spec: Spec, until: &Until) -> Result<Readings, Fault> {
         })?;
         add("scheduling", times);
     }
-    readings.push((Reading::value("own_overhead", clock::overhead(), Origin::Measured), 1));
+    readings.push((Reading::value("own_overhead", clock::timing_overhead(), Origin::Measured), 1));
     Ok(readings)
 }
 
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn waking_a_thread_takes_longer_than_a_system_call() {
         let never = AtomicBool::new(false);
-        let until = Until::new(Seconds(60.0), &never);
+        let until = Deadline::new(Seconds(60.0), &never);
         let readings = measure(Spec { duration: Seconds(0.3) }, &until).expect("measures");
         let call = readings[0].0.number().expect("a number");
         assert!(call > 0.0, "{call}");

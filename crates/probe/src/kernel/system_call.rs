@@ -8,7 +8,7 @@ use crosstalk_core::units::Seconds;
 
 use crate::clock;
 use crate::settle::median;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 /// Calls in a batch.
 const CALLS: usize = 1000;
@@ -17,7 +17,7 @@ const CALLS: usize = 1000;
 ///
 /// # Errors
 /// Where the duration is too short; interrupted.
-pub fn system_call(duration: Seconds, until: &Until) -> Result<(Reading, u64), Fault> {
+pub fn system_call(duration: Seconds, until: &Deadline) -> Result<(Reading, u64), Fault> {
     let end = clock::now() + (duration.0 * 1e9) as u64;
     let mut batches = Vec::new();
     let mut now = 0;

@@ -9,16 +9,16 @@ use crosstalk_core::histogram::Histogram;
 use crosstalk_core::units::Seconds;
 
 use crate::clock;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 /// How long a thread sleeps, in nanoseconds: long enough for its processor to run something else.
-pub const PAUSE: u64 = 500_000;
+pub const SLEEP_NS: u64 = 500_000;
 
 /// How late a sleeping thread wakes, in nanoseconds.
 ///
 /// # Errors
 /// Where it is interrupted.
-pub fn timer(duration: Seconds, until: &Until) -> Result<Histogram, Fault> {
+pub fn time_wake_from_sleep(duration: Seconds, until: &Deadline) -> Result<Histogram, Fault> {
     let slack = current_timer_slack();
     // If the kernel refuses, the slack is part of the result.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
@@ -27,12 +27,12 @@ pub fn timer(duration: Seconds, until: &Until) -> Result<Histogram, Fault> {
     late
 }
 
-fn lateness(duration: Seconds, until: &Until) -> Result<Histogram, Fault> {
+fn lateness(duration: Seconds, until: &Deadline) -> Result<Histogram, Fault> {
     let end = clock::now() + (duration.0 * 1e9) as u64;
     let mut late = Histogram::default();
     let mut now = clock::now();
     while now < end {
-        let due = now + PAUSE;
+        let due = now + SLEEP_NS;
         let when = Timespec { tv_sec: (due / 1_000_000_000) as i64, tv_nsec: (due % 1_000_000_000) as _ };
         // A signal may end the sleep early: that does not count.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &when);
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_timer_that_is_late_is_timed() {
         let never = AtomicBool::new(false);
-        let late = timer(Seconds(0.1), &Until::new(Seconds(10.0), &never)).expect("times");
+        let late = time_wake_from_sleep(Seconds(0.1), &Deadline::new(Seconds(10.0), &never)).expect("times");
         assert!(late.count() > 0 && late.quantile(1.0).is_some_and(|ns| ns > 0.0), "{late:?}");
     }
 }

@@ -12,9 +12,9 @@ use crosstalk_core::histogram::Histogram;
 use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::PinnedThread;
 
-use super::timer::PAUSE;
+use super::timer::SLEEP_NS;
 use crate::clock;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 /// An event that a thread sleeps on. Times are nanoseconds of the probes' clock.
 struct Event {
@@ -29,7 +29,12 @@ struct Event {
 ///
 /// # Errors
 /// Where the kernel refuses; interrupted.
-pub fn wake_up(waker: usize, sleeper: usize, duration: Seconds, until: &Until) -> Result<Histogram, Fault> {
+pub fn wake_up(
+    waker: usize,
+    sleeper: usize,
+    duration: Seconds,
+    until: &Deadline,
+) -> Result<Histogram, Fault> {
     let descriptor =
         eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| Fault::environment(format!("no eventfd: {e}")))?;
     let event = Event { descriptor, signalled: AtomicU64::new(0), woken: AtomicU64::new(0) };
@@ -40,7 +45,7 @@ pub fn wake_up(waker: usize, sleeper: usize, duration: Seconds, until: &Until) -
             let end = clock::now() + (duration.0 * 1e9) as u64;
             let mut times = Histogram::default();
             while clock::now() < end && !thread.is_finished() {
-                thread::sleep(Duration::from_nanos(PAUSE));
+                thread::sleep(Duration::from_nanos(SLEEP_NS));
                 let now = clock::now();
                 event.woken.store(0, Ordering::Relaxed);
                 event.signalled.store(now, Ordering::Release);
@@ -78,7 +83,7 @@ fn sleep_repeatedly(cpu: usize, event: &Event) -> Result<(), Fault> {
 }
 
 /// Waits until the thread has run, and returns when. Sleeps in small steps: this thread is not timed.
-fn await_wake_up(event: &Event, gone: impl Fn() -> bool, until: &Until) -> Result<u64, Fault> {
+fn await_wake_up(event: &Event, gone: impl Fn() -> bool, until: &Deadline) -> Result<u64, Fault> {
     loop {
         match event.woken.load(Ordering::Acquire) {
             0 if gone() => return Err(Fault::attempt("the sleeping thread has ended")),

@@ -9,21 +9,21 @@ use crosstalk_core::scene::Prepared;
 use crosstalk_core::units::Seconds;
 
 use super::measure::{Spec, measure};
-use crate::arguments::positive;
+use crate::arguments::check_duration;
 use crate::one_node;
 use crosstalk_work::Declared;
 
 const PARAMETERS: Parameters =
     Parameters(&[&[Parameter::new("duration", "1 s", "of each of the four measurements")]]);
 
-/// The probe.
+/// The workload `kernel`: the times of system calls, timers and wake-ups.
 pub const KERNEL: Declared<Spec> = Declared {
     name: "kernel",
     title: "Costs of a system call, a timer and a wake-up, on an idle and on a busy core",
     parameters: PARAMETERS,
     read: |params| {
-        params.only(PARAMETERS)?;
-        Ok(Spec { duration: positive("duration", params.seconds("duration", Seconds(1.0))?)? })
+        params.refuse_unknown(PARAMETERS)?;
+        Ok(Spec { duration: check_duration("duration", params.seconds("duration", Seconds(1.0))?)? })
     },
     deploy: |spec| {
         let metrics = ["system_call", "timer", "wake_up", "scheduling"]

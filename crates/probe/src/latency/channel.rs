@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::mode::Mode;
-use crosstalk_work::peer::socket::passing;
+use crosstalk_work::peer::socket::is_temporary;
 
 /// The result of waiting for a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Arrival {
     Closed,
 }
 
-/// Carries whole messages.
+/// Carries whole messages between client and server.
 pub trait Channel {
     /// Sends a whole message; gives up at `deadline` (nanoseconds of the probes'
     /// clock) if the peer does not take it.
@@ -42,7 +42,7 @@ fn wait(mode: Mode, mut receive: impl FnMut() -> io::Result<usize>) -> io::Resul
         for _ in 0..tries {
             match receive() {
                 Ok(n) => return Ok(Some(n)),
-                Err(e) if passing(&e) => {}
+                Err(e) if is_temporary(&e) => {}
                 Err(e) => return Err(e),
             }
         }
@@ -60,7 +60,7 @@ pub struct StreamChannel<S> {
 }
 
 impl<S> StreamChannel<S> {
-    /// Over a stream whose calls return after a while (blocking) or at once (polling).
+    /// A channel over a stream whose calls return after a while (blocking) or at once (polling).
     pub fn new(stream: S, mode: Mode) -> Self {
         StreamChannel { stream, mode, filled: 0 }
     }
@@ -72,7 +72,7 @@ impl<S: Read + Write> Channel for StreamChannel<S> {
         while !message.is_empty() {
             match self.stream.write(message) {
                 Ok(n) => message = &message[n..],
-                Err(e) if passing(&e) && clock::now() < deadline => {}
+                Err(e) if is_temporary(&e) && clock::now() < deadline => {}
                 Err(e) => return Err(e),
             }
         }
@@ -101,7 +101,7 @@ pub struct DatagramChannel {
 }
 
 impl DatagramChannel {
-    /// Over a connected `socket`. A blocking wait lasts at most `nap`.
+    /// A channel over a connected `socket`. A blocking wait lasts at most `nap`.
     pub fn new(socket: UdpSocket, mode: Mode, nap: Duration) -> io::Result<Self> {
         socket.set_nonblocking(mode == Mode::Polling)?;
         socket.set_read_timeout(Some(nap))?;
@@ -119,7 +119,7 @@ impl Channel for DatagramChannel {
                 // An earlier datagram met no socket (ICMP port unreachable). The control connection
                 // shows whether the peer is gone.
                 Err(e) if e.kind() == ErrorKind::ConnectionRefused => return Ok(()),
-                Err(e) if passing(&e) && clock::now() < deadline => {}
+                Err(e) if is_temporary(&e) && clock::now() < deadline => {}
                 Err(e) => return Err(e),
             }
         }

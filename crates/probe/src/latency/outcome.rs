@@ -8,10 +8,11 @@ use super::samples::Samples;
 use super::spec::Spec;
 use super::stages::Stages;
 use crate::mode::Mode;
-use crate::settle::{percentile, settled};
+use crate::settle::{find_settling, percentile};
 use crate::transport::Transport;
 
-/// The result for one size. Times are nanoseconds in histograms, seconds elsewhere.
+/// What was measured for one size of message. Times are nanoseconds in histograms, seconds
+/// elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Bytes of a message.
@@ -57,7 +58,7 @@ impl Outcome {
         no_one_way: Option<String>,
         own_overhead: f64,
     ) -> Self {
-        let settling = settled(&samples.round_trips);
+        let settling = find_settling(&samples.round_trips);
         let kept = &samples.round_trips[settling.at..];
         let round_trip = histogram(kept.iter().copied());
         let one_way = match no_one_way {

@@ -10,20 +10,20 @@ use crosstalk_observe::stages::{Flow, Protocol, Tracer};
 
 use super::channel::{Arrival, Channel, DatagramChannel, StreamChannel};
 use super::outcome::Outcome;
-use super::samples::{Followed, Samples};
+use super::samples::{FollowedMessage, Samples};
 use super::session::Session;
 use super::spec::Spec;
 use crate::clock;
-use crate::message::{ARRIVAL, DEPARTURE, Stamps, has_number, read_time, write_number};
+use crate::message::{ARRIVAL_TIME, DEPARTURE_TIME, ServerStamps, has_number, read_time, write_number};
 use crate::pin::pin;
 use crate::processors;
-use crate::session::client::{open, request_session, response};
-use crate::session::datagrams::{connect_datagrams, only};
-use crate::session::medium::{Medium, Waiting, with_stream};
+use crate::session::client::{open_conversation, read_response, request_session};
+use crate::session::datagrams::{connect_datagrams, only_socket};
+use crate::session::medium::{Medium, WaitTimes, with_stream};
 use crate::session::protocol::Request;
 use crate::transport::Transport;
-use crosstalk_work::peer::socket::{broken, gone};
-use crosstalk_work::peer::{Line, TICK, Until};
+use crosstalk_work::peer::socket::{closed_fault, connection_fault};
+use crosstalk_work::peer::{Deadline, Line, TICK};
 
 /// Room for messages for each second of measuring: more than a core can send.
 const MESSAGES_A_SECOND: f64 = 5e6;
@@ -35,10 +35,10 @@ const MOST_MESSAGES: usize = 8 << 20;
 ///
 /// # Errors
 /// Where the server cannot be reached or fails; where no message is answered; interrupted.
-pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Outcome>, Fault> {
+pub fn measure(target: SocketAddr, spec: &Spec, until: &Deadline) -> Result<Vec<Outcome>, Fault> {
     let _pinned = pin(spec.pin[0])?;
-    let overhead = clock::overhead();
-    let (mut line, server) = open(target, "latency", until)?;
+    let overhead = clock::timing_overhead();
+    let (mut line, server) = open_conversation(target, "latency", until)?;
     let shared = clock::is_shared(&server.clock);
     processors::check(spec.mode, spec.pin, &server)?;
     if spec.stages && !shared {
@@ -49,10 +49,10 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
     spec.sizes
         .iter()
         .map(|&size| {
-            let stamps = match (shared && Stamps::Arrival.fit(size.0), spec.stages) {
-                (false, _) => Stamps::None,
-                (true, false) => Stamps::Arrival,
-                (true, true) => Stamps::Both,
+            let stamps = match (shared && ServerStamps::Arrival.fits_into(size.0), spec.stages) {
+                (false, _) => ServerStamps::None,
+                (true, false) => ServerStamps::Arrival,
+                (true, true) => ServerStamps::Both,
             };
             let samples = session(&mut line, target, &spec.session(size, stamps), spec, until)?;
             Ok(Outcome::new(spec, size, &samples, no_one_way(shared, size), overhead))
@@ -64,8 +64,11 @@ pub fn measure(target: SocketAddr, spec: &Spec, until: &Until) -> Result<Vec<Out
 fn no_one_way(shared: bool, size: Bytes) -> Option<String> {
     if !shared {
         Some("client and server do not share a clock: only round trips can be timed".to_string())
-    } else if !Stamps::Arrival.fit(size.0) {
-        Some(format!("a message of {} B has no room for the time of arrival ({} B)", size.0, ARRIVAL.end))
+    } else if !ServerStamps::Arrival.fits_into(size.0) {
+        Some(format!(
+            "a message of {} B has no room for the time of arrival ({} B)",
+            size.0, ARRIVAL_TIME.end
+        ))
     } else {
         None
     }
@@ -77,21 +80,22 @@ fn session(
     target: SocketAddr,
     session: &Session,
     spec: &Spec,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<Samples, Fault> {
     let ready = request_session(line, &Request::Echo(session.clone()), until)?;
     let nap = TICK.min(Duration::from_secs_f64(spec.patience.0));
     let mut tracer = None;
     let mut samples = if session.transport == Transport::Udp {
-        let socket = only(connect_datagrams(target, line, &ready, until)?)?;
+        let socket = only_socket(connect_datagrams(target, line, &ready, until)?)?;
         tracer = spec
             .stages
             .then(|| trace(Protocol::Udp, socket.local_addr(), socket.peer_addr(), session))
             .transpose()?;
-        let channel = DatagramChannel::new(socket, session.mode, nap).map_err(|e| broken(target, &e))?;
+        let channel =
+            DatagramChannel::new(socket, session.mode, nap).map_err(|e| connection_fault(target, &e))?;
         ping_pong(channel, line, session, spec, until)
     } else {
-        let waiting = Waiting::alike(session.mode.nap(nap));
+        let waiting = WaitTimes::same_on_both_sides(session.mode.longest_sleep(nap));
         let medium = Medium::connect(session.transport, target, &ready, waiting, until)?;
         if let (true, Medium::Tcp(socket)) = (spec.stages, &medium) {
             tracer = Some(trace(Protocol::Tcp, socket.local_addr(), socket.peer_addr(), session)?);
@@ -101,7 +105,7 @@ fn session(
     if let Some(tracer) = tracer {
         samples.records = tracer.records(samples.sent)?;
     }
-    line.say(&Request::Finished)?;
+    line.send(&Request::Finished)?;
     Ok(samples)
 }
 
@@ -125,35 +129,35 @@ fn ping_pong(
     line: &mut Line,
     session: &Session,
     spec: &Spec,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<Samples, Fault> {
     let room = ((spec.duration.0 * MESSAGES_A_SECOND) as usize).clamp(1000, MOST_MESSAGES);
     let mut samples = Samples {
         round_trips: touched(room),
-        one_ways: if session.stamps == Stamps::None { Vec::new() } else { touched(room) },
+        one_ways: if session.stamps == ServerStamps::None { Vec::new() } else { touched(room) },
         followed: if spec.stages { Vec::with_capacity(room) } else { Vec::new() },
         ..Samples::default()
     };
     let mut message = vec![0; session.size as usize];
     let mut reply = message.clone();
     let mut now = clock::now();
-    let end = now + nanoseconds(Seconds(spec.duration.0.min(until.left().as_secs_f64())));
-    while now < end && samples.round_trips.len() < room && !until.cancelled() {
+    let end = now + nanoseconds(Seconds(spec.duration.0.min(until.time_left().as_secs_f64())));
+    while now < end && samples.round_trips.len() < room && !until.is_cancelled() {
         write_number(&mut message, samples.sent);
         let sent = clock::now();
         let deadline = sent + nanoseconds(spec.patience);
-        channel.send(&message, deadline).map_err(|e| broken(line.peer(), &e))?;
+        channel.send(&message, deadline).map_err(|e| connection_fault(line.peer(), &e))?;
         let answered = reply_to(&mut channel, &mut reply, &mut samples, deadline, line, until)?;
         now = clock::now();
         samples.sent += 1;
         if answered {
             samples.round_trips.push(now - sent);
-            if session.stamps != Stamps::None {
-                samples.one_ways.push(read_time(&reply, ARRIVAL).saturating_sub(sent));
+            if session.stamps != ServerStamps::None {
+                samples.one_ways.push(read_time(&reply, ARRIVAL_TIME).saturating_sub(sent));
             }
             if spec.stages {
-                let (number, replied) = (samples.sent - 1, read_time(&reply, DEPARTURE));
-                samples.followed.push(Followed { number, sent, replied });
+                let (number, replied) = (samples.sent - 1, read_time(&reply, DEPARTURE_TIME));
+                samples.followed.push(FollowedMessage { number, sent, replied });
             }
         } else {
             lost(&mut samples, session, line, until)?;
@@ -176,16 +180,16 @@ fn reply_to(
     samples: &mut Samples,
     deadline: u64,
     line: &Line,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<bool, Fault> {
     loop {
-        match channel.receive(reply).map_err(|e| broken(line.peer(), &e))? {
+        match channel.receive(reply).map_err(|e| connection_fault(line.peer(), &e))? {
             Arrival::Whole(n) if n == reply.len() && has_number(reply, samples.sent) => return Ok(true),
             Arrival::Whole(_) => samples.late += 1,
             Arrival::NotYet => {}
-            Arrival::Closed => return Err(gone(line.peer())),
+            Arrival::Closed => return Err(closed_fault(line.peer())),
         }
-        if until.cancelled() {
+        if until.is_cancelled() {
             return Err(Fault::interrupted());
         }
         if clock::now() >= deadline || until.is_over() {
@@ -196,12 +200,12 @@ fn reply_to(
 
 /// Counts a lost message, and checks that the server is still there.
 #[cold]
-fn lost(samples: &mut Samples, session: &Session, line: &mut Line, until: &Until) -> Result<(), Fault> {
+fn lost(samples: &mut Samples, session: &Session, line: &mut Line, until: &Deadline) -> Result<(), Fault> {
     samples.lost += 1;
     until.check("a reply")?;
-    if line.stirs() {
+    if line.is_readable() {
         // During a session the server speaks only to refuse it.
-        response(line, until)?;
+        read_response(line, until)?;
     }
     if session.transport.is_lossy() {
         return Ok(());

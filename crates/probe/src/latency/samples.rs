@@ -1,6 +1,6 @@
 //! The messages of one size.
 
-use crosstalk_observe::stages::Record;
+use crosstalk_observe::stages::MessageRecord;
 
 /// The messages of one size in the order of sending. Times are nanoseconds.
 #[derive(Debug, Default)]
@@ -10,9 +10,9 @@ pub struct Samples {
     /// Times to the server; empty where client and server do not share a clock.
     pub one_ways: Vec<u64>,
     /// What stages need of each message; empty without stages.
-    pub followed: Vec<Followed>,
+    pub followed: Vec<FollowedMessage>,
     /// The kernel's records of them.
-    pub records: Vec<Record>,
+    pub records: Vec<MessageRecord>,
     /// Messages sent.
     pub sent: u64,
     /// Not answered in time.
@@ -23,7 +23,7 @@ pub struct Samples {
 
 /// What stages need of a message, in nanoseconds of the probes' clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Followed {
+pub struct FollowedMessage {
     /// Its number.
     pub number: u64,
     /// When it was sent.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::Stamps;
+use crate::message::ServerStamps;
 use crate::mode::Mode;
 use crate::transport::Transport;
 
-/// One size of message.
+/// What client and server agree on to measure one size of message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// What carries the messages.
@@ -16,7 +16,7 @@ pub struct Session {
     /// How the server waits.
     pub mode: Mode,
     /// The times that the server writes into the reply.
-    pub stamps: Stamps,
+    pub stamps: ServerStamps,
     /// The server's processor.
     pub pin: Option<usize>,
     /// About how long it will take, in seconds.

@@ -3,16 +3,16 @@
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_core::value::{Params, parameter};
+use crosstalk_core::value::{Params, parameter_fault};
 
 use super::session::Session;
-use crate::arguments::{PIN, duration, pins, positive, sizes};
-use crate::message::Stamps;
+use crate::arguments::{PIN, check_duration, parse_duration, parse_pins, parse_sizes};
+use crate::message::ServerStamps;
 use crate::mode::Mode;
-use crate::session::limits::IDLE;
+use crate::session::limits::LONGEST_SILENCE;
 use crate::transport::{TRANSPORT, Transport};
 
-/// The parameters of the probe.
+/// The parameters of the probe `latency`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     TRANSPORT,
     Parameter::new("size", "64 B", "of a message: one, or a list"),
@@ -35,7 +35,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     ),
 ]]);
 
-/// What to measure.
+/// What a latency probe measures, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// What carries the messages.
@@ -55,11 +55,11 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// From a workload's parameters.
+    /// Reads and checks the workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
-        let sizes = sizes(params, Bytes(64))?;
+        let sizes = parse_sizes(params, Bytes(64))?;
         sizes.iter().try_for_each(|size| transport.check_size(*size))?;
         let mode = Mode::from_params(params)?;
         let stages = params.flag("stages", false)?;
@@ -71,20 +71,20 @@ impl Spec {
             transport,
             sizes,
             mode,
-            pin: pins(params)?,
-            duration: duration(params, Seconds(1.0))?,
+            pin: parse_pins(params)?,
+            duration: parse_duration(params, Seconds(1.0))?,
             stages,
-            patience: positive("patience", params.seconds("patience", patience)?)?,
+            patience: check_duration("patience", params.seconds("patience", patience)?)?,
         })
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         self.sizes.len() as f64 * self.duration.0 + 0.1
     }
 
-    /// The session of one size.
-    pub fn session(&self, size: Bytes, stamps: Stamps) -> Session {
+    /// The session that measures one size.
+    pub fn session(&self, size: Bytes, stamps: ServerStamps) -> Session {
         Session {
             transport: self.transport,
             size: size.0,
@@ -92,7 +92,7 @@ impl Spec {
             stamps,
             pin: self.pin[1],
             seconds: self.duration.0 + self.patience.0,
-            idle: self.patience.0 + IDLE.as_secs_f64(),
+            idle: self.patience.0 + LONGEST_SILENCE.as_secs_f64(),
         }
     }
 }
@@ -102,7 +102,7 @@ const ONE_PACKET: u64 = 1400;
 
 /// Refuses `stages` of messages that the kernel's tracepoints cannot follow.
 fn check_stages(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
-    let wrong = |why: String, remedy: &str| Err(parameter("stages", why).remedy(remedy));
+    let wrong = |why: String, remedy: &str| Err(parameter_fault("stages", why).remedy(remedy));
     if !matches!(transport, Transport::Tcp | Transport::Udp) {
         let why =
             format!("messages are followed over TCP and UDP sockets only, not over `{}`", transport.name());
@@ -112,7 +112,7 @@ fn check_stages(transport: Transport, sizes: &[Bytes]) -> Result<(), Fault> {
         let why = format!("a message of {} B is more than one packet on an Ethernet", size.0);
         return wrong(why, "take at most 1400 B");
     }
-    match sizes.iter().find(|size| !Stamps::Both.fit(size.0)) {
+    match sizes.iter().find(|size| !ServerStamps::Both.fits_into(size.0)) {
         Some(size) => wrong(
             format!("a message of {} B has no room for the server's times", size.0),
             "take at least 24 B",

@@ -8,7 +8,7 @@ use super::spec::{PARAMETERS, Spec};
 use crate::{processors, two_nodes};
 use crosstalk_work::Declared;
 
-/// The probe as a workload.
+/// The workload `latency`.
 pub const LATENCY: Declared<Spec> = Declared {
     name: "latency",
     title: "Round trip of one message at a time, over any transport, against its size",

@@ -4,19 +4,19 @@ use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::units::{Bytes, Seconds};
 
-use super::duplex::Duplex;
+use super::non_blocking::NonBlocking;
 use super::rate_result::RateResult;
 use crate::clock;
 use crate::message::{read_number, write_number};
-use crosstalk_work::peer::socket::{broken, gone, passing};
-use crosstalk_work::peer::{Line, Until};
+use crosstalk_work::peer::socket::{closed_fault, connection_fault, is_temporary};
+use crosstalk_work::peer::{Deadline, Line};
 
 /// Polls between two checks whether to go on.
 const POLLS: u32 = 4096;
 
-/// A connection with the messages on their way over it.
+/// A connection under load, with the messages that are on their way.
 pub struct Connection<'a, W> {
-    duplex: W,
+    stream: W,
     line: &'a Line,
     message: Vec<u8>,
     /// Bytes of the last message that are still to be sent.
@@ -32,13 +32,13 @@ pub struct Connection<'a, W> {
     filled: usize,
 }
 
-impl<'a, W: Duplex> Connection<'a, W> {
-    /// For messages of `size` bytes; `line` is the control connection.
-    pub fn new(duplex: W, size: Bytes, line: &'a Line) -> Self {
+impl<'a, W: NonBlocking> Connection<'a, W> {
+    /// A connection for messages of `size` bytes; `line` is the control connection.
+    pub fn new(stream: W, size: Bytes, line: &'a Line) -> Self {
         let size = size.0 as usize;
         let replies = vec![0; size.max(64 << 10)];
         Connection {
-            duplex,
+            stream,
             line,
             message: vec![0; size],
             left: 0,
@@ -56,7 +56,12 @@ impl<'a, W: Duplex> Connection<'a, W> {
     ///
     /// # Errors
     /// Where the server hangs up or does not answer; interrupted.
-    pub fn offer(&mut self, schedule: &[u64], patience: Seconds, until: &Until) -> Result<RateResult, Fault> {
+    pub fn send_on_schedule(
+        &mut self,
+        schedule: &[u64],
+        patience: Seconds,
+        until: &Deadline,
+    ) -> Result<RateResult, Fault> {
         let last = schedule.last().copied().unwrap_or(0);
         let gap = last / (schedule.len() as u64).saturating_sub(1).max(1);
         let mut result = RateResult {
@@ -97,13 +102,13 @@ impl<'a, W: Duplex> Connection<'a, W> {
     }
 
     /// Checks now and then whether to go on.
-    fn check(&self, polls: &mut u32, until: &Until) -> Result<(), Fault> {
+    fn check(&self, polls: &mut u32, until: &Deadline) -> Result<(), Fault> {
         *polls = polls.wrapping_add(1);
         if polls.is_multiple_of(POLLS) { until.check("the replies") } else { Ok(()) }
     }
 
     /// Receives what is on its way, until nothing has arrived for `patience` nanoseconds.
-    fn drain(&mut self, patience: u64, until: &Until) -> Result<(), Fault> {
+    fn drain(&mut self, patience: u64, until: &Deadline) -> Result<(), Fault> {
         let (mut moved, mut polls) = (clock::now(), 0);
         while self.left > 0 || self.answered < self.sent - self.waited_from {
             // If this thread had no processor meanwhile, what arrived is still to be received.
@@ -113,7 +118,7 @@ impl<'a, W: Duplex> Connection<'a, W> {
             if (self.answered, self.filled, self.left) != before {
                 moved = clock::now();
             } else if polled - moved.min(polled) > patience {
-                if self.duplex.is_stream() {
+                if self.stream.is_stream() {
                     return Err(Fault::attempt("the server does not answer, though the connection stands")
                         .at(self.line.peer().to_string())
                         .remedy("see whether it is stopped or overloaded, or allow a longer `patience`"));
@@ -141,10 +146,10 @@ impl<'a, W: Duplex> Connection<'a, W> {
             self.sent += 1;
         }
         let from = self.message.len() - self.left;
-        match self.duplex.send(&self.message[from..]) {
+        match self.stream.send(&self.message[from..]) {
             Ok(n) => self.left -= n,
-            Err(e) if passing(&e) => {}
-            Err(e) => return Err(broken(self.line.peer(), &e)),
+            Err(e) if is_temporary(&e) => {}
+            Err(e) => return Err(connection_fault(self.line.peer(), &e)),
         }
         Ok(self.left == 0)
     }
@@ -153,13 +158,13 @@ impl<'a, W: Duplex> Connection<'a, W> {
     #[inline]
     fn receive(&mut self, mut whole: impl FnMut(u64)) -> Result<(), Fault> {
         let size = self.message.len();
-        match self.duplex.receive(&mut self.replies[self.filled..]) {
-            Ok(0) if self.duplex.is_stream() => return Err(gone(self.line.peer())),
+        match self.stream.receive(&mut self.replies[self.filled..]) {
+            Ok(0) if self.stream.is_stream() => return Err(closed_fault(self.line.peer())),
             // A datagram of another size is a late token.
-            Ok(n) if !self.duplex.is_stream() && n != size => return Ok(()),
+            Ok(n) if !self.stream.is_stream() && n != size => return Ok(()),
             Ok(n) => self.filled += n,
-            Err(e) if passing(&e) => return Ok(()),
-            Err(e) => return Err(broken(self.line.peer(), &e)),
+            Err(e) if is_temporary(&e) => return Ok(()),
+            Err(e) => return Err(connection_fault(self.line.peer(), &e)),
         }
         let mut from = 0;
         while self.filled - from >= size {

@@ -23,8 +23,8 @@
 //! | `own_overhead` | s | what timing one message costs |
 
 mod connection;
-mod duplex;
 mod measure;
+mod non_blocking;
 mod rate_result;
 mod readings;
 mod saturation;

@@ -2,7 +2,7 @@
 
 use crosstalk_core::histogram::Histogram;
 
-/// The result of one rate. Times in histograms are nanoseconds.
+/// What was measured at one rate of messages. Times in histograms are nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateResult {
     /// From when a message was due to its reply.
@@ -25,13 +25,13 @@ const MISSING: f64 = 0.001;
 const BEHIND: (f64, u64) = (0.01, 2_000_000);
 
 impl RateResult {
-    /// Replies a second.
-    pub fn achieved(&self) -> f64 {
+    /// The number of replies a second.
+    pub fn achieved_rate(&self) -> f64 {
         self.latency.count() as f64 / (self.elapsed.max(self.span).max(1) as f64 * 1e-9)
     }
 
     /// The share of those sent that was not answered.
-    pub fn lost(&self) -> f64 {
+    pub fn lost_share(&self) -> f64 {
         1.0 - self.latency.count() as f64 / self.sent.max(1) as f64
     }
 

@@ -21,10 +21,10 @@ pub fn readings(result: &RateResult, rate: f64) -> Readings {
     }
     let late = result.sent_late.count();
     readings.extend([
-        measured("achieved", result.achieved(), n),
+        measured("achieved", result.achieved_rate(), n),
         measured("sent", result.sent as f64, 1),
         measured("received", n as f64, 1),
-        measured("lost", result.lost(), result.sent),
+        measured("lost", result.lost_share(), result.sent),
         measured("not_sent", (result.due - result.sent) as f64, 1),
         (Reading::histogram("sent_late", result.sent_late.clone(), Origin::Measured), late),
     ]);

@@ -2,25 +2,25 @@
 
 use crosstalk_core::Fault;
 
-/// How long each rate is tried, in seconds.
+/// How long each rate is tried in the search for saturation, in seconds.
 pub const TRY_SECONDS: f64 = 0.2;
-/// The most rates that are tried.
+/// The largest number of rates that the search tries.
 pub const MOST_RATES: usize = 24;
 /// The shares of the saturation that are then measured.
-pub const SHARES: [f64; 8] = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1];
+pub const MEASURED_SHARES: [f64; 8] = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1];
 
 /// How often a rate is tried before it counts as too high.
-pub const TRIES: usize = 3;
+pub const TRIES_PER_RATE: usize = 3;
 /// Where the search begins, in messages a second.
 const BEGIN: f64 = 1000.0;
 /// The ratio of the bounds at which the search ends.
 const NEAR: f64 = 1.03;
 /// The lowest rate that is tried.
-pub const LEAST: f64 = 1.0;
+pub const LEAST_RATE: f64 = 1.0;
 /// The highest rate that is tried: no machine of today reaches it.
 const HIGHEST: f64 = 2e7;
 
-/// The highest rate at which `kept_up` is true in one of [`TRIES`] tries: a single disturbance of the
+/// The highest rate at which `kept_up` is true in one of [`TRIES_PER_RATE`] tries: a single disturbance of the
 /// machine is no saturation. The search doubles the rate, then halves the ratio of its bounds. Zero
 /// if no rate is kept up with.
 ///
@@ -28,7 +28,7 @@ const HIGHEST: f64 = 2e7;
 /// Those of `kept_up`.
 pub fn saturation(mut kept_up: impl FnMut(f64) -> Result<bool, Fault>) -> Result<f64, Fault> {
     let mut keeps_up = |rate: f64| {
-        for _ in 0..TRIES {
+        for _ in 0..TRIES_PER_RATE {
             if kept_up(rate)? {
                 return Ok(true);
             }
@@ -43,7 +43,7 @@ pub fn saturation(mut kept_up: impl FnMut(f64) -> Result<bool, Fault>) -> Result
     }
     if low == 0.0 {
         // The first rate was too high.
-        while high > LEAST && rates < MOST_RATES {
+        while high > LEAST_RATE && rates < MOST_RATES {
             high /= 2.0;
             rates += 1;
             if keeps_up(high)? {
@@ -75,7 +75,7 @@ mod tests {
             });
             let found = found.expect("finds");
             prop_assert!(found <= truth && truth / found <= NEAR, "{found} of {truth}");
-            prop_assert!(rates <= TRIES * (MOST_RATES + 2), "{rates}");
+            prop_assert!(rates <= TRIES_PER_RATE * (MOST_RATES + 2), "{rates}");
         }
     }
 

@@ -3,18 +3,20 @@
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_core::value::{Params, Value, parameter};
+use crosstalk_core::value::{Params, Value, parameter_fault};
 use crosstalk_stats::rng::Rng;
 
-use super::saturation::{LEAST as LOWEST_RATE, MOST_RATES, SHARES, TRIES, TRY_SECONDS};
-use crate::arguments::{PIN, duration, pins, positive};
+use super::saturation::{
+    LEAST_RATE as LOWEST_RATE, MEASURED_SHARES, MOST_RATES, TRIES_PER_RATE, TRY_SECONDS,
+};
+use crate::arguments::{PIN, check_duration, parse_duration, parse_pins};
 use crate::latency::session::Session;
-use crate::message::Stamps;
+use crate::message::ServerStamps;
 use crate::mode::Mode;
-use crate::session::limits::IDLE;
+use crate::session::limits::LONGEST_SILENCE;
 use crate::transport::{TRANSPORT, Transport};
 
-/// The parameters of the probe.
+/// The parameters of the probe `load`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     TRANSPORT,
     Parameter::new("size", "64 B", "of a message, at least 8 B"),
@@ -34,7 +36,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
 const LEAST: f64 = 10.0;
 const MOST: f64 = 5e6;
 
-/// What to measure.
+/// What a probe under load measures, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// What carries the messages.
@@ -58,17 +60,17 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// From a workload's parameters.
+    /// Reads and checks the workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         let transport = Transport::from_params(params)?;
         let size = params.size("size", Bytes(64))?;
         transport.check_size(size)?;
         if size.0 < 8 {
             let why = format!("a message carries its number in 8 B, found {} B", size.0);
-            return Err(parameter("size", why).remedy("take at least 8 B"));
+            return Err(parameter_fault("size", why).remedy("take at least 8 B"));
         }
-        let duration = duration(params, Seconds(1.0))?;
+        let duration = parse_duration(params, Seconds(1.0))?;
         let rates = rates(params)?;
         let count = |rate: &&f64| !(LEAST..=MOST).contains(&(**rate * duration.0).round());
         if let Some(rate) = rates.iter().flatten().find(count) {
@@ -76,7 +78,7 @@ impl Spec {
                 "expected {LEAST} to {MOST:e} messages, and {rate} a second for {} s are not",
                 duration.0
             );
-            return Err(parameter("rate", why).remedy("take another rate, or another duration"));
+            return Err(parameter_fault("rate", why).remedy("take another rate, or another duration"));
         }
         Ok(Spec {
             transport,
@@ -85,9 +87,9 @@ impl Spec {
             random: params.choice("arrivals", &["even", "poisson"])? == "poisson",
             seed: 1,
             mode: Mode::from_params(params)?,
-            pin: pins(params)?,
+            pin: parse_pins(params)?,
             duration,
-            patience: positive("patience", params.seconds("patience", Seconds(0.2))?)?,
+            patience: check_duration("patience", params.seconds("patience", Seconds(0.2))?)?,
         })
     }
 
@@ -96,13 +98,14 @@ impl Spec {
         self.mode == Mode::Blocking
     }
 
-    /// About how long it takes, in seconds.
+    /// About how long the measurement takes, in seconds.
     pub fn seconds(&self) -> f64 {
         let each = self.duration.0 + self.patience.0;
         match &self.rates {
             Some(rates) => rates.len() as f64 * each,
             None => {
-                SHARES.len() as f64 * each + (TRIES * MOST_RATES) as f64 * (TRY_SECONDS + self.patience.0)
+                MEASURED_SHARES.len() as f64 * each
+                    + (TRIES_PER_RATE * MOST_RATES) as f64 * (TRY_SECONDS + self.patience.0)
             }
         }
     }
@@ -113,10 +116,10 @@ impl Spec {
             transport: self.transport,
             size: self.size.0,
             mode: self.mode,
-            stamps: Stamps::None,
+            stamps: ServerStamps::None,
             pin: self.pin[1],
             seconds: self.seconds(),
-            idle: self.longest_gap() + self.patience.0 + IDLE.as_secs_f64(),
+            idle: self.longest_gap() + self.patience.0 + LONGEST_SILENCE.as_secs_f64(),
         }
     }
 
@@ -124,7 +127,7 @@ impl Spec {
     fn longest_gap(&self) -> f64 {
         let slowest = match &self.rates {
             Some(rates) => rates.iter().copied().fold(f64::INFINITY, f64::min),
-            None => LOWEST_RATE / 2.0 * SHARES[0],
+            None => LOWEST_RATE / 2.0 * MEASURED_SHARES[0],
         };
         if self.random { 20.0 / slowest } else { 1.0 / slowest }
     }
@@ -151,12 +154,12 @@ impl Spec {
 fn rates(params: &Params) -> Result<Option<Vec<f64>>, Fault> {
     let rate = |value: &Value| match value.number() {
         Some(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err(parameter("rate", format!("expected messages a second, above zero, found `{value}`"))),
+        _ => Err(parameter_fault("rate", format!("expected messages a second, above zero, found `{value}`"))),
     };
     match params.get("rate") {
         None => Ok(None),
         Some(Value::List(rates)) if rates.is_empty() => {
-            Err(parameter("rate", "expected at least one, found none".into()))
+            Err(parameter_fault("rate", "expected at least one, found none".into()))
         }
         Some(Value::List(rates)) => rates.iter().map(rate).collect::<Result<_, _>>().map(Some),
         Some(one) => Ok(Some(vec![rate(one)?])),

@@ -8,7 +8,7 @@ use super::spec::{PARAMETERS, Spec};
 use crate::{processors, two_nodes};
 use crosstalk_work::Declared;
 
-/// The probe.
+/// The workload `load`: latency while messages arrive at a given rate.
 pub const LOAD: Declared<Spec> = Declared {
     name: "load",
     title: "Latency of messages under load, over any transport, against their rate",

@@ -12,13 +12,13 @@ use crate::clock;
 use crate::pin::pin;
 use crate::readings::Readings;
 use crate::settle::median;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 /// Measures every size on every node.
 ///
 /// # Errors
 /// Where memory cannot be had on a node; where the duration is too short; interrupted.
-pub fn measure(spec: &Spec, seed: u64, until: &Until) -> Result<Readings, Fault> {
+pub fn measure(spec: &Spec, seed: u64, until: &Deadline) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin)?;
     let mut readings = Vec::new();
     for &node in &spec.nodes {
@@ -30,8 +30,8 @@ pub fn measure(spec: &Spec, seed: u64, until: &Until) -> Result<Readings, Fault>
                 Reading::value(metric, value, Origin::Measured).label("size", size.0).label("node", node)
             };
             readings.push((labelled("load_time", timed.each), timed.batches));
-            readings.extend(ring.memory.huge().map(|share| (labelled("huge_pages", share), 1)));
-            readings.push((labelled("own_overhead", clock::overhead() / timed.loads as f64), 1));
+            readings.extend(ring.memory.huge_share().map(|share| (labelled("huge_pages", share), 1)));
+            readings.push((labelled("own_overhead", clock::timing_overhead() / timed.loads as f64), 1));
         }
     }
     Ok(readings)
@@ -55,7 +55,7 @@ struct Timed {
 /// time between interrupts.
 const BATCH: f64 = 20e-6;
 
-fn time(ring: &Ring, duration: Seconds, until: &Until) -> Result<Timed, Fault> {
+fn time(ring: &Ring, duration: Seconds, until: &Deadline) -> Result<Timed, Fault> {
     // Once round, to fill the caches and to choose the loads of a batch.
     let begin = clock::now();
     let mut at = ring.chase(0, ring.lines.max(1 << 10));
@@ -98,8 +98,8 @@ mod tests {
             .with("size", Value::List(vec!["8 KiB".into(), "128 MiB".into()]))
             .with("node", 0)
             .with("duration", "20 ms");
-        let spec = Spec::new(&params).expect("reads");
-        let readings = measure(&spec, 1, &Until::new(Seconds(60.0), &never)).expect("measures");
+        let spec = Spec::from_params(&params).expect("reads");
+        let readings = measure(&spec, 1, &Deadline::new(Seconds(60.0), &never)).expect("measures");
         let times: Vec<f64> = readings
             .iter()
             .filter(|(reading, _)| reading.metric == "load_time")

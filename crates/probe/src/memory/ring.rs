@@ -6,10 +6,10 @@ use crosstalk_host::pages::UntouchedMemory;
 use crosstalk_stats::rng::Rng;
 
 /// Bytes of a cache line on every machine this runs on.
-pub const LINE: usize = 64;
+pub const LINE_BYTES: usize = 64;
 /// Places in a line: the ring is made of `u32`s.
-const PLACES: usize = LINE / size_of::<u32>();
-/// A ring of lines: the first number of each is the place of the next.
+const PLACES: usize = LINE_BYTES / size_of::<u32>();
+/// A ring of cache lines in memory: each holds the place of the next one.
 pub struct Ring {
     /// The lines.
     pub memory: UntouchedMemory,
@@ -23,7 +23,7 @@ impl Ring {
     /// # Errors
     /// Where there is not enough memory.
     pub fn new(size: Bytes, rng: &mut Rng) -> Result<Self, Fault> {
-        let lines = size.0 as usize / LINE;
+        let lines = size.0 as usize / LINE_BYTES;
         let mut memory = UntouchedMemory::new(lines * PLACES).map_err(|fault| fault.of_parameter("size"))?;
         let mut order: Vec<u32> = (0..lines as u32).collect();
         for last in (1..lines).rev() {
@@ -55,8 +55,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_ring_leads_through_every_line_and_back(lines in 2_usize..500, seed in any::<u64>()) {
-            let ring = Ring::new(Bytes((lines * LINE) as u64), &mut Rng::seeded(seed)).expect("fits");
-            prop_assert_eq!(ring.memory.as_ptr() as usize % LINE, 0);
+            let ring = Ring::new(Bytes((lines * LINE_BYTES) as u64), &mut Rng::seeded(seed)).expect("fits");
+            prop_assert_eq!(ring.memory.as_ptr() as usize % LINE_BYTES, 0);
             let mut seen = vec![false; lines];
             let mut at = 0;
             for _ in 0..lines {

@@ -12,12 +12,12 @@ use super::spec::{PARAMETERS, Spec};
 use crate::one_node;
 use crosstalk_work::Declared;
 
-/// The probe.
+/// The workload `memory`: how long a load from memory takes.
 pub const MEMORY: Declared<Spec> = Declared {
     name: "memory",
     title: "Time of a load from memory, against the size of the working set",
     parameters: PARAMETERS,
-    read: Spec::new,
+    read: Spec::from_params,
     deploy: |spec| {
         let metrics = vec![
             Metric::new("load_time", "s", Better::Lower),

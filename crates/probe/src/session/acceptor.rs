@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_host::cpu::allowed;
 
-use super::caller::{Caller, Greeting};
+use super::caller::{Greeting, NewConnection};
 use super::protocol::{Response, VERSION};
 use crate::clock;
-use crosstalk_work::peer::socket::{gone, passing};
-use crosstalk_work::peer::{Line, TICK, Until};
+use crosstalk_work::peer::socket::{closed_fault, is_temporary};
+use crosstalk_work::peer::{Deadline, Line, TICK};
 
 /// How long a caller may take to greet or to show its token. A port scanner must not hold a place.
 const GREETING: Duration = Duration::from_secs(2);
@@ -34,7 +34,8 @@ const LATE: Duration = Duration::from_millis(500);
 /// The most callers that have not greeted; one more replaces the oldest.
 const MOST: usize = 64;
 
-/// What the accepting and the serving thread share.
+/// Accepts a server's connections on one thread, and hands clients and data connections over to
+/// the serving thread.
 pub struct Acceptor {
     state: Mutex<State>,
     wake: OwnedFd,
@@ -69,25 +70,26 @@ impl Acceptor {
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 
-    /// The current conversation takes `time` at most.
-    pub fn busy_for(&self, time: Duration) {
+    /// Notes that the current conversation takes at most `time`, so that other clients can be
+    /// refused.
+    pub fn announce_busy(&self, time: Duration) {
         self.state().busy = Some(Instant::now() + time);
     }
 
-    /// The conversation is over: the next client may begin.
-    pub fn free(&self) {
+    /// Notes that the conversation is over: the next client may begin.
+    pub fn allow_next(&self) {
         self.state().busy = None;
         self.wake();
     }
 
-    /// Accept no more connections.
-    pub fn end(&self) {
+    /// Stops accepting connections.
+    pub fn stop_accepting(&self) {
         self.state().over = true;
         self.wake();
     }
 
-    /// From now on, hand over connections that show `token`.
-    pub fn expect(&self, token: u64) -> DataConnections<'_> {
+    /// From now on, hands over connections that show `token`.
+    pub fn expect_token(&self, token: u64) -> DataConnections<'_> {
         let (sender, streams) = channel();
         self.state().expected = Some((token, sender));
         DataConnections { acceptor: self, streams }
@@ -97,11 +99,16 @@ impl Acceptor {
     ///
     /// # Errors
     /// Where the listener fails.
-    pub fn run(&self, listener: &TcpListener, greeted: &Sender<Line>, until: &Until) -> Result<(), Fault> {
+    pub fn accept_connections(
+        &self,
+        listener: &TcpListener,
+        greeted: &Sender<Line>,
+        until: &Deadline,
+    ) -> Result<(), Fault> {
         let failed = |e: io::Error| Fault::environment(format!("cannot accept a connection: {e}"));
         listener.set_nonblocking(true).map_err(failed)?;
-        let mut callers: Vec<Caller> = Vec::new();
-        while !self.state().over && !until.cancelled() && !until.is_over() {
+        let mut callers: Vec<NewConnection> = Vec::new();
+        while !self.state().over && !until.is_cancelled() && !until.is_over() {
             self.wait(listener, &callers).map_err(failed)?;
             loop {
                 match listener.accept() {
@@ -109,11 +116,11 @@ impl Acceptor {
                         if callers.len() == MOST {
                             callers.remove(0);
                         }
-                        callers.extend(Caller::new(stream));
+                        callers.extend(NewConnection::new(stream));
                     }
                     Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                     // The caller can be gone before it is accepted (accept(2)).
-                    Err(e) if passing(&e) || e.kind() == ErrorKind::ConnectionAborted => {}
+                    Err(e) if is_temporary(&e) || e.kind() == ErrorKind::ConnectionAborted => {}
                     Err(e) => return Err(failed(e)),
                 }
             }
@@ -123,7 +130,7 @@ impl Acceptor {
     }
 
     /// Waits until something happens, or for a tick.
-    fn wait(&self, listener: &TcpListener, callers: &[Caller]) -> io::Result<()> {
+    fn wait(&self, listener: &TcpListener, callers: &[NewConnection]) -> io::Result<()> {
         let undecided = callers.iter().filter(|caller| !caller.greeted);
         let mut fds = vec![PollFd::new(listener, PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
         fds.extend(undecided.map(|caller| PollFd::new(&caller.stream, PollFlags::IN)));
@@ -138,10 +145,10 @@ impl Acceptor {
     }
 
     /// Handles a caller; returns it if it has to wait.
-    fn attend(&self, mut caller: Caller, greeted: &Sender<Line>) -> Option<Caller> {
+    fn attend(&self, mut caller: NewConnection, greeted: &Sender<Line>) -> Option<NewConnection> {
         if !caller.greeted {
             let expected = self.state().expected.as_ref().map(|(token, _)| *token);
-            match caller.read(expected) {
+            match caller.read_greeting(expected) {
                 Greeting::Nothing => return (caller.since.elapsed() < GREETING).then_some(caller),
                 Greeting::Gone => return None,
                 Greeting::Token(token) => {
@@ -154,7 +161,7 @@ impl Acceptor {
                 }
                 // A client of another version reads this one's and hangs up.
                 Greeting::Hello(version) if version != VERSION => {
-                    let _ = caller.line().ok()?.say(&hello());
+                    let _ = caller.into_line().ok()?.send(&hello());
                     return None;
                 }
                 Greeting::Hello(_) => (caller.greeted, caller.since) = (true, Instant::now()),
@@ -163,8 +170,8 @@ impl Acceptor {
         let mut state = self.state();
         match state.busy {
             None => {
-                let line = caller.line().ok()?;
-                if line.say(&hello()).is_ok() && greeted.send(line).is_ok() {
+                let line = caller.into_line().ok()?;
+                if line.send(&hello()).is_ok() && greeted.send(line).is_ok() {
                     state.busy = Some(Instant::now());
                 }
                 None
@@ -172,8 +179,10 @@ impl Acceptor {
             Some(_) if caller.since.elapsed() < WAIT => Some(caller),
             Some(end) => {
                 let left = end.saturating_duration_since(Instant::now());
-                let _ =
-                    caller.line().ok()?.say(&Response::Busy { seconds: left.as_secs_f64().ceil().max(1.0) });
+                let _ = caller
+                    .into_line()
+                    .ok()?
+                    .send(&Response::Busy { seconds: left.as_secs_f64().ceil().max(1.0) });
                 None
             }
         }
@@ -181,10 +190,10 @@ impl Acceptor {
 }
 
 fn hello() -> Response {
-    Response::Hello { version: VERSION, clock: clock::identity(), cpus: allowed() }
+    Response::Hello { version: VERSION, clock: clock::clock_identity(), cpus: allowed() }
 }
 
-/// The data connections of a session.
+/// The data connections of a session, as they arrive.
 pub struct DataConnections<'a> {
     acceptor: &'a Acceptor,
     streams: Receiver<TcpStream>,
@@ -198,14 +207,14 @@ impl DataConnections<'_> {
     ///
     /// # Errors
     /// Where the client will not connect; where the time is up; interrupted.
-    pub fn next(&self, line: &Line, until: &Until) -> Result<TcpStream, Fault> {
+    pub fn accept_next(&self, line: &Line, until: &Deadline) -> Result<TcpStream, Fault> {
         loop {
             until.check("the client to connect")?;
-            let speaks = line.stirs();
+            let speaks = line.is_readable();
             match self.streams.recv_timeout(if speaks { LATE } else { TICK }) {
-                Ok(stream) if !line.hung_up() => return Ok(stream),
-                Err(RecvTimeoutError::Timeout) if !speaks && !line.hung_up() => {}
-                _ => return Err(gone(line.peer())),
+                Ok(stream) if !line.peer_has_closed() => return Ok(stream),
+                Err(RecvTimeoutError::Timeout) if !speaks && !line.peer_has_closed() => {}
+                _ => return Err(closed_fault(line.peer())),
             }
         }
     }

@@ -4,8 +4,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_work::peer::socket::{gone, is_readable};
-use crosstalk_work::peer::{Line, TICK, Until};
+use crosstalk_work::peer::socket::{closed_fault, is_readable};
+use crosstalk_work::peer::{Deadline, Line, TICK};
 
 /// Waits until the client of `line` connects to `socket`.
 ///
@@ -14,19 +14,19 @@ use crosstalk_work::peer::{Line, TICK, Until};
 ///
 /// # Errors
 /// Where the client will not connect; where the time is up; interrupted.
-pub fn await_client(socket: &impl AsFd, line: &Line, until: &Until) -> Result<(), Fault> {
+pub fn await_data_connection(socket: &impl AsFd, line: &Line, until: &Deadline) -> Result<(), Fault> {
     loop {
         until.check("the client to connect")?;
         // Read before the socket is: who connected before speaking is found there.
-        let speaks = line.stirs();
+        let speaks = line.is_readable();
         let connects = is_readable(socket, if speaks { Duration::ZERO } else { TICK });
         // Read last: after a hang-up, a connection is another caller's.
-        if line.hung_up() {
-            return Err(gone(line.peer()));
+        if line.peer_has_closed() {
+            return Err(closed_fault(line.peer()));
         }
         match (connects, speaks) {
             (true, _) => return Ok(()),
-            (false, true) => return Err(gone(line.peer())),
+            (false, true) => return Err(closed_fault(line.peer())),
             (false, false) => {}
         }
     }

@@ -10,13 +10,13 @@ use crosstalk_core::message::receive;
 use super::protocol::Request;
 use super::token;
 use crosstalk_work::peer::Line;
-use crosstalk_work::peer::socket::passing;
+use crosstalk_work::peer::socket::is_temporary;
 
 /// The most bytes of a greeting.
 const LONGEST: usize = 256;
 
-/// A connection to a server.
-pub struct Caller {
+/// A connection that was accepted, and has not yet said what it is for.
+pub struct NewConnection {
     /// The connection.
     pub stream: TcpStream,
     received: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Caller {
     pub greeted: bool,
 }
 
-/// What a caller has begun with.
+/// The first that a new connection sends: a client's greeting, or the token of a data connection.
 pub enum Greeting {
     /// Nothing yet.
     Nothing,
@@ -38,16 +38,16 @@ pub enum Greeting {
     Hello(u32),
 }
 
-impl Caller {
+impl NewConnection {
     /// A connection that has just been accepted; `None` if it cannot be used.
     pub fn new(stream: TcpStream) -> Option<Self> {
         stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).ok()?;
-        Some(Caller { stream, received: Vec::new(), since: Instant::now(), greeted: false })
+        Some(NewConnection { stream, received: Vec::new(), since: Instant::now(), greeted: false })
     }
 
     /// Reads what is there: after the `expected` token nothing more, after a greeting nothing behind
     /// the end of its line.
-    pub fn read(&mut self, expected: Option<u64>) -> Greeting {
+    pub fn read_greeting(&mut self, expected: Option<u64>) -> Greeting {
         loop {
             let mut bytes = [0; token::SIZE];
             let most = token::SIZE.saturating_sub(self.received.len()).max(1);
@@ -55,7 +55,7 @@ impl Caller {
                 Ok(0) => return Greeting::Gone,
                 Ok(n) => self.received.extend_from_slice(&bytes[..n]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) if passing(&e) => return Greeting::Nothing,
+                Err(e) if is_temporary(&e) => return Greeting::Nothing,
                 Err(_) => return Greeting::Gone,
             }
             if let Ok(token) = <[u8; token::SIZE]>::try_from(self.received.as_slice()) {
@@ -78,11 +78,11 @@ impl Caller {
         }
     }
 
-    /// A conversation over this connection.
+    /// Makes the connection a conversation in JSON lines.
     ///
     /// # Errors
     /// Where the connection cannot be used.
-    pub fn line(self) -> Result<Line, Fault> {
+    pub fn into_line(self) -> Result<Line, Fault> {
         let blocking = self.stream.set_nonblocking(false);
         blocking.map_err(|e| Fault::attempt(format!("cannot hold a conversation: {e}")))?;
         Line::new(self.stream)

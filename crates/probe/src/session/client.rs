@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use crosstalk_core::{Fault, FaultKind};
 
 use super::protocol::{Ready, Request, Response, VERSION};
-use crosstalk_work::peer::socket::{broken, connect, gone};
-use crosstalk_work::peer::{Line, Until};
+use crosstalk_work::peer::socket::{closed_fault, connect, connection_fault};
+use crosstalk_work::peer::{Deadline, Line};
 
 /// What a server reports of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,11 @@ pub struct ServerInfo {
 /// # Errors
 /// Where nobody listens at `target`, or something other than a probe's server; where the server is
 /// busy or has another version; interrupted.
-pub fn open(target: SocketAddr, kind: &str, until: &Until) -> Result<(Line, ServerInfo), Fault> {
+pub fn open_conversation(
+    target: SocketAddr,
+    kind: &str,
+    until: &Deadline,
+) -> Result<(Line, ServerInfo), Fault> {
     let stream = connect(target, until).map_err(|f| {
         f.remedy(format!(
             "start the server: `crosstalk probe {kind} --listen {target}`, \
@@ -31,8 +35,8 @@ pub fn open(target: SocketAddr, kind: &str, until: &Until) -> Result<(Line, Serv
         ))
     })?;
     let mut line = Line::new(stream)?;
-    line.say(&Request::Hello { version: VERSION })?;
-    let response = line.hear(until).and_then(|response| response.ok_or_else(|| gone(target)));
+    line.send(&Request::Hello { version: VERSION })?;
+    let response = line.receive(until).and_then(|response| response.ok_or_else(|| closed_fault(target)));
     let response = response.map_err(|fault| match fault.kind {
         FaultKind::Interrupted => fault,
         _ => fault.remedy(format!(
@@ -53,7 +57,7 @@ pub fn open(target: SocketAddr, kind: &str, until: &Until) -> Result<(Line, Serv
                     "try again in about {seconds:.0} s, or start another server on another port"
                 )))
         }
-        other => Err(unexpected(target, &other)),
+        other => Err(unexpected_fault(target, &other)),
     }
 }
 
@@ -61,10 +65,10 @@ pub fn open(target: SocketAddr, kind: &str, until: &Until) -> Result<(Line, Serv
 ///
 /// # Errors
 /// Where the server refuses, hangs up or does not respond in time.
-pub fn response(line: &mut Line, until: &Until) -> Result<Response, Fault> {
-    match line.hear(until)? {
+pub fn read_response(line: &mut Line, until: &Deadline) -> Result<Response, Fault> {
+    match line.receive(until)? {
         Some(response) => not_refused(line, response),
-        None => Err(gone(line.peer())),
+        None => Err(closed_fault(line.peer())),
     }
 }
 
@@ -81,16 +85,16 @@ fn not_refused(line: &Line, response: Response) -> Result<Response, Fault> {
 ///
 /// # Errors
 /// Where the server refuses, or answers something else.
-pub fn request_session(line: &mut Line, request: &Request, until: &Until) -> Result<Ready, Fault> {
-    line.say(request)?;
-    match response(line, until)? {
+pub fn request_session(line: &mut Line, request: &Request, until: &Deadline) -> Result<Ready, Fault> {
+    line.send(request)?;
+    match read_response(line, until)? {
         Response::Ready(ready) => Ok(ready),
-        other => Err(unexpected(line.peer(), &other)),
+        other => Err(unexpected_fault(line.peer(), &other)),
     }
 }
 
 /// The fault for a response to another request.
-pub fn unexpected(server: SocketAddr, response: &Response) -> Fault {
+pub fn unexpected_fault(server: SocketAddr, response: &Response) -> Fault {
     Fault::attempt(format!("the server sent an unexpected response: {response:?}")).at(server.to_string())
 }
 
@@ -98,8 +102,8 @@ pub fn unexpected(server: SocketAddr, response: &Response) -> Fault {
 ///
 /// # Errors
 /// Where the server cannot be reached.
-pub fn connect_data(target: SocketAddr, token: u64, until: &Until) -> Result<TcpStream, Fault> {
+pub fn connect_data_stream(target: SocketAddr, token: u64, until: &Deadline) -> Result<TcpStream, Fault> {
     let mut stream = connect(target, until)?;
-    stream.write_all(&token.to_le_bytes()).map_err(|e| broken(target, &e))?;
+    stream.write_all(&token.to_le_bytes()).map_err(|e| connection_fault(target, &e))?;
     Ok(stream)
 }

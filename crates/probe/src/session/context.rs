@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::acceptor::Acceptor;
 
-/// Where clients connect.
+/// The socket at which a server's clients connect.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenSocket<'a> {
     /// The socket.
@@ -21,7 +21,7 @@ impl<'a> From<&'a TcpListener> for ListenSocket<'a> {
     }
 }
 
-/// What a server serves a session with.
+/// What a server uses to serve a session: its sockets and its processors.
 #[derive(Clone, Copy)]
 pub struct ServerContext<'a> {
     /// Where the client connected.

@@ -5,30 +5,30 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 /// How much longer than announced a session may take, in seconds.
-pub const GRACE: f64 = 10.0;
+pub const SESSION_GRACE: f64 = 10.0;
 
 /// How long a client may ask for nothing, or send nothing of what it has announced. Then it is
 /// stopped or the path is cut, and the server hangs up to serve others.
-pub const IDLE: Duration = Duration::from_secs(5);
+pub const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 
 /// The longest session, in seconds.
-pub const LONGEST: f64 = 86_400.0;
+pub const LONGEST_SESSION: f64 = 86_400.0;
 
 /// An announced time in seconds, if it is one: any number may come from another host.
-pub fn announced(seconds: f64) -> Duration {
-    Duration::from_secs_f64(if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, LONGEST) })
+pub fn parse_announced_time(seconds: f64) -> Duration {
+    Duration::from_secs_f64(if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, LONGEST_SESSION) })
 }
 
 /// The limit of a session that is to take `seconds`.
-pub fn limit<'a>(seconds: f64, until: &Until<'a>) -> Until<'a> {
-    until.within(announced(seconds) + Duration::from_secs_f64(GRACE))
+pub fn session_deadline<'a>(seconds: f64, until: &Deadline<'a>) -> Deadline<'a> {
+    until.at_most(parse_announced_time(seconds) + Duration::from_secs_f64(SESSION_GRACE))
 }
 
 /// The fault for a client that has fallen silent.
-pub fn silent(client: SocketAddr) -> Fault {
+pub fn silent_client_fault(client: SocketAddr) -> Fault {
     Fault::attempt("the client has fallen silent, so that the server hung up")
         .at(client.to_string())
         .remedy("see whether it is stopped, or the path is cut")
@@ -50,9 +50,9 @@ mod tests {
         #[test]
         fn a_session_may_announce_any_time(seconds: f64) {
             let never = AtomicBool::new(false);
-            let until = Until::new(Seconds(1.0), &never);
-            prop_assert!(limit(seconds, &until).left() <= Duration::from_secs(1));
-            prop_assert!(announced(seconds) <= Duration::from_secs_f64(LONGEST));
+            let until = Deadline::new(Seconds(1.0), &never);
+            prop_assert!(session_deadline(seconds, &until).time_left() <= Duration::from_secs(1));
+            prop_assert!(parse_announced_time(seconds) <= Duration::from_secs_f64(LONGEST_SESSION));
         }
     }
 }

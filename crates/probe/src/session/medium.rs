@@ -7,38 +7,38 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crosstalk_comm::ring::{Ring, Side, memory};
+use crosstalk_comm::ring::{Ring, Side, create_memory};
 use crosstalk_comm::uring::Uring;
 use crosstalk_core::Fault;
 
-use super::client::connect_data;
+use super::client::connect_data_stream;
 use super::context::ServerContext;
 use super::descriptors::{receive_descriptors, send_descriptors};
 use super::pipe::Pipe;
 use super::protocol::{Ready, Response};
 use super::unix_socket::{UnixSocket, connect_unix};
 use crate::transport::Transport;
-use crosstalk_work::peer::socket::broken;
-use crosstalk_work::peer::{Line, Until};
+use crosstalk_work::peer::socket::connection_fault;
+use crosstalk_work::peer::{Deadline, Line};
 
-/// How a side of a medium waits.
+/// How long one side of a medium sleeps while it waits, and whether its peer sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitTimes {
     /// How long reading and writing sleep at most; `None`: they never sleep.
     pub nap: Option<Duration>,
     /// Whether the peer sleeps, and may have to be woken.
     pub peer_sleeps: bool,
 }
 
-impl Waiting {
-    /// As the peer does.
-    pub fn alike(nap: Option<Duration>) -> Self {
-        Waiting { nap, peer_sleeps: nap.is_some() }
+impl WaitTimes {
+    /// Both sides sleep at most `nap`, or never.
+    pub fn same_on_both_sides(nap: Option<Duration>) -> Self {
+        WaitTimes { nap, peer_sleeps: nap.is_some() }
     }
 }
 
-/// A stream of bytes in each direction. Reading and writing sleep no longer than its nap; without
-/// one they never sleep.
+/// What carries the bytes of a session in both directions: TCP, a Unix socket, pipes or shared
+/// memory. Reading and writing sleep no longer than its nap; without one they never sleep.
 pub enum Medium {
     /// A TCP connection without Nagle's delay.
     Tcp(TcpStream),
@@ -71,38 +71,38 @@ impl Medium {
     ///
     /// # Errors
     /// Where the client does not connect, or the medium cannot be made.
-    pub fn serve(
+    pub fn accept(
         transport: Transport,
         context: ServerContext,
         line: &Line,
         token: u64,
-        waiting: Waiting,
-        until: &Until,
+        waiting: WaitTimes,
+        until: &Deadline,
     ) -> Result<Self, Fault> {
-        let mut served = Medium::serve_all(transport, context, line, token, waiting, 1, until)?;
+        let mut served = Medium::accept_all(transport, context, line, token, waiting, 1, until)?;
         served.pop().ok_or_else(|| Fault::attempt("expected at least one stream, found none"))
     }
 
-    /// The server's of several streams.
+    /// The server's media for several streams: as [`Medium::accept`], for each.
     ///
     /// # Errors
-    /// As of [`Medium::serve`].
-    pub fn serve_all(
+    /// As of [`Medium::accept`].
+    pub fn accept_all(
         transport: Transport,
         context: ServerContext,
         line: &Line,
         token: u64,
-        waiting: Waiting,
+        waiting: WaitTimes,
         streams: usize,
-        until: &Until,
+        until: &Deadline,
     ) -> Result<Vec<Self>, Fault> {
-        let ready = |unix| line.say(&Response::Ready(Ready { token, udp: Vec::new(), unix }));
+        let ready = |unix| line.send(&Response::Ready(Ready { token, udp: Vec::new(), unix }));
         if Medium::is_tcp(transport) {
-            let connections = context.acceptor.expect(token);
+            let connections = context.acceptor.expect_token(token);
             ready(None)?;
             let next = |_| {
-                let socket = connections.next(line, until)?;
-                Medium::tcp(transport, socket, waiting.nap).map_err(|e| broken(line.peer(), &e))
+                let socket = connections.accept_next(line, until)?;
+                Medium::tcp(transport, socket, waiting.nap).map_err(|e| connection_fault(line.peer(), &e))
             };
             return (0..streams).map(next).collect();
         }
@@ -114,7 +114,7 @@ impl Medium {
     }
 
     /// Makes the medium to a client on this host that connected by `stream`.
-    fn hand_over(transport: Transport, stream: UnixStream, waiting: Waiting) -> Result<Self, Fault> {
+    fn hand_over(transport: Transport, stream: UnixStream, waiting: WaitTimes) -> Result<Self, Fault> {
         let failed = |e: io::Error| Fault::environment(format!("cannot make a {}: {e}", transport.name()));
         match transport {
             Transport::Pipe => {
@@ -124,7 +124,7 @@ impl Medium {
                 Pipe::new(input.into(), output.into(), waiting.nap).map(Medium::Pipe).map_err(failed)
             }
             Transport::Shared => {
-                let memory = memory().map_err(failed)?;
+                let memory = create_memory().map_err(failed)?;
                 // Every medium hands over two descriptors.
                 send_descriptors(&stream, [memory.as_fd(), memory.as_fd()])?;
                 Ring::map(&memory, Side::First, waiting.nap, waiting.peer_sleeps)
@@ -136,7 +136,7 @@ impl Medium {
     }
 
     /// The TCP socket, where it is one.
-    pub fn socket(&self) -> Option<&TcpStream> {
+    pub fn tcp_socket(&self) -> Option<&TcpStream> {
         match self {
             Medium::Tcp(socket) => Some(socket),
             Medium::Uring(uring) => Some(uring.socket()),
@@ -152,13 +152,14 @@ impl Medium {
         transport: Transport,
         target: SocketAddr,
         ready: &Ready,
-        waiting: Waiting,
-        until: &Until,
+        waiting: WaitTimes,
+        until: &Deadline,
     ) -> Result<Self, Fault> {
         let nap = waiting.nap;
-        let failed = |e: io::Error| broken(target, &e);
+        let failed = |e: io::Error| connection_fault(target, &e);
         if Medium::is_tcp(transport) {
-            return Medium::tcp(transport, connect_data(target, ready.token, until)?, nap).map_err(failed);
+            return Medium::tcp(transport, connect_data_stream(target, ready.token, until)?, nap)
+                .map_err(failed);
         }
         let unix = ready.unix.as_ref();
         let unix = unix.ok_or_else(|| Fault::attempt("the server did not report its Unix socket"))?;

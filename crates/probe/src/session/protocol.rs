@@ -4,14 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::unix_address::UnixAddress;
-use crate::bandwidth::counts::{Counted, Interval, SendCount};
+use crate::bandwidth::counts::{ReceivedCount, ReportedInterval, SentCount};
 use crate::bandwidth::session::Session as BandwidthSession;
 use crate::latency::session::Session as LatencySession;
 
 /// The version of the protocol; client and server refuse another one.
 pub const VERSION: u32 = 4;
 
-/// From the client.
+/// A message from the client to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 pub enum Request {
@@ -27,7 +27,7 @@ pub enum Request {
     Finished,
 }
 
-/// From the server.
+/// A message from the server to the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Response {
@@ -43,16 +43,16 @@ pub enum Response {
     /// Connect, show the token, and begin.
     Ready(Ready),
     /// Bytes received in the last interval.
-    Interval(Interval),
+    Interval(ReportedInterval),
     /// All bytes received.
-    Counted(Counted),
+    Counted(ReceivedCount),
     /// All bytes sent.
-    Sent(SendCount),
+    Sent(SentCount),
     /// The server refuses the session.
     Refused { reason: String },
 }
 
-/// What the client connects to.
+/// What the client is to connect to, once the server is ready.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
     /// The token that its data connections show.

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Bytes of a token.
+/// The number of bytes of a token.
 pub const SIZE: usize = 8;
 
 /// A number that another connection cannot guess by accident.

@@ -18,7 +18,7 @@ pub enum UnixAddress {
 
 impl UnixAddress {
     /// The address for the system's calls.
-    pub fn socket_address(&self) -> io::Result<SocketAddr> {
+    pub fn to_socket_address(&self) -> io::Result<SocketAddr> {
         match self {
             UnixAddress::File(path) => SocketAddr::from_pathname(path),
             UnixAddress::Name(name) => SocketAddr::from_abstract_name(name),

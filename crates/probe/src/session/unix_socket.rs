@@ -10,12 +10,12 @@ use std::path::Path;
 
 use crosstalk_core::Fault;
 
-use super::arrival::await_client;
-use super::descriptors::broken;
+use super::arrival::await_data_connection;
+use super::descriptors::broken_socket_fault;
 use super::token;
 use super::unix_address::UnixAddress;
-use crosstalk_work::peer::socket::passing;
-use crosstalk_work::peer::{Line, TICK, Until};
+use crosstalk_work::peer::socket::is_temporary;
+use crosstalk_work::peer::{Deadline, Line, TICK};
 
 /// The server's Unix socket for one session.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl UnixSocket {
             Some(folder) => UnixAddress::File(folder.join(name)),
             None => UnixAddress::Name(name),
         };
-        let listener = address.socket_address().and_then(|address| UnixListener::bind_addr(&address));
+        let listener = address.to_socket_address().and_then(|address| UnixListener::bind_addr(&address));
         let listener = listener.map_err(|e| {
             Fault::environment(format!("cannot open a Unix socket: {e}"))
                 .remedy("set TMPDIR to a folder with a short name that can be written to")
@@ -48,10 +48,10 @@ impl UnixSocket {
     ///
     /// # Errors
     /// Where the client of `line` does not connect.
-    pub fn accept(&self, line: &Line, token: u64, until: &Until) -> Result<UnixStream, Fault> {
-        self.listener.set_nonblocking(true).map_err(|e| broken(&e))?;
+    pub fn accept(&self, line: &Line, token: u64, until: &Deadline) -> Result<UnixStream, Fault> {
+        self.listener.set_nonblocking(true).map_err(|e| broken_socket_fault(&e))?;
         loop {
-            await_client(&self.listener, line, until)?;
+            await_data_connection(&self.listener, line, until)?;
             match self.listener.accept() {
                 Ok((mut stream, _)) => {
                     let mut shown = [0; token::SIZE];
@@ -63,8 +63,8 @@ impl UnixSocket {
                         return Ok(stream);
                     }
                 }
-                Err(e) if passing(&e) || e.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(e) => return Err(broken(&e)),
+                Err(e) if is_temporary(&e) || e.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(e) => return Err(broken_socket_fault(&e)),
             }
         }
     }
@@ -85,7 +85,7 @@ impl Drop for UnixSocket {
 /// Where nobody listens at `address` on this host.
 pub fn connect_unix(address: &UnixAddress, token: u64) -> Result<UnixStream, Fault> {
     let connect = || {
-        let mut stream = UnixStream::connect_addr(&address.socket_address()?)?;
+        let mut stream = UnixStream::connect_addr(&address.to_socket_address()?)?;
         stream.write_all(&token.to_le_bytes())?;
         Ok(stream)
     };
@@ -109,7 +109,7 @@ mod tests {
 
     fn meet(folder: Option<&Path>) {
         let never = AtomicBool::new(false);
-        let until = Until::new(Seconds(10.0), &never);
+        let until = Deadline::new(Seconds(10.0), &never);
         let secret = token();
         // A control connection on which nobody speaks.
         let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");

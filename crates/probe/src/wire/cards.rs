@@ -19,20 +19,20 @@ const FOR_PROGRAMS: [&str; 3] = ["vfio-pci", "uio_pci_generic", "igb_uio"];
 
 /// Two cards that a cable joins, while DPDK may use them. The drop binds them to their drivers again,
 /// and frees the huge pages that were reserved.
-pub struct Cards {
+pub struct NetworkCards {
     addresses: [String; 2],
     // In this order: the cards' drivers are restored before the memory is freed.
     _drivers: Vec<Entry>,
     _pages: Option<Knob>,
 }
 
-impl Cards {
+impl NetworkCards {
     /// Binds the cards at these addresses to drivers for DPDK.
     ///
     /// # Errors
     /// A usage fault where one is no card or is in use; an environment fault where there is no such
     /// driver or no room for huge pages. Then nothing has changed.
-    pub fn take(addresses: &[String; 2]) -> Result<Self, Fault> {
+    pub fn bind(addresses: &[String; 2]) -> Result<Self, Fault> {
         let cards = [Device::find(&addresses[0])?, Device::find(&addresses[1])?];
         let targets: Vec<Option<&str>> = cards.iter().map(driver_for).collect::<Result<_, _>>()?;
         let ledger = Ledger::open(&Launcher::current())?;
@@ -44,10 +44,10 @@ impl Cards {
                 drivers.push(ledger.driver(&card.address, driver, "a card for DPDK")?);
             }
         }
-        Ok(Cards { addresses: addresses.clone(), _drivers: drivers, _pages: pages })
+        Ok(NetworkCards { addresses: addresses.clone(), _drivers: drivers, _pages: pages })
     }
 
-    /// Their addresses.
+    /// The PCI addresses of the cards.
     pub fn addresses(&self) -> [String; 2] {
         self.addresses.clone()
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::transport::Transport;
 use crate::mode::Mode;
 
-/// What the process does.
+/// What the process of an endpoint does: it sends, receives or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -25,7 +25,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// As the program in C names it.
+    /// Its name for the program in C.
     pub fn name(self) -> &'static str {
         match self {
             Role::OneThread => "alone",
@@ -38,7 +38,7 @@ impl Role {
     }
 }
 
-/// What a process does with the endpoints.
+/// The configuration of an endpoint's process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EndpointConfig {
     /// What it does.

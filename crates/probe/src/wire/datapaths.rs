@@ -7,7 +7,7 @@ use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
-use crosstalk_stats::quantile::reported;
+use crosstalk_stats::quantile::reportable_percentiles;
 use serde_json::{Value, json};
 
 use super::workload::WIRE;
@@ -23,9 +23,9 @@ const DATAPATHS: [(&str, &str, &str); 5] = [
 ];
 
 /// How often each datapath is measured.
-pub const ROUNDS: usize = 3;
+pub const ROUNDS_PER_DATAPATH: usize = 3;
 
-/// A comparison of all datapaths.
+/// The results of all datapaths, to be compared.
 pub struct Comparison {
     /// In the order of the table.
     pub datapaths: Vec<Datapath>,
@@ -33,7 +33,7 @@ pub struct Comparison {
     pub readings: Readings,
 }
 
-/// A datapath, and its result.
+/// A way from one endpoint to the other, such as the kernel's UDP or DPDK, and its result.
 pub struct Datapath {
     /// Its name for people.
     pub name: &'static str,
@@ -41,7 +41,7 @@ pub struct Datapath {
     pub state: State,
 }
 
-/// The result of a datapath.
+/// The result of a datapath, or why it has none.
 pub enum State {
     /// This machine does not have it.
     Missing {
@@ -61,7 +61,7 @@ pub enum State {
 
 /// A summary of one-way times, in seconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Summary {
+pub struct TimeSummary {
     /// The median of all rounds.
     pub p50: f64,
     /// The smallest of the rounds' medians.
@@ -110,7 +110,7 @@ pub fn compare(
     if available.is_empty() {
         return Err(comparison.none());
     }
-    for round in 1..=ROUNDS {
+    for round in 1..=ROUNDS_PER_DATAPATH {
         for (place, params) in &available {
             let datapath = &mut comparison.datapaths[*place];
             begins(datapath.name, round);
@@ -134,11 +134,11 @@ impl Datapath {
     }
 
     /// Its summary; `None` if it is missing or nothing arrived.
-    pub fn summary(&self) -> Option<Summary> {
+    pub fn summary(&self) -> Option<TimeSummary> {
         let State::Measured { one_way, medians } = &self.state else { return None };
         let at = |q: f64| one_way.quantile(q).map(|value| value * 1e-9);
-        let p99 = reported(one_way.count()).find(|(_, name)| *name == "p99");
-        Some(Summary {
+        let p99 = reportable_percentiles(one_way.count()).find(|(_, name)| *name == "p99");
+        Some(TimeSummary {
             p50: at(0.5)?,
             least: medians.iter().copied().reduce(f64::min)? * 1e-9,
             most: medians.iter().copied().reduce(f64::max)? * 1e-9,

@@ -10,22 +10,23 @@ use crosstalk_core::Fault;
 use crosstalk_host::process::die_with_parent;
 
 use super::config::{EndpointConfig, Role};
-use super::exchange::{echo, one_thread, one_thread_calls, ping};
+use super::exchange::{return_messages, time_calls_in_one_thread, time_in_one_thread, time_round_trips};
 use super::port::{AfXdp, Memory, Port};
 use super::result::{EndpointResult, write_result};
-use super::stream::{count, send};
-use super::times::Limits;
+use super::stream::{count_frames, send_frames};
+use super::times::MeasureLimits;
 use super::transport::Transport;
 use crate::mode::Mode;
 
 /// The longest sleep of an endpoint.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Runs an endpoint, in a process that was started for it.
+/// Runs an endpoint of the wire, in a process that was started for it, with the configuration on
+/// `input`.
 ///
 /// # Errors
 /// Where the configuration cannot be read, or the wire fails.
-pub fn serve(mut input: impl BufRead, mut out: impl Write) -> Result<(), Fault> {
+pub fn run_endpoint(mut input: impl BufRead, mut out: impl Write) -> Result<(), Fault> {
     die_with_parent();
     let mut line = String::new();
     let read = input.read_line(&mut line);
@@ -47,21 +48,22 @@ pub fn serve(mut input: impl BufRead, mut out: impl Write) -> Result<(), Fault> 
 }
 
 fn run<P: Port>(config: &EndpointConfig, out: &mut impl Write) -> Result<EndpointResult, Fault> {
-    let (size, nap) = (config.size, config.mode.nap(NAP));
+    let (size, nap) = (config.size, config.mode.longest_sleep(NAP));
     let limits =
-        Limits::new(Duration::from_nanos(config.duration), config.most, config.mode == Mode::Polling);
+        MeasureLimits::new(Duration::from_nanos(config.duration), config.most, config.mode == Mode::Polling);
     let open = |endpoint: usize| P::open(&config.places[endpoint], endpoint, nap);
     let mut ready = || out.write_all(b"ready\n").and_then(|()| out.flush()).map_err(|e| gone(&e));
     let mut one = |endpoint: usize| open(endpoint).and_then(|port| ready().map(|()| port));
     match config.role {
-        Role::Ping => ping(one(0)?, size, limits).map(EndpointResult::Times),
-        Role::Echo => echo(one(1)?, size).map(EndpointResult::Times),
-        Role::Send => send(one(0)?, size, limits.duration).map(EndpointResult::Stream),
-        Role::Count => count(one(1)?, size, limits.spins).map(EndpointResult::Stream),
+        Role::Ping => time_round_trips(one(0)?, size, limits).map(EndpointResult::Times),
+        Role::Echo => return_messages(one(1)?, size).map(EndpointResult::Times),
+        Role::Send => send_frames(one(0)?, size, limits.duration).map(EndpointResult::Stream),
+        Role::Count => count_frames(one(1)?, size, limits.spins).map(EndpointResult::Stream),
         Role::OneThread | Role::OneThreadCalls => {
             let (first, second) = (open(0)?, open(1)?);
             ready()?;
-            let run = if config.role == Role::OneThread { one_thread } else { one_thread_calls };
+            let run =
+                if config.role == Role::OneThread { time_in_one_thread } else { time_calls_in_one_thread };
             run(first, second, size, limits).map(EndpointResult::Times)
         }
     }
@@ -77,6 +79,6 @@ mod tests {
 
     #[test]
     fn an_invalid_configuration_is_refused() {
-        assert!(serve(&b"{}\n"[..], Vec::new()).is_err());
+        assert!(run_endpoint(&b"{}\n"[..], Vec::new()).is_err());
     }
 }

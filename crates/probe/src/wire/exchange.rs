@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_host::ticks::Ticks;
+use crosstalk_host::ticks::TickClock;
 
 use super::messages::Messages;
 use super::port::Port;
-use super::times::{KeptTimes, Limits, MOST_TIMES, Times};
+use super::times::{KeptTimes, MOST_TIMES_PER_MESSAGE, MeasureLimits, MessageTimes};
 
 /// Where a reply has the tick of its message's arrival.
 const ARRIVED: usize = 4;
@@ -24,40 +24,50 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// One message: when it was sent, and its times in ticks; none if it was lost.
 struct Message {
     sent: u64,
-    times: [Option<u64>; MOST_TIMES],
+    times: [Option<u64>; MOST_TIMES_PER_MESSAGE],
 }
 
 /// Sends on `first` and receives on `second`, in one thread.
 ///
 /// # Errors
 /// Where a port fails.
-pub fn one_thread<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
+pub fn time_in_one_thread<P: Port>(
+    first: P,
+    second: P,
+    size: usize,
+    limits: MeasureLimits,
+) -> Result<MessageTimes, Fault> {
     let (mut first, mut second) = (Messages::new(first, size), Messages::new(second, size));
     run(limits, |number, clock, patience| {
-        first.write(0, &number.to_le_bytes());
+        first.write_at(0, &number.to_le_bytes());
         let sent = clock.now();
         first.send()?;
-        let received = second.wait(number, limits.spins, clock, sent + patience)?;
+        let received = second.wait_for(number, limits.spins, clock, sent + patience)?;
         let arrived = clock.now();
         Ok(Message { sent, times: [received.then_some(arrived - sent), None, None] })
     })
 }
 
-/// The same, with the times of the calls ([`super::times::CALLS`]).
+/// As [`time_in_one_thread`], with the times of the calls ([`super::times::TIMES_WITH_CALLS`]).
 ///
 /// # Errors
 /// Where a port fails.
-pub fn one_thread_calls<P: Port>(first: P, second: P, size: usize, limits: Limits) -> Result<Times, Fault> {
+pub fn time_calls_in_one_thread<P: Port>(
+    first: P,
+    second: P,
+    size: usize,
+    limits: MeasureLimits,
+) -> Result<MessageTimes, Fault> {
     let (mut first, mut second) = (Messages::new(first, size), Messages::new(second, size));
     run(limits, |number, clock, patience| {
-        first.write(0, &number.to_le_bytes());
+        first.write_at(0, &number.to_le_bytes());
         let sent = clock.now();
         first.send()?;
         let handed = clock.now();
-        let began = second.wait_timed(number, clock, sent + patience)?;
+        let began = second.wait_for_timed(number, clock, sent + patience)?;
         let arrived = clock.now();
         let times = began.map(|began| [handed - sent, began - handed, arrived - began].map(Some));
-        Ok(Message { sent, times: times.unwrap_or([None; MOST_TIMES]) })
+        Ok(Message { sent, times: times.unwrap_or([None; MOST_TIMES_PER_MESSAGE]) })
     })
 }
 
@@ -65,18 +75,19 @@ pub fn one_thread_calls<P: Port>(first: P, second: P, size: usize, limits: Limit
 ///
 /// # Errors
 /// Where the port fails, or the processors' clocks differ.
-pub fn ping<P: Port>(port: P, size: usize, limits: Limits) -> Result<Times, Fault> {
+pub fn time_round_trips<P: Port>(port: P, size: usize, limits: MeasureLimits) -> Result<MessageTimes, Fault> {
     let mut port = Messages::new(port, size);
     run(limits, |number, clock, patience| {
-        port.write(0, &number.to_le_bytes());
+        port.write_at(0, &number.to_le_bytes());
         let sent = clock.now();
         port.send()?;
-        let received = port.wait(number, limits.spins, clock, sent + patience)?;
+        let received = port.wait_for(number, limits.spins, clock, sent + patience)?;
         let back = clock.now();
         if !received {
-            return Ok(Message { sent, times: [None; MOST_TIMES] });
+            return Ok(Message { sent, times: [None; MOST_TIMES_PER_MESSAGE] });
         }
-        let times = [port.tick(ARRIVED).checked_sub(sent), back.checked_sub(port.tick(REPLIED))];
+        let times =
+            [port.received_tick(ARRIVED).checked_sub(sent), back.checked_sub(port.received_tick(REPLIED))];
         match times {
             [Some(there), Some(back)] => Ok(Message { sent, times: [Some(there), Some(back), None] }),
             _ => Err(Fault::environment("the processors' clocks differ: one-way times are unknown")),
@@ -88,30 +99,30 @@ pub fn ping<P: Port>(port: P, size: usize, limits: Limits) -> Result<Times, Faul
 ///
 /// # Errors
 /// Where the port fails.
-pub fn echo<P: Port>(port: P, size: usize) -> Result<Times, Fault> {
+pub fn return_messages<P: Port>(port: P, size: usize) -> Result<MessageTimes, Fault> {
     let mut port = Messages::new(port, size);
-    let clock = Ticks::find();
+    let clock = TickClock::best();
     loop {
         if !port.receive()? {
             continue;
         }
         let arrived = clock.now();
-        let number = port.number();
-        port.write(0, &number.to_le_bytes());
-        port.write(ARRIVED, &arrived.to_le_bytes());
-        port.write(REPLIED, &clock.now().to_le_bytes());
+        let number = port.received_number();
+        port.write_at(0, &number.to_le_bytes());
+        port.write_at(ARRIVED, &arrived.to_le_bytes());
+        port.write_at(REPLIED, &clock.now().to_le_bytes());
         port.send()?;
     }
 }
 
 /// Sends one message after the other until the time is over.
 fn run(
-    limits: Limits,
-    mut exchange: impl FnMut(u32, Ticks, u64) -> Result<Message, Fault>,
-) -> Result<Times, Fault> {
-    let clock = Ticks::find();
-    let patience = clock.of(PATIENCE);
-    let end = clock.now() + clock.of(limits.duration);
+    limits: MeasureLimits,
+    mut exchange: impl FnMut(u32, TickClock, u64) -> Result<Message, Fault>,
+) -> Result<MessageTimes, Fault> {
+    let clock = TickClock::best();
+    let patience = clock.ticks_of(PATIENCE);
+    let end = clock.now() + clock.ticks_of(limits.duration);
     let mut kept = KeptTimes::new(limits.most);
     let (mut received, mut lost) = (0, 0);
     for number in 1.. {
@@ -128,7 +139,7 @@ fn run(
             break;
         }
     }
-    Ok(Times { times: kept.times, received, lost, cost: clock.cost() * 1e9, huge: None })
+    Ok(MessageTimes { times: kept.times, received, lost, cost: clock.reading_cost() * 1e9, huge: None })
 }
 
 #[cfg(test)]

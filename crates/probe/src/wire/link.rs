@@ -4,16 +4,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use crosstalk_comm::rdma;
-use crosstalk_comm::ring::memory;
+use crosstalk_comm::ring::create_memory;
 use crosstalk_core::Fault;
 use crosstalk_host::process::fresh_mark;
 
-use super::cards::Cards;
+use super::cards::NetworkCards;
 use super::spec::Spec;
 use super::transport::Transport;
 use super::veth::VethPair;
 
-/// What connects the two endpoints.
+/// What connects the two endpoints: virtual devices, network cards or shared memory.
 pub enum Link {
     /// A wire that was made for them.
     Wire(VethPair),
@@ -24,7 +24,7 @@ pub enum Link {
     /// RDMA devices, and such a name at which their endpoints meet.
     Devices([String; 2], String),
     /// Network cards.
-    Cards(Box<Cards>),
+    Cards(Box<NetworkCards>),
 }
 
 impl Link {
@@ -32,13 +32,13 @@ impl Link {
     ///
     /// # Errors
     /// An environment fault that says what is missing.
-    pub fn make(spec: &Spec) -> Result<Self, Fault> {
+    pub fn create(spec: &Spec) -> Result<Self, Fault> {
         // Another process in this network namespace must not guess it.
         let name = || fresh_mark().map(|mark| format!("crosstalk-{mark}"));
         Ok(match spec.transport {
             Transport::Shared => {
-                let memory =
-                    memory().map_err(|e| Fault::environment(format!("cannot make shared memory: {e}")))?;
+                let memory = create_memory()
+                    .map_err(|e| Fault::environment(format!("cannot make shared memory: {e}")))?;
                 Link::Memory(memory)
             }
             Transport::DpdkMemif => Link::Name(name()?),
@@ -47,10 +47,10 @@ impl Link {
                     .devices
                     .as_ref()
                     .ok_or_else(|| Fault::usage("expected two cards in `devices`, found none"))?;
-                Link::Cards(Box::new(Cards::take(devices)?))
+                Link::Cards(Box::new(NetworkCards::bind(devices)?))
             }
             Transport::Rdma => {
-                let first = || rdma::devices().into_iter().next().map(|first| [first.clone(), first]);
+                let first = || rdma::active_devices().into_iter().next().map(|first| [first.clone(), first]);
                 let devices = spec.devices.clone().or_else(first);
                 let devices = devices.ok_or_else(|| {
                     Fault::environment("no port of an RDMA device is active").remedy(rdma::REMEDY)
@@ -62,7 +62,7 @@ impl Link {
     }
 
     /// Where each endpoint finds it, as the transport names it.
-    pub fn places(&self) -> [PathBuf; 2] {
+    pub fn endpoint_paths(&self) -> [PathBuf; 2] {
         match self {
             Link::Wire(pair) => pair.paths(),
             Link::Memory(file) => {

@@ -10,9 +10,9 @@ use super::link::Link;
 use super::process::Process;
 use super::processors::processors;
 use super::readings::readings;
-use super::spec::{Ends, Measure, Memory, Spec};
+use super::spec::{BufferMemory, EndpointProcesses, Measure, Spec};
 use crate::readings::Readings;
-use crosstalk_work::peer::Until;
+use crosstalk_work::peer::Deadline;
 
 /// The most times that are kept. If there are more, those of every second message are kept, and so on.
 const MOST: usize = 1 << 20;
@@ -21,12 +21,12 @@ const MOST: usize = 1 << 20;
 ///
 /// # Errors
 /// Where the link cannot be made or an endpoint fails; where nothing arrives; interrupted.
-pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
-    let link = Link::make(spec)?;
+pub fn measure(spec: &Spec, until: &Deadline) -> Result<Readings, Fault> {
+    let link = Link::create(spec)?;
     let (first, second) = processors(spec.ends)?;
-    let processes = 1 + u64::from(spec.ends == Ends::TwoProcesses);
+    let processes = 1 + u64::from(spec.ends == EndpointProcesses::TwoProcesses);
     // Both endpoints alike; checked before the first reserves its share.
-    let huge = spec.transport.driver().is_some() && huge::free() >= processes * dpdk::MEMORY;
+    let huge = spec.transport.dpdk_driver().is_some() && huge::free() >= processes * dpdk::MEMORY;
     let config = |role: Role| EndpointConfig {
         role,
         transport: spec.transport,
@@ -35,7 +35,7 @@ pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         duration: (spec.duration.0 * 1e9) as u64,
         most: MOST,
         huge,
-        places: link.places(),
+        places: link.endpoint_paths(),
     };
     // A process has its buffers on the memory node that it is started with.
     let start = |role: Role, cpu: usize| {
@@ -43,17 +43,17 @@ pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
         Process::start(&config(role), cpu, until)
     };
     match (spec.ends, spec.measure) {
-        (Ends::OneThread, Measure::Stages) => {
+        (EndpointProcesses::OneThread, Measure::Stages) => {
             readings(spec, &start(Role::OneThreadCalls, first)?.result()?, None)
         }
-        (Ends::OneThread, _) => readings(spec, &start(Role::OneThread, first)?.result()?, None),
-        (Ends::TwoProcesses, Measure::Bandwidth) => {
+        (EndpointProcesses::OneThread, _) => readings(spec, &start(Role::OneThread, first)?.result()?, None),
+        (EndpointProcesses::TwoProcesses, Measure::Bandwidth) => {
             let mut receiver = start(Role::Count, second)?;
             let mut sender = start(Role::Send, first)?;
             let sent = sender.result()?;
             readings(spec, &receiver.result()?, Some(&sent))
         }
-        (Ends::TwoProcesses, _) => {
+        (EndpointProcesses::TwoProcesses, _) => {
             let server = start(Role::Echo, second)?;
             let mut client = start(Role::Ping, first)?;
             let times = client.result()?;
@@ -65,8 +65,8 @@ pub fn measure(spec: &Spec, until: &Until) -> Result<Readings, Fault> {
 
 /// Has processes that are started from now on use memory of another node than the processor's, if
 /// `memory` is remote.
-fn remote(memory: Memory, cpu: usize) -> Result<Option<MemoryFromNode>, Fault> {
-    if memory == Memory::Local {
+fn remote(memory: BufferMemory, cpu: usize) -> Result<Option<MemoryFromNode>, Fault> {
+    if memory == BufferMemory::Local {
         return Ok(None);
     }
     let local = node_of(cpu);

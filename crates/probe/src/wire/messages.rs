@@ -3,10 +3,10 @@
 use std::io;
 
 use crosstalk_core::Fault;
-use crosstalk_host::ticks::Ticks;
+use crosstalk_host::ticks::TickClock;
 
 use super::port::Port;
-use crosstalk_work::peer::socket::passing;
+use crosstalk_work::peer::socket::is_temporary;
 
 fn failed(e: &io::Error) -> Fault {
     Fault::attempt(format!("the wire failed: {e}"))
@@ -22,7 +22,7 @@ pub struct Messages<P> {
 }
 
 impl<P: Port> Messages<P> {
-    /// For frames of `size` bytes.
+    /// Buffers for frames of `size` bytes, sent and received over `port`.
     pub fn new(port: P, size: usize) -> Self {
         let (outgoing, offset) = port.frame(size);
         let incoming = vec![0; outgoing.len()];
@@ -30,17 +30,17 @@ impl<P: Port> Messages<P> {
     }
 
     /// Writes into the message to send.
-    pub fn write(&mut self, at: usize, bytes: &[u8]) {
+    pub fn write_at(&mut self, at: usize, bytes: &[u8]) {
         self.outgoing[self.offset + at..][..bytes.len()].copy_from_slice(bytes);
     }
 
     /// The number of the received message.
-    pub fn number(&self) -> u32 {
+    pub fn received_number(&self) -> u32 {
         self.incoming[self.offset..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// A time in the received message.
-    pub fn tick(&self, at: usize) -> u64 {
+    /// The time, in ticks, that the received message has at byte `at`.
+    pub fn received_tick(&self, at: usize) -> u64 {
         self.incoming[self.offset + at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
@@ -53,7 +53,7 @@ impl<P: Port> Messages<P> {
         loop {
             match self.port.send(&self.outgoing) {
                 Ok(()) => return Ok(()),
-                Err(e) if passing(&e) => {}
+                Err(e) if is_temporary(&e) => {}
                 Err(e) => return Err(failed(&e)),
             }
         }
@@ -67,7 +67,7 @@ impl<P: Port> Messages<P> {
     pub fn send_many(&mut self, count: usize) -> Result<usize, Fault> {
         match self.port.send_many(&self.outgoing, count) {
             Ok(sent) => Ok(sent),
-            Err(e) if passing(&e) => Ok(0),
+            Err(e) if is_temporary(&e) => Ok(0),
             Err(e) => Err(failed(&e)),
         }
     }
@@ -80,7 +80,7 @@ impl<P: Port> Messages<P> {
     pub fn receive(&mut self) -> Result<bool, Fault> {
         match self.port.receive(&mut self.incoming) {
             Ok(length) => Ok(length == self.incoming.len()),
-            Err(e) if passing(&e) => Ok(false),
+            Err(e) if is_temporary(&e) => Ok(false),
             Err(e) => Err(failed(&e)),
         }
     }
@@ -90,10 +90,16 @@ impl<P: Port> Messages<P> {
     /// # Errors
     /// Where the port fails.
     #[inline]
-    pub fn wait(&mut self, number: u32, spins: usize, clock: Ticks, until: u64) -> Result<bool, Fault> {
+    pub fn wait_for(
+        &mut self,
+        number: u32,
+        spins: usize,
+        clock: TickClock,
+        until: u64,
+    ) -> Result<bool, Fault> {
         loop {
             for _ in 0..spins {
-                if self.receive()? && self.number() == number {
+                if self.receive()? && self.received_number() == number {
                     return Ok(true);
                 }
             }
@@ -103,15 +109,20 @@ impl<P: Port> Messages<P> {
         }
     }
 
-    /// The same; returns when the call began that received it.
+    /// As [`Messages::wait_for`]; returns when the call began that received the message.
     ///
     /// # Errors
     /// Where the port fails.
     #[inline]
-    pub fn wait_timed(&mut self, number: u32, clock: Ticks, until: u64) -> Result<Option<u64>, Fault> {
+    pub fn wait_for_timed(
+        &mut self,
+        number: u32,
+        clock: TickClock,
+        until: u64,
+    ) -> Result<Option<u64>, Fault> {
         loop {
             let began = clock.now();
-            if self.receive()? && self.number() == number {
+            if self.receive()? && self.received_number() == number {
                 return Ok(Some(began));
             }
             if began > until {

@@ -37,6 +37,6 @@ mod transport;
 mod veth;
 mod workload;
 
-pub use datapaths::{Comparison, Datapath, ROUNDS, State, Summary, compare, is_comparison};
-pub use endpoint::serve;
+pub use datapaths::{Comparison, Datapath, ROUNDS_PER_DATAPATH, State, TimeSummary, compare, is_comparison};
+pub use endpoint::run_endpoint;
 pub use workload::WIRE;

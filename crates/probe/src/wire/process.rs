@@ -11,14 +11,14 @@ use crosstalk_comm::embedded::LoadedProgram;
 use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
 use crosstalk_host::cpu::PinnedThread;
-use crosstalk_host::ticks::Ticks;
+use crosstalk_host::ticks::TickClock;
 
 use super::config::{EndpointConfig, Role};
 use super::result::{EndpointResult, read_result};
 use super::transport::Transport;
 use super::veth::DEVICE;
-use crosstalk_work::peer::Until;
-use crosstalk_work::peer::socket::readable;
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::peer::socket::wait_readable;
 
 /// The longest start: DPDK takes about a second.
 const START: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ const CLOSED: Duration = Duration::from_millis(500);
 /// The verb under which this program runs an endpoint.
 pub const VERB: &str = "end";
 
-/// An endpoint's process; the drop ends it.
+/// The process of an endpoint. Dropping this ends it.
 pub struct Process<'a> {
     child: Child,
     /// While it is open, a process in C with a result stays: its peer may not be able to go on without it.
@@ -46,12 +46,12 @@ pub struct Process<'a> {
 /// The output of a process, with a limit of time.
 struct Output<'a> {
     stdout: ChildStdout,
-    until: Until<'a>,
+    until: Deadline<'a>,
 }
 
 impl Read for Output<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        readable(&self.stdout, &self.until, "an endpoint of the wire").map_err(io::Error::other)?;
+        wait_readable(&self.stdout, &self.until, "an endpoint of the wire").map_err(io::Error::other)?;
         self.stdout.read(into)
     }
 }
@@ -61,9 +61,9 @@ impl<'a> Process<'a> {
     ///
     /// # Errors
     /// What the process reports.
-    pub fn start(config: &EndpointConfig, cpu: usize, until: &Until<'a>) -> Result<Self, Fault> {
+    pub fn start(config: &EndpointConfig, cpu: usize, until: &Deadline<'a>) -> Result<Self, Fault> {
         // It stays in memory until it is started.
-        let carried = config.transport.program();
+        let carried = config.transport.c_program();
         let program = carried.map(|carried| {
             carried.load().map_err(|e| Fault::environment(format!("cannot use {}: {e}", carried.what)))
         });
@@ -87,7 +87,7 @@ impl<'a> Process<'a> {
             let _ = writeln!(stdin, "{line}");
         }
         let stdout = child.stdout.take().ok_or_else(|| Fault::environment("a process without output"))?;
-        let output = BufReader::new(Output { stdout, until: until.within(START) });
+        let output = BufReader::new(Output { stdout, until: until.at_most(START) });
         let mut process = Process { child, input: stdin, done: false, output, most: config.most };
         let mut ready = String::new();
         let read = process.output.read_line(&mut ready);
@@ -98,7 +98,7 @@ impl<'a> Process<'a> {
         Ok(process)
     }
 
-    /// Waits for its result.
+    /// Waits for the endpoint's result.
     ///
     /// # Errors
     /// What the process reports; where the time is up; interrupted.
@@ -190,10 +190,10 @@ fn command_line(program: &LoadedProgram, config: &EndpointConfig) -> Command {
         true => command.env(dpdk::HUGE, "1"),
         false => command.env_remove(dpdk::HUGE),
     };
-    let hertz = Ticks::find().counter().unwrap_or(0.0);
+    let hertz = TickClock::best().counter_frequency().unwrap_or(0.0);
     let numbers =
         [config.size.to_string(), config.duration.to_string(), config.most.to_string(), hertz.to_string()];
-    let how = config.transport.driver().unwrap_or(config.mode.name());
+    let how = config.transport.dpdk_driver().unwrap_or(config.mode.name());
     command.arg(config.role.name()).args(numbers).arg(how);
     match config.role {
         Role::OneThread | Role::OneThreadCalls => command.args([place(0), place(1)]),

@@ -3,18 +3,18 @@
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading};
-use crosstalk_host::ticks::Ticks;
+use crosstalk_host::ticks::TickClock;
 
 use super::result::EndpointResult;
 use super::spec::{Measure, Spec};
-use super::stream::Stream;
-use super::times::{CALLS, Times};
+use super::stream::FrameCount;
+use super::times::{MessageTimes, TIMES_WITH_CALLS};
 use crate::band::Band;
 use crate::readings::Readings;
-use crate::settle::settled;
+use crate::settle::find_settling;
 
 /// The stages of a message if calls are timed.
-const STAGES: [&str; CALLS] = ["send: call", "on the way", "receive: call"];
+const STAGES: [&str; TIMES_WITH_CALLS] = ["send: call", "on the way", "receive: call"];
 
 /// The readings of what an endpoint `received` and, of a stream, what the other one `sent`.
 ///
@@ -39,7 +39,7 @@ fn value(name: &str, value: f64) -> (Reading, u64) {
     (Reading::value(name, value, Origin::Measured), 1)
 }
 
-fn stream(spec: &Spec, received: &Stream, sent: &Stream) -> Result<Readings, Fault> {
+fn stream(spec: &Spec, received: &FrameCount, sent: &FrameCount) -> Result<Readings, Fault> {
     if received.frames == 0 {
         return Err(Fault::attempt(format!("none of {} frames arrived", sent.frames)));
     }
@@ -57,16 +57,16 @@ fn stream(spec: &Spec, received: &Stream, sent: &Stream) -> Result<Readings, Fau
 
 /// The name of the clock that times messages.
 fn clock() -> &'static str {
-    Ticks::find().name()
+    TickClock::best().name()
 }
 
-fn one_way(spec: &Spec, result: &Times) -> Result<Readings, Fault> {
+fn one_way(spec: &Spec, result: &MessageTimes) -> Result<Readings, Fault> {
     let stages = spec.measure == Measure::Stages;
-    let each = if stages { CALLS } else { 1 };
+    let each = if stages { TIMES_WITH_CALLS } else { 1 };
     let messages: Vec<&[u32]> = result.times.chunks_exact(each).collect();
     let whole = |message: &&[u32]| message.iter().map(|time| u64::from(*time)).sum::<u64>();
     let times: Vec<u64> = messages.iter().map(whole).collect();
-    let kept = settled(&times).at;
+    let kept = find_settling(&times).at;
     let mut one_way = Histogram::default();
     times[kept..].iter().for_each(|time| one_way.record(*time));
     if one_way.count() == 0 {
@@ -89,7 +89,7 @@ fn one_way(spec: &Spec, result: &Times) -> Result<Readings, Fault> {
 
 /// The mean stages of the messages of a band.
 fn means(band: Band, sorted: &[&[u32]]) -> Readings {
-    let messages = &sorted[band.of(sorted.len())];
+    let messages = &sorted[band.range_among(sorted.len())];
     let mean = |stage: usize| {
         messages.iter().map(|message| f64::from(message[stage])).sum::<f64>() / messages.len() as f64
     };
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn times(times: Vec<u32>, received: u64) -> EndpointResult {
-        EndpointResult::Times(Times { times, received, lost: 1, cost: 20.0, huge: Some(false) })
+        EndpointResult::Times(MessageTimes { times, received, lost: 1, cost: 20.0, huge: Some(false) })
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_rate_of_a_stream_is_that_of_its_arrivals() {
-        let stream = |frames, rate| EndpointResult::Stream(Stream { frames, rate });
+        let stream = |frames, rate| EndpointResult::Stream(FrameCount { frames, rate });
         let readings =
             readings(&spec(false), &stream(750, 1e6), Some(&stream(1000, 2e6))).expect("some arrived");
         let numbers: Vec<f64> = readings.iter().filter_map(|(reading, _)| reading.number()).collect();
@@ -163,9 +163,9 @@ mod tests {
     #[test]
     fn without_arrivals_there_is_a_fault() {
         assert!(readings(&spec(false), &times(Vec::new(), 0), None).is_err());
-        let more = |frames| EndpointResult::Stream(Stream { frames, rate: 1.0 });
+        let more = |frames| EndpointResult::Stream(FrameCount { frames, rate: 1.0 });
         assert!(readings(&spec(false), &more(8), Some(&more(7))).is_err(), "more than were sent");
-        let silence = EndpointResult::Stream(Stream { frames: 0, rate: 0.0 });
+        let silence = EndpointResult::Stream(FrameCount { frames: 0, rate: 0.0 });
         assert!(readings(&spec(false), &silence, Some(&silence)).is_err());
     }
 }

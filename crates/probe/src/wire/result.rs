@@ -7,19 +7,19 @@ use std::io::{self, BufRead, Write};
 
 use crosstalk_core::Fault;
 
-use super::stream::Stream;
-use super::times::Times;
+use super::stream::FrameCount;
+use super::times::MessageTimes;
 
-/// The result of an endpoint.
+/// What the process of an endpoint has measured.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EndpointResult {
     /// Of messages one at a time.
-    Times(Times),
+    Times(MessageTimes),
     /// Of a stream.
-    Stream(Stream),
+    Stream(FrameCount),
 }
 
-/// Writes a result.
+/// Writes an endpoint's result.
 ///
 /// # Errors
 /// Those of `out`.
@@ -42,7 +42,7 @@ pub fn write_result(result: &EndpointResult, out: &mut impl Write) -> io::Result
     out.flush()
 }
 
-/// Reads a result with at most `most` times.
+/// Reads an endpoint's result with at most `most` times.
 ///
 /// # Errors
 /// Where it is not complete.
@@ -57,7 +57,7 @@ pub fn read_result(mut input: impl BufRead, most: usize) -> Result<EndpointResul
     };
     let number = |name: &str| field(name).ok_or_else(incomplete);
     if words.first() == Some(&"frames") {
-        return Ok(EndpointResult::Stream(Stream {
+        return Ok(EndpointResult::Stream(FrameCount {
             frames: number("frames")? as u64,
             rate: number("rate")?,
         }));
@@ -69,7 +69,7 @@ pub fn read_result(mut input: impl BufRead, most: usize) -> Result<EndpointResul
     let mut bytes = vec![0; 4 * count];
     input.read_exact(&mut bytes).map_err(|_| incomplete())?;
     let times = bytes.chunks_exact(4).filter_map(|four| Some(u32::from_le_bytes(*four.first_chunk()?)));
-    Ok(EndpointResult::Times(Times {
+    Ok(EndpointResult::Times(MessageTimes {
         times: times.collect(),
         received: number("came")? as u64,
         lost: number("lost")? as u64,
@@ -84,9 +84,10 @@ mod tests {
 
     #[test]
     fn a_result_is_read_as_it_is_written() {
-        let times = Times { times: vec![3, 70_000, u32::MAX], received: 3, lost: 2, cost: 11.5, huge: None };
+        let times =
+            MessageTimes { times: vec![3, 70_000, u32::MAX], received: 3, lost: 2, cost: 11.5, huge: None };
         for result in
-            [EndpointResult::Times(times), EndpointResult::Stream(Stream { frames: 7, rate: 1.5e6 })]
+            [EndpointResult::Times(times), EndpointResult::Stream(FrameCount { frames: 7, rate: 1.5e6 })]
         {
             let mut written = Vec::new();
             write_result(&result, &mut written).expect("writes");

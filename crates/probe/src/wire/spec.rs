@@ -4,13 +4,13 @@ use crosstalk_comm::xdp;
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::units::{Bytes, Seconds};
-use crosstalk_core::value::{Params, Value, parameter};
+use crosstalk_core::value::{Params, Value, parameter_fault};
 
 use super::transport::Transport;
-use crate::arguments::duration;
+use crate::arguments::parse_duration;
 use crate::mode::Mode;
 
-/// The parameters of the probe.
+/// The parameters of the probe `wire`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "transport",
@@ -55,26 +55,26 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("duration", "1 s", "how long to measure"),
 ]]);
 
-/// Who runs the endpoints.
+/// Whether one thread, or one or two processes, run the endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
+pub enum EndpointProcesses {
     /// One thread runs both.
     OneThread,
     /// Two processes, one endpoint each.
     TwoProcesses,
 }
 
-impl Ends {
-    /// As a study writes it.
+impl EndpointProcesses {
+    /// Its name in a study file.
     pub fn name(self) -> &'static str {
         match self {
-            Ends::OneThread => "one-thread",
-            Ends::TwoProcesses => "two-processes",
+            EndpointProcesses::OneThread => "one-thread",
+            EndpointProcesses::TwoProcesses => "two-processes",
         }
     }
 }
 
-/// What is measured.
+/// What is measured on the wire: latency, or the rate of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// How long a message takes.
@@ -85,16 +85,16 @@ pub enum Measure {
     Bandwidth,
 }
 
-/// Where the buffers are.
+/// On which memory node the buffers of endpoints are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
+pub enum BufferMemory {
     /// On the memory node of the endpoint's processor.
     Local,
     /// On another one.
     Remote,
 }
 
-/// What to measure.
+/// What a probe of the wire measures, and how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// What carries the messages.
@@ -104,11 +104,11 @@ pub struct Spec {
     /// How endpoints wait.
     pub mode: Mode,
     /// Who runs the endpoints.
-    pub ends: Ends,
+    pub ends: EndpointProcesses,
     /// Bytes of a frame.
     pub size: Bytes,
     /// Where the buffers are.
-    pub memory: Memory,
+    pub memory: BufferMemory,
     /// What is measured.
     pub measure: Measure,
     /// How long to measure.
@@ -127,35 +127,35 @@ const LEAST: u64 = 64;
 impl Spec {
     /// Seconds in addition to measuring: until the endpoints are ready, one after the other, and until a
     /// stream has ended.
-    pub fn overhead(&self) -> f64 {
-        let ends = if self.ends == Ends::TwoProcesses { 2.0 } else { 1.0 };
-        let dpdk = if self.transport.driver().is_some() { DPDK_STARTS * ends } else { 0.0 };
+    pub fn overhead_seconds(&self) -> f64 {
+        let ends = if self.ends == EndpointProcesses::TwoProcesses { 2.0 } else { 1.0 };
+        let dpdk = if self.transport.dpdk_driver().is_some() { DPDK_STARTS * ends } else { 0.0 };
         STARTS + dpdk + if self.measure == Measure::Bandwidth { STREAM_ENDS } else { 0.0 }
     }
 
-    /// From a workload's parameters.
+    /// Reads and checks the workload's parameters.
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         let chosen = params.choice("transport", &Transport::ALL.map(Transport::name))?;
         let transport =
             Transport::ALL.into_iter().find(|known| known.name() == chosen).unwrap_or(Transport::Udp);
-        let polls = transport.driver().is_some();
+        let polls = transport.dpdk_driver().is_some();
         let mode = match params.get("mode") {
             None if polls => Mode::Polling,
             _ => Mode::from_params(params)?,
         };
         if polls && mode == Mode::Blocking {
-            return Err(parameter("mode", "DPDK's drivers poll: none can block".into())
+            return Err(parameter_fault("mode", "DPDK's drivers poll: none can block".into())
                 .remedy("take mode = \"polling\", or another transport"));
         }
         let size = params.size("size", Bytes(LEAST))?;
-        if !(LEAST..=xdp::LONGEST as u64).contains(&size.0) {
-            let found = format!("a frame has {LEAST} to {} bytes, found {}", xdp::LONGEST, size.0);
-            return Err(parameter("size", found));
+        if !(LEAST..=xdp::LONGEST_FRAME as u64).contains(&size.0) {
+            let found = format!("a frame has {LEAST} to {} bytes, found {}", xdp::LONGEST_FRAME, size.0);
+            return Err(parameter_fault("size", found));
         }
         let ends = match params.choice("ends", &["two-processes", "one-thread"])? {
-            "one-thread" => Ends::OneThread,
-            _ => Ends::TwoProcesses,
+            "one-thread" => EndpointProcesses::OneThread,
+            _ => EndpointProcesses::TwoProcesses,
         };
         let measure = measure(params, transport, ends)?;
         Ok(Spec {
@@ -166,10 +166,10 @@ impl Spec {
             measure,
             size,
             memory: match params.choice("memory", &["local", "remote"])? {
-                "remote" => Memory::Remote,
-                _ => Memory::Local,
+                "remote" => BufferMemory::Remote,
+                _ => BufferMemory::Local,
             },
-            duration: duration(params, Seconds(1.0))?,
+            duration: parse_duration(params, Seconds(1.0))?,
         })
     }
 }
@@ -184,7 +184,7 @@ fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>,
     let names: Vec<&str> =
         text.split(',').map(str::trim).filter(|name| !name.is_empty() && *name != "-").collect();
     let found = if names.is_empty() { "none".to_string() } else { format!("{text:?}") };
-    let fault = |why: &str| Err(parameter("devices", format!("{why}, found {found}")));
+    let fault = |why: &str| Err(parameter_fault("devices", format!("{why}, found {found}")));
     match (transport, names.as_slice()) {
         (Transport::DpdkPci, [first, second]) if first != second => {
             Ok(Some([first.to_string(), second.to_string()]))
@@ -196,28 +196,30 @@ fn devices(params: &Params, transport: Transport) -> Result<Option<[String; 2]>,
         (Transport::Rdma, [one]) => Ok(Some([one.to_string(), one.to_string()])),
         (Transport::Rdma, [first, second]) => Ok(Some([first.to_string(), second.to_string()])),
         (Transport::Rdma, _) => fault("expected one RDMA device, or two"),
-        _ => Err(parameter("devices", format!("`{}` has no devices to choose", transport.name()))
+        _ => Err(parameter_fault("devices", format!("`{}` has no devices to choose", transport.name()))
             .remedy("take transport = \"dpdk-pci\" or \"rdma\", or leave `devices` out")),
     }
 }
 
 /// The parameters `measure` and `stages`.
-fn measure(params: &Params, transport: Transport, ends: Ends) -> Result<Measure, Fault> {
+fn measure(params: &Params, transport: Transport, ends: EndpointProcesses) -> Result<Measure, Fault> {
     let bandwidth = params.choice("measure", &["latency", "bandwidth"])? == "bandwidth";
     let stages = params.flag("stages", false)?;
     match (bandwidth, stages, ends) {
-        (true, true, _) => Err(parameter("stages", "a stream's frames are not timed one by one".into())
-            .remedy("take measure = \"latency\"")),
-        (true, _, Ends::OneThread) => {
-            Err(parameter("ends", "one thread cannot send and receive a stream at once".into())
+        (true, true, _) => {
+            Err(parameter_fault("stages", "a stream's frames are not timed one by one".into())
+                .remedy("take measure = \"latency\""))
+        }
+        (true, _, EndpointProcesses::OneThread) => {
+            Err(parameter_fault("ends", "one thread cannot send and receive a stream at once".into())
                 .remedy("take ends = \"two-processes\""))
         }
         (true, ..) if transport == Transport::Shared => {
-            Err(parameter("transport", "a stream over shared memory waits for its reader".into())
+            Err(parameter_fault("transport", "a stream over shared memory waits for its reader".into())
                 .remedy("crosstalk probe bandwidth --transport shared"))
         }
-        (_, true, Ends::TwoProcesses) => {
-            Err(parameter("stages", "the calls of two processes overlap".into())
+        (_, true, EndpointProcesses::TwoProcesses) => {
+            Err(parameter_fault("stages", "the calls of two processes overlap".into())
                 .remedy("take ends = \"one-thread\""))
         }
         (true, ..) => Ok(Measure::Bandwidth),

@@ -16,9 +16,9 @@ const START: Duration = Duration::from_secs(20);
 /// The silence after which a stream has ended.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// The frames that were sent, or have arrived.
+/// The number of frames that were sent or have arrived, and in what time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stream {
+pub struct FrameCount {
     /// How many frames.
     pub frames: u64,
     /// How many a second, from the first to the last.
@@ -29,20 +29,20 @@ pub struct Stream {
 ///
 /// # Errors
 /// Where the port fails.
-pub fn send<P: Port>(port: P, size: usize, duration: Duration) -> Result<Stream, Fault> {
+pub fn send_frames<P: Port>(port: P, size: usize, duration: Duration) -> Result<FrameCount, Fault> {
     let mut messages = Messages::new(port, size);
     let (began, mut frames) = (Instant::now(), 0);
     while began.elapsed() < duration {
         frames += messages.send_many(BURST)? as u64;
     }
-    Ok(Stream { frames, rate: frames as f64 / began.elapsed().as_secs_f64() })
+    Ok(FrameCount { frames, rate: frames as f64 / began.elapsed().as_secs_f64() })
 }
 
 /// Counts frames until the stream has ended; polls `spins` times between two reads of the clock.
 ///
 /// # Errors
 /// Where the port fails.
-pub fn count<P: Port>(port: P, size: usize, spins: usize) -> Result<Stream, Fault> {
+pub fn count_frames<P: Port>(port: P, size: usize, spins: usize) -> Result<FrameCount, Fault> {
     let mut messages = Messages::new(port, size);
     let began = Instant::now();
     let (mut frames, mut at_first, mut first, mut last) = (0, 0, began, began);
@@ -61,7 +61,7 @@ pub fn count<P: Port>(port: P, size: usize, spins: usize) -> Result<Stream, Faul
         let patience = if frames == 0 { START } else { SILENCE };
         if now - last > patience {
             let seconds = (last - first).as_secs_f64().max(f64::MIN_POSITIVE);
-            return Ok(Stream { frames, rate: (frames - at_first) as f64 / seconds });
+            return Ok(FrameCount { frames, rate: (frames - at_first) as f64 / seconds });
         }
     }
 }

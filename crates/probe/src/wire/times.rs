@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crosstalk_host::ticks::Ticks;
+use crosstalk_host::ticks::TickClock;
 
-/// The times of messages.
+/// The times of the messages that an endpoint has measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Times {
+pub struct MessageTimes {
     /// One-way times in nanoseconds, in the order of sending.
     pub times: Vec<u32>,
     /// Messages that arrived. `times` has all of them, or every second, fourth, and so on.
@@ -20,17 +20,17 @@ pub struct Times {
 }
 
 /// The most times of one message.
-pub const MOST_TIMES: usize = 3;
+pub const MOST_TIMES_PER_MESSAGE: usize = 3;
 
 /// The times of one message if calls are timed: sending, on the way, receiving.
-pub const CALLS: usize = 3;
+pub const TIMES_WITH_CALLS: usize = 3;
 
 /// Polls between two reads of the clock.
 const SPINS: usize = 64;
 
-/// How long to measure, and how.
+/// How long an endpoint measures, how many messages' times it keeps, and how often it polls.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct MeasureLimits {
     /// How long.
     pub duration: Duration,
     /// The most times to keep. If there are more, those of every second message are kept, and so on.
@@ -39,10 +39,11 @@ pub struct Limits {
     pub spins: usize,
 }
 
-impl Limits {
-    /// For endpoints that poll, or that sleep.
+impl MeasureLimits {
+    /// The limits of an endpoint that measures for `duration` and keeps `most` times. With `polling`
+    /// it polls, otherwise it sleeps.
     pub fn new(duration: Duration, most: usize, polling: bool) -> Self {
-        Limits { duration, most, spins: if polling { SPINS } else { 1 } }
+        MeasureLimits { duration, most, spins: if polling { SPINS } else { 1 } }
     }
 }
 
@@ -55,13 +56,13 @@ pub struct KeptTimes {
 }
 
 impl KeptTimes {
-    /// With room for `most` times.
+    /// No times yet, with room for `most`.
     pub fn new(most: usize) -> Self {
         KeptTimes { times: Vec::with_capacity(most), each: 1 }
     }
 
     /// Adds a message's times in ticks. If there is no room, every second message is dropped.
-    pub fn add(&mut self, times: [Option<u64>; MOST_TIMES], clock: Ticks, most: usize) {
+    pub fn add(&mut self, times: [Option<u64>; MOST_TIMES_PER_MESSAGE], clock: TickClock, most: usize) {
         let known = times.into_iter().flatten();
         let group = known.clone().count();
         self.times.extend(known.map(|ticks| u32::try_from(clock.nanoseconds(ticks)).unwrap_or(u32::MAX)));
@@ -82,11 +83,11 @@ mod tests {
 
     #[test]
     fn of_too_many_messages_every_second_is_dropped() {
-        let clock = Ticks::find();
+        let clock = TickClock::best();
         let mut kept = KeptTimes::new(100);
         for number in 0..1000_u64 {
             if number % kept.each == 0 {
-                let tick = clock.of(Duration::from_micros(number));
+                let tick = clock.ticks_of(Duration::from_micros(number));
                 kept.add([Some(tick), Some(tick), None], clock, 100);
             }
         }

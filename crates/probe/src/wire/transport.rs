@@ -8,7 +8,7 @@ use crosstalk_core::need::Need;
 use crosstalk_host::user;
 use crosstalk_observe::redirect;
 
-/// What carries the messages.
+/// What carries the frames between the endpoints of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -43,7 +43,7 @@ impl Transport {
         Transport::Rdma,
     ];
 
-    /// As a study writes it.
+    /// Its name in a study file.
     pub fn name(self) -> &'static str {
         match self {
             Transport::Udp => "udp",
@@ -58,7 +58,7 @@ impl Transport {
     }
 
     /// DPDK's driver, if DPDK carries the messages.
-    pub fn driver(self) -> Option<&'static str> {
+    pub fn dpdk_driver(self) -> Option<&'static str> {
         match self {
             Transport::DpdkAfPacket => Some("net_af_packet"),
             Transport::DpdkAfXdp => Some("net_af_xdp"),
@@ -69,10 +69,10 @@ impl Transport {
     }
 
     /// The program in C that runs the endpoints, if this program does not.
-    pub fn program(self) -> Option<&'static EmbeddedProgram> {
+    pub fn c_program(self) -> Option<&'static EmbeddedProgram> {
         match self {
             Transport::Rdma => Some(&rdma::PROGRAM),
-            _ => self.driver().map(|_| &dpdk::PROGRAM),
+            _ => self.dpdk_driver().map(|_| &dpdk::PROGRAM),
         }
     }
 

@@ -13,16 +13,16 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::namespace::{self, Kinds};
-use crosstalk_host::netlink::Socket;
+use crosstalk_host::netlink::Netlink;
 use crosstalk_host::{carrier, user};
 
-/// The name of both devices.
+/// The name of both devices of the pair.
 pub const DEVICE: &str = "wire";
 
-/// The addresses of the two endpoints.
+/// The IP addresses of the two endpoints.
 pub const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 78, 0, 1), Ipv4Addr::new(10, 78, 0, 2)];
 
-/// Their hardware addresses (IEEE 802: locally administered).
+/// The hardware addresses of the two endpoints (IEEE 802: locally administered).
 pub const HARDWARE: [[u8; 6]; 2] = [[2, 0, 10, 78, 0, 1], [2, 0, 10, 78, 0, 2]];
 
 /// The longest time until the wire carries frames.
@@ -31,7 +31,7 @@ const CARRIER: Duration = Duration::from_secs(10);
 /// Bits of their network's prefix.
 const PREFIX: u8 = 30;
 
-/// A pair of devices, and their namespaces.
+/// A pair of connected virtual devices, each in a network namespace of its own.
 pub struct VethPair {
     namespaces: [File; 2],
 }
@@ -45,12 +45,12 @@ impl VethPair {
         // A thread has its own namespaces: this one ends.
         let made = thread::spawn(|| {
             let namespaces = [new_namespace()?, new_namespace()?];
-            let mut second = Socket::open()?;
-            second.veth(DEVICE, HARDWARE[1], DEVICE, namespaces[0].as_fd())?;
+            let mut second = Netlink::open()?;
+            second.create_veth(DEVICE, HARDWARE[1], DEVICE, namespaces[0].as_fd())?;
             configure(&mut second, 1)?;
             namespace::join(&namespaces[0])?;
-            let mut first = Socket::open()?;
-            first.hardware(DEVICE, HARDWARE[0])?;
+            let mut first = Netlink::open()?;
+            first.set_hardware_address(DEVICE, HARDWARE[0])?;
             configure(&mut first, 0)?;
             for namespace in &namespaces {
                 namespace::join(namespace)?;
@@ -81,10 +81,10 @@ fn new_namespace() -> Result<File, Fault> {
 }
 
 /// Sets an endpoint's device up, with its address and its peer's hardware address.
-fn configure(netlink: &mut Socket, endpoint: usize) -> Result<(), Fault> {
-    netlink.address(DEVICE, ADDRESSES[endpoint], PREFIX)?;
-    netlink.up(DEVICE)?;
-    netlink.neighbour(DEVICE, ADDRESSES[1 - endpoint], HARDWARE[1 - endpoint])
+fn configure(netlink: &mut Netlink, endpoint: usize) -> Result<(), Fault> {
+    netlink.add_address(DEVICE, ADDRESSES[endpoint], PREFIX)?;
+    netlink.switch_on(DEVICE)?;
+    netlink.add_neighbour(DEVICE, ADDRESSES[1 - endpoint], HARDWARE[1 - endpoint])
 }
 
 #[cfg(test)]

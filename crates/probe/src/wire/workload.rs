@@ -6,12 +6,12 @@ use crosstalk_core::record::{Better, Metric};
 use crosstalk_core::scene::Prepared;
 
 use super::measure::measure;
-use super::processors::two_processors;
-use super::spec::{Ends, PARAMETERS, Spec};
+use super::processors::two_processors_need;
+use super::spec::{EndpointProcesses, PARAMETERS, Spec};
 use crate::one_node;
 use crosstalk_work::Declared;
 
-/// The probe.
+/// The workload `wire`: what polling and bypassing the kernel save.
 pub const WIRE: Declared<Spec> = Declared {
     name: "wire",
     title: "One-way time over one wire: kernel sockets, polling and bypass",
@@ -27,10 +27,10 @@ pub const WIRE: Declared<Spec> = Declared {
             Metric::new("stage_time", "s", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
-        one_node::deployment(metrics, spec.duration.0 + spec.overhead())
+        one_node::deployment(metrics, spec.duration.0 + spec.overhead_seconds())
     },
     needs: |spec| {
-        let two = (spec.ends == Ends::TwoProcesses).then(two_processors);
+        let two = (spec.ends == EndpointProcesses::TwoProcesses).then(two_processors_need);
         spec.transport.needs().into_iter().chain(two).collect()
     },
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {

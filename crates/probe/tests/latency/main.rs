@@ -13,7 +13,7 @@ use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_probe::latency::{LATENCY, Outcome, Spec, measure};
-use crosstalk_probe::{Mode, Times, Until, listen, serve};
+use crosstalk_probe::{Conversations, Deadline, Mode, listen, serve};
 
 #[path = "../local/mod.rs"]
 mod local;
@@ -153,11 +153,11 @@ fn a_deadline_ends_it_with_a_fault() {
 #[test]
 fn other_callers_do_not_disturb_a_measurement() {
     let flag = AtomicBool::new(false);
-    let until = Until::new(Seconds(20.0), &flag);
+    let until = Deadline::new(Seconds(20.0), &flag);
     let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
     let target = listener.local_addr().expect("has one");
     thread::scope(|scope| {
-        let serving = scope.spawn(|| serve(&listener, Times::Once, &until, &mut |_| ()));
+        let serving = scope.spawn(|| serve(&listener, Conversations::Once, &until, &mut |_| ()));
         let mut caller = TcpStream::connect(target).expect("connects");
         caller.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("writes");
         drop(TcpStream::connect(target).expect("connects, and leaves"));

@@ -5,21 +5,21 @@ use std::sync::atomic::AtomicBool;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
-use crosstalk_probe::{Until, here, listen};
+use crosstalk_probe::{Deadline, listen, with_local_server};
 
 /// The result of `measure` with a server on this host.
-pub fn on_this_host<T>(measure: impl FnOnce(SocketAddr, &Until) -> Result<T, Fault>) -> Result<T, Fault> {
+pub fn on_this_host<T>(measure: impl FnOnce(SocketAddr, &Deadline) -> Result<T, Fault>) -> Result<T, Fault> {
     let flag = AtomicBool::new(false);
-    let until = Until::new(Seconds(20.0), &flag);
-    here(&until, |target| measure(target, &until))
+    let until = Deadline::new(Seconds(20.0), &flag);
+    with_local_server(&until, |target| measure(target, &until))
 }
 
 /// The result of `measure` where nobody listens.
 #[allow(dead_code, reason = "not every test file uses it")]
 pub fn where_nobody_listens<T>(
-    measure: impl FnOnce(SocketAddr, &Until) -> Result<T, Fault>,
+    measure: impl FnOnce(SocketAddr, &Deadline) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
     let target = listen(([127, 0, 0, 1], 0).into())?.local_addr().expect("has one");
     let flag = AtomicBool::new(false);
-    measure(target, &Until::new(Seconds(5.0), &flag))
+    measure(target, &Deadline::new(Seconds(5.0), &flag))
 }

@@ -8,7 +8,7 @@ use std::thread;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Params;
-use crosstalk_probe::Until;
+use crosstalk_probe::Deadline;
 use crosstalk_probe::latency::{Outcome, Spec, measure};
 
 /// The version of the protocol that these servers speak.
@@ -47,7 +47,7 @@ pub fn with_server_of(
         });
         let flag = AtomicBool::new(false);
         let spec = Spec::from_params(params).expect("reads");
-        measure(target, &spec, &Until::new(Seconds(20.0), &flag))
+        measure(target, &spec, &Deadline::new(Seconds(20.0), &flag))
     })
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crosstalk_core::value::Params;
 use crosstalk_host::namespace::{self, Kinds};
-use crosstalk_observe::stages::Way;
+use crosstalk_observe::stages::Direction;
 use crosstalk_probe::band::Band;
 use crosstalk_probe::latency::Stages;
 
@@ -22,7 +22,12 @@ const ELSEWHERE: f64 = 0.25;
 const TRIES: usize = 10;
 
 /// Checks that `delay` seconds are in the stages with this name, in these directions, and in no other.
-fn only_in(with: &Stages, without: &Stages, (ways, name): (&[Way], &str), delay: f64) -> Result<(), String> {
+fn only_in(
+    with: &Stages,
+    without: &Stages,
+    (ways, name): (&[Direction], &str),
+    delay: f64,
+) -> Result<(), String> {
     let bands = band_of(with, Band::P50).zip(band_of(without, Band::P50));
     let Some((with, without)) = bands else { return Err("too few messages were followed".into()) };
     let mut found = 0.0;
@@ -50,7 +55,7 @@ fn tries(check: impl Fn() -> Result<(), String>) {
 }
 
 /// Checks every delay of a server against the same server without one.
-fn is_found(delay: fn(Duration) -> Delay, without: Delay, stage: (&[Way], &str)) {
+fn is_found(delay: fn(Duration) -> Delay, without: Delay, stage: (&[Direction], &str)) {
     let _alone = alone();
     let Some(params) = followed("udp") else { return };
     let params = params.with("duration", "200 ms");
@@ -66,12 +71,12 @@ fn is_found(delay: fn(Duration) -> Delay, without: Delay, stage: (&[Way], &str))
 
 #[test]
 fn a_receiver_that_sleeps_leaves_messages_in_its_socket() {
-    is_found(Delay::BeforeRead, Delay::Nowhere, (&[Way::There], "socket queue"));
+    is_found(Delay::BeforeRead, Delay::Nowhere, (&[Direction::There], "socket queue"));
 }
 
 #[test]
 fn a_slow_application_is_not_the_system() {
-    is_found(Delay::BeforeReply, Delay::Nowhere, (&[Way::Back], "application"));
+    is_found(Delay::BeforeReply, Delay::Nowhere, (&[Direction::Back], "application"));
 }
 
 /// Runs a command without its output; `None` where it fails.
@@ -103,7 +108,7 @@ fn a_slow_link_delays_in_the_queueing_discipline() {
     let delay = 2.0 * 1442.0 * 8.0 / 12e6;
     tries(|| match shaped(&params) {
         Some((without, with)) => {
-            only_in(&with, &without, (&[Way::There, Way::Back], "queueing discipline"), delay)
+            only_in(&with, &without, (&[Direction::There, Direction::Back], "queueing discipline"), delay)
         }
         None => {
             eprintln!("skipped: it needs root, and `ip` and `tc` of iproute2 with a token bucket");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crosstalk_host::cpu;
-use crosstalk_observe::stages::Way;
+use crosstalk_observe::stages::Direction;
 use crosstalk_probe::band::Band;
 
 use super::slow_server::SlowServer;
@@ -52,9 +52,9 @@ fn a_hog_on_the_receivers_processor_shows_as_scheduling() {
         let queued = server.queued.lock().expect("no panic");
         let counted = &queued[(outcome.warm_up as usize).min(queued.len())..];
         let truth = counted.iter().sum::<f64>() / counted.len() as f64;
-        let scheduling = stage(&stages, Band::All, Way::There, "scheduling");
+        let scheduling = stage(&stages, Band::All, Direction::There, "scheduling");
         // The server may also be preempted while it sends the reply, which is another stage.
-        let sending = stage(&stages, Band::All, Way::Back, "send: call and protocol");
+        let sending = stage(&stages, Band::All, Direction::Back, "send: call and protocol");
         let agrees = scheduling <= 1.15 * truth && scheduling + sending >= 0.85 * truth;
         if counted.len() >= 20 && truth > 20e-6 && agrees {
             return;

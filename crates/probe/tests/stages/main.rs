@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crosstalk_core::need::Need;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
-use crosstalk_observe::stages::Way;
+use crosstalk_observe::stages::Direction;
 use crosstalk_probe::band::Band;
 use crosstalk_probe::latency::{LATENCY, Outcome, Spec, Stages, measure};
 
@@ -41,7 +41,7 @@ fn on_this_host(params: &Params) -> Outcome {
 }
 
 /// A stage: direction, name, seconds.
-type Stage = (Way, &'static str, f64);
+type Stage = (Direction, &'static str, f64);
 
 /// The mean stages of a band; `None` where it has too few messages.
 fn band_of(stages: &Stages, band: Band) -> Option<&[Stage]> {
@@ -54,7 +54,7 @@ fn of_band(stages: &Stages, band: Band) -> &[Stage] {
 }
 
 /// Seconds of a stage in one direction, of the messages in a band.
-fn stage(stages: &Stages, band: Band, way: Way, name: &str) -> f64 {
+fn stage(stages: &Stages, band: Band, way: Direction, name: &str) -> f64 {
     of_band(stages, band).iter().filter(|stage| (stage.0, stage.1) == (way, name)).map(|stage| stage.2).sum()
 }
 
@@ -93,7 +93,7 @@ fn every_message_is_followed_through_the_kernel() {
             );
             let (band, _, n, unexplained) = &stages.bands[1];
             assert!(*band == Band::P50 && *unexplained < 0.05, "{n} messages, {unexplained}");
-            let there = |name| stage(&stages, Band::P50, Way::There, name);
+            let there = |name| stage(&stages, Band::P50, Direction::There, name);
             // Only a receiver that sleeps is woken.
             assert_eq!(there("wake-up") > 1e-7, mode == "blocking", "{transport} {mode}");
             assert!(there("driver and wire") > 0.0 && there("send: call and protocol") > 0.0);

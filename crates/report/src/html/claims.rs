@@ -6,7 +6,7 @@ use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
 use super::evidence::attribution;
-use crate::plot::{Strip, domain};
+use crate::plot::{Strip, strip_scale};
 use crate::{summary, words};
 
 /// The number of claims with each verdict, all claims, and a legend of the verdicts that occur.
@@ -14,15 +14,16 @@ pub fn claims(findings: &Findings) -> String {
     if findings.claims.is_empty() {
         return String::new();
     }
-    let tally = summary::tally(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
-        // The plural of a counted verdict: `2 hold`.
-        let word = match word {
-            "holds" if n > 1 => "hold",
-            "does not hold" if n > 1 => "do not hold",
-            word => word,
-        };
-        format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
-    });
+    let tally =
+        summary::count_verdicts(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
+            // The plural of a counted verdict: `2 hold`.
+            let word = match word {
+                "holds" if n > 1 => "hold",
+                "does not hold" if n > 1 => "do not hold",
+                word => word,
+            };
+            format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
+        });
     let tally = tally.collect::<Vec<_>>().join(", ");
     let (run, _) = summary::split_not_run(&findings.claims);
     let not_run: Vec<_> = findings.claims.iter().filter(|c| c.verdict == ClaimVerdict::NotRun).collect();
@@ -64,16 +65,16 @@ fn numbers(claim: &ClaimFinding) -> String {
     };
     let mut list = String::new();
     if let Some(found) = &claim.found {
-        let ends = number::interval(found, unit).unwrap_or_default();
+        let ends = number::format_interval(found, unit).unwrap_or_default();
         let aside = [claim.quantity.as_str(), &ends].join(" ");
         list += &entry("found", number::value(found, unit), aside.trim().into());
     }
     if let Some(published) = claim.published {
         let refuted = if claim.size_agrees == Some(false) { "size refuted" } else { "" };
-        list += &entry(Origin::Published.word(), number::number(published, unit), refuted.into());
+        list += &entry(Origin::Published.word(), number::format_number(published, unit), refuted.into());
     }
     if let Some(margin) = claim.margin {
-        list += &entry("margin", format!("± {}", number::percent(margin)), String::new());
+        list += &entry("margin", format!("± {}", number::format_percent(margin)), String::new());
     }
     if list.is_empty() {
         return String::new();
@@ -85,7 +86,7 @@ fn numbers(claim: &ClaimFinding) -> String {
         tone: words::claim(claim).tone.class(),
     };
     let drawn = match claim.found {
-        Some(_) => strip.svg(&domain(strip.values().into_iter(), unit)),
+        Some(_) => strip.svg(&strip_scale(strip.values().into_iter(), unit)),
         None => String::new(),
     };
     format!(r#"<div class="numbers"><dl>{list}</dl>{drawn}</div>"#)
@@ -98,7 +99,7 @@ fn legend(claims: &[ClaimFinding]) -> String {
             tone.class()
         )
     };
-    let entries: String = words::occurring(claims).into_iter().map(entry).collect();
+    let entries: String = words::occurring_verdicts(claims).into_iter().map(entry).collect();
     format!(
         r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips, the dot with its whiskers is the found value, the hollow diamond the published value, and the upright line no effect.</p></details>"#
     )

@@ -2,12 +2,12 @@
 
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::record::Origin;
-use crosstalk_core::value::describe;
+use crosstalk_core::value::describe_levels;
 use crosstalk_study::findings::{Attribution, CellFinding, Comparison, Findings, SourceNote};
 use std::collections::BTreeMap;
 
 use super::escape::{Prose, Text};
-use crate::plot::{Strip, domain};
+use crate::plot::{Strip, strip_scale};
 use crate::summary::{self, Fact};
 use crate::{readable, words};
 
@@ -16,7 +16,7 @@ const OPEN_COMPARISONS: usize = 8;
 /// The number of warnings that are not folded.
 const OPEN_WARNINGS: usize = 12;
 
-/// Origins, methods, and how the run ended.
+/// The section on origins and methods, and on how the run ended.
 pub fn methods(findings: &Findings) -> String {
     let virtual_nodes = !findings.run.absences.is_empty();
     let origin = |origin: Origin| {
@@ -43,13 +43,13 @@ fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", Prose(item))).collect::<String>())
 }
 
-/// Every comparison with its verdict.
+/// The section with every comparison and its verdict.
 pub fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }
     let strips: Vec<Strip> = comparisons.iter().map(strip).collect();
-    let scale = domain(strips.iter().flat_map(Strip::values), "ratio");
+    let scale = strip_scale(strips.iter().flat_map(Strip::values), "ratio");
     let items: Vec<String> =
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
     let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
@@ -93,7 +93,7 @@ fn comparison(c: &Comparison, strip: &str) -> String {
         mark = verdict.mark,
         word = verdict.word,
         metric_and_levels = Text(&summary::metric_and_levels(c)),
-        sentence = Prose(&summary::sentence(c)),
+        sentence = Prose(&summary::finding_sentence(c)),
         origin = c.origin.word(),
         least = detectable_effect(c),
         attribution = attribution(c.attribution.as_ref()),
@@ -116,7 +116,7 @@ pub fn warnings(warnings: &[String]) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let kinds = summary::merged_alike(warnings);
+    let kinds = summary::merge_similar(warnings);
     let shown = kinds.len().min(OPEN_WARNINGS);
     let mut out = warning_list(&kinds[..shown]);
     if shown < warnings.len() {
@@ -131,7 +131,8 @@ fn warning_list(warnings: &[String]) -> String {
     format!(r#"<ul class="warnings">{items}</ul>"#)
 }
 
-/// Attempts and counters of every cell. The table is open where attempts failed or were unfaithful.
+/// The table of every cell's attempts and counters. It is open where attempts failed or were
+/// unfaithful.
 pub fn cells(cells: &[CellFinding]) -> String {
     if cells.is_empty() {
         return String::new();
@@ -158,19 +159,19 @@ pub fn cells(cells: &[CellFinding]) -> String {
 }
 
 fn cell(cell: &CellFinding) -> String {
-    let reasons = summary::reasons(cell);
+    let reasons = summary::failure_reasons(cell);
     let reasons = if reasons.is_empty() { String::new() } else { list(&reasons) };
     let class = |n: usize| if n > 0 { "n failures" } else { "n" };
     format!(
         r#"<tr><th scope="row">{}<small>{}</small></th><td class="n">{}</td><td class="{}">{}</td><td class="{}">{}</td><td>{reasons}<small>{}</small></td></tr>"#,
-        Text(&describe(&cell.id.levels)),
+        Text(&describe_levels(&cell.id.levels)),
         Text(&cell.id.experiment),
         cell.finished,
         class(cell.failed),
         cell.failed,
         class(cell.unfaithful.unwrap_or(0)),
         cell.unfaithful.map_or_else(|| "–".into(), |n| n.to_string()),
-        Prose(&summary::counters(cell)),
+        Prose(&summary::fidelity_counters(cell)),
     )
 }
 
@@ -228,7 +229,7 @@ pub fn provenance(nodes: &BTreeMap<String, Provenance>) -> String {
     nodes.iter().map(node).collect()
 }
 
-/// How the run went.
+/// The section that says how the run went.
 pub fn run(findings: &Findings) -> String {
     let facts: String = summary::run_facts(findings).iter().map(entry).collect();
     let took = readable::duration(findings.run.seconds);

@@ -5,10 +5,10 @@ use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
 use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
-use crate::plot::{self, Layout, NARROW, Palette, WIDE, across, draw, frontier, heat};
+use crate::plot::{self, Layout, NARROW, Palette, WIDE, draw, frontier, heat, position_in_words};
 use crate::readable;
 
-/// The figure; `index` is its unique number on the page.
+/// A figure as HTML; `index` is its unique number on the page.
 pub fn figure(figure: &Figure, palette: &Palette, index: usize) -> String {
     let drawings = [WIDE, NARROW].map(|layout: Layout| {
         draw(figure, palette, &layout, &format!("figure-{index}-{}", layout.name))
@@ -57,12 +57,12 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     }
     let name = |(index, name): (usize, &&str)| {
         let (colour, sign) = match figure.kind {
-            FigureKind::Lines => (palette.series(name), Sign::Line(palette.index(name))),
+            FigureKind::Lines => (palette.series_class(name), Sign::Line(palette.series_index(name))),
             FigureKind::Frontier => {
-                let (colour, shape) = frontier::style(index);
+                let (colour, shape) = frontier::series_style(index);
                 (colour.into(), if index == 0 { Sign::Line(shape) } else { Sign::Dot(shape) })
             }
-            _ => (palette.part(name), Sign::Bar),
+            _ => (palette.part_class(name), Sign::Bar),
         };
         format!("<li>{}{}</li>", swatch(&colour, Origin::Measured, sign), Text(name))
     };
@@ -97,9 +97,9 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
 
 /// The colour scale of a heat map of ratios; empty for other figures.
 fn scale(figure: &Figure) -> String {
-    let [least, .., most] = heat::scale(&figure.y) else { return String::new() };
+    let [least, .., most] = heat::legend_ratios(&figure.y) else { return String::new() };
     let step = |ratio: &f64| {
-        let (colour, shade) = heat::tint(*ratio);
+        let (colour, shade) = heat::ratio_colour(*ratio);
         let field = format!(
             r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark {colour}"><rect class="bar" x="1" y="1" width="14" height="10" fill-opacity="{shade:.2}"/></g></svg>"#
         );
@@ -110,7 +110,7 @@ fn scale(figure: &Figure) -> String {
         };
         format!("<li>{field}{}{beyond}</li>", Text(&readable::tick(*ratio, "ratio")))
     };
-    let steps: String = heat::scale(&figure.y).iter().map(step).collect();
+    let steps: String = heat::legend_ratios(&figure.y).iter().map(step).collect();
     let open = r#"<svg class="swatch" viewBox="0 0 16 12" width="16" height="12" aria-hidden="true"><g class="mark"><rect class="bar open" x="1" y="1" width="14" height="10" fill-opacity="0"/></g></svg>"#;
     format!(
         r#"<ul class="names">{steps}<li>{open}may be 1 ×: its own 95 % interval covers that, or there is none</li></ul>"#
@@ -178,18 +178,18 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
         let y = &point.y;
         let across = match figure.kind {
             FigureKind::Frontier => {
-                let x =
-                    frontier::across(point).map_or(String::new(), |x| number::estimate(&x, &figure.x.unit));
+                let x = frontier::position_across(point)
+                    .map_or(String::new(), |x| number::format_estimate(&x, &figure.x.unit));
                 format!("<td>{}</td><td>{}</td>", Text(&point.label), Text(&x))
             }
-            _ => format!("<td>{}</td>", Text(&across(point, &figure.x))),
+            _ => format!("<td>{}</td>", Text(&position_in_words(point, &figure.x))),
         };
         format!(
             r#"<tr>{group}<th scope="row">{}</th><td>{}</td>{across}<td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
             Text(&series.name),
             series.origin.word(),
             Text(&number::value(y, unit)),
-            Text(&number::interval(y, unit).unwrap_or_default()),
+            Text(&number::format_interval(y, unit).unwrap_or_default()),
             readable::sample_size(y.n, series.origin == Origin::Published),
         )
     };

@@ -60,7 +60,7 @@ pub(crate) fn head(title: &str, description: &str, style: &str, script: Option<&
     )
 }
 
-/// The page.
+/// The report as one self-contained HTML page.
 pub fn html(findings: &Findings) -> String {
     let sections: String = sections(findings).iter().map(Section::html).collect();
     let script = format!("\n{SCRIPT}");
@@ -100,7 +100,7 @@ impl Section {
 
 /// The sections in reading order, without empty ones.
 fn sections(findings: &Findings) -> Vec<Section> {
-    let palette = Palette::of(&findings.figures);
+    let palette = Palette::of_figures(&findings.figures);
     let figures = findings.figures.iter().enumerate().map(|(i, f)| figure::figure(f, &palette, i)).collect();
     let tables = findings.tables.iter().map(table::table).collect();
     [
@@ -153,9 +153,10 @@ fn context(text: &str) -> String {
 /// The bars of the deciding sentence.
 fn bars(findings: &Findings) -> String {
     let bars = summary::bars(findings);
-    let palette = Palette::of(&findings.figures);
+    let palette = Palette::of_figures(&findings.figures);
     // The figures' colour for the level, if they have it.
-    let colour = |index: usize, name: &str| palette.level(name).unwrap_or_else(|| format!("s{}", index % 8));
+    let colour =
+        |index: usize, name: &str| palette.level_class(name).unwrap_or_else(|| format!("s{}", index % 8));
     let bar = |(index, (name, share, value)): (usize, &(&str, f64, String))| {
         format!(
             r#"<li><span>{}</span><span class="track"><i class="{}" style="width:{:.1}%"></i></span><span>{}</span></li>"#,
@@ -189,7 +190,7 @@ fn links(findings: &Findings) -> String {
     let link = |id: &str, n: usize, words: String| {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
-    let warnings = summary::merged_alike(&findings.warnings).len();
+    let warnings = summary::merge_similar(&findings.warnings).len();
     let (compared, claims) = (findings.comparisons.len(), summary::split_not_run(&findings.claims).0.len());
     let items = [
         link("compared", compared, count(compared, "comparison", "comparisons")),

@@ -56,7 +56,7 @@ fn body(row: &[TableCell], origins: &[Option<Origin>], numeric: &[bool]) -> Stri
             format!("<td{class}>{}</td>", Prose(text))
         }
         TableCell::Number { estimate, unit, origin } => {
-            let ends = number::interval(estimate, unit);
+            let ends = number::format_interval(estimate, unit);
             let ends = ends.map_or(String::new(), |e| format!(r#" <span class="ends">{}</span>"#, Text(&e)));
             let origin = match origins[column] {
                 Some(_) => String::new(),

@@ -6,7 +6,7 @@ use crosstalk_study::number;
 
 use super::escape::text;
 use super::grid::grid;
-use crate::plot::{across, frontier};
+use crate::plot::{frontier, position_in_words};
 
 /// The figure as a table.
 pub fn figure(figure: &Figure) -> String {
@@ -21,8 +21,9 @@ pub fn figure(figure: &Figure) -> String {
 /// A row for each point, with both of its numbers.
 fn points(figure: &Figure) -> String {
     let row = |series: &Series, point: &Point| {
-        let x = frontier::across(point).map_or(String::new(), |x| number::estimate(&x, &figure.x.unit));
-        let cells = [&point.label, &x, &number::estimate(&point.y, &figure.y.unit), &series.name];
+        let x = frontier::position_across(point)
+            .map_or(String::new(), |x| number::format_estimate(&x, &figure.x.unit));
+        let cells = [&point.label, &x, &number::format_estimate(&point.y, &figure.y.unit), &series.name];
         cells.map(|words| text(words)).to_vec()
     };
     let rows: Vec<Vec<String>> = figure
@@ -42,7 +43,7 @@ fn pivot(figure: &Figure) -> String {
             columns.push((&series.name, series.origin));
         }
         for point in &series.points {
-            let position = (across(point, &figure.x), series.group.as_str());
+            let position = (position_in_words(point, &figure.x), series.group.as_str());
             if !positions.contains(&position) {
                 positions.push(position);
             }
@@ -81,7 +82,7 @@ fn values(figure: &Figure, column: &(&str, Origin), position: &str, group: &str)
         .iter()
         .filter(of_column)
         .flat_map(|s| &s.points)
-        .filter(|p| across(p, &figure.x) == position);
-    let words: Vec<String> = here.map(|p| text(&number::estimate(&p.y, &figure.y.unit))).collect();
+        .filter(|p| position_in_words(p, &figure.x) == position);
+    let words: Vec<String> = here.map(|p| text(&number::format_estimate(&p.y, &figure.y.unit))).collect();
     words.join("; ")
 }

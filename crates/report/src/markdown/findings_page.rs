@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crosstalk_core::provenance::Provenance;
-use crosstalk_study::counted;
+use crosstalk_study::count_in_words;
 use crosstalk_study::findings::{ClaimFinding, Findings};
 
 use super::escape::{self, code, text};
@@ -11,7 +11,7 @@ use super::grid::grid;
 use super::report::{claims_legend, list, strings, table};
 use crate::{readable, summary, words};
 
-/// What the page needs in addition to the findings.
+/// What a page of findings needs in addition to them: machine, date and command.
 pub struct RunRecord<'a> {
     /// The revisions of Crosstalk that measured, in order; empty where they were not recorded.
     pub revisions: &'a [String],
@@ -19,14 +19,14 @@ pub struct RunRecord<'a> {
     pub command: &'a str,
 }
 
-/// The page.
+/// The findings of a run as a page of the documentation.
 pub fn findings_page(findings: &Findings, record: &RunRecord) -> String {
     let tables: String = findings.tables.iter().map(table).collect();
     let parts = [
         ("What was measured", measurement(findings, record)),
         ("Claims", claims(&findings.claims)),
         ("Tables", tables),
-        ("Before you believe it", list(&summary::merged_alike(&findings.warnings))),
+        ("Before you believe it", list(&summary::merge_similar(&findings.warnings))),
         ("Repeat it", escape::command(record.command)),
     ];
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
@@ -68,7 +68,7 @@ fn machines(nodes: &BTreeMap<String, Provenance>) -> Vec<String> {
             NAMED.iter().filter_map(|name| Some(format!("{name} {}", facts.fixed.get(*name)?)));
         *kinds.entry(facts_in_words.collect::<Vec<_>>().join(", ")).or_default() += 1;
     }
-    kinds.into_iter().map(|(machine, n)| format!("{machine} ({})", counted(n, "node"))).collect()
+    kinds.into_iter().map(|(machine, n)| format!("{machine} ({})", count_in_words(n, "node"))).collect()
 }
 
 fn claims(all: &[ClaimFinding]) -> String {

@@ -1,7 +1,7 @@
 //! The report of a run.
 
 use crosstalk_core::record::Origin;
-use crosstalk_core::value::describe;
+use crosstalk_core::value::describe_levels;
 use crosstalk_study::findings::{CellFinding, ClaimFinding, Comparison, Findings, Table, TableCell};
 use crosstalk_study::number;
 
@@ -10,7 +10,7 @@ use super::{figure, grid::grid};
 use crate::summary::{self, Fact};
 use crate::{readable, words};
 
-/// The report.
+/// The report as Markdown.
 pub fn markdown(findings: &Findings) -> String {
     let headline = &findings.headline;
     let undecided = if headline.decided { "" } else { "**Undecided.**\n\n" };
@@ -33,7 +33,7 @@ pub fn markdown(findings: &Findings) -> String {
         ("Claims", claims(&findings.claims)),
         ("Figures", findings.figures.iter().map(figure::figure).collect()),
         ("Tables", findings.tables.iter().map(table).collect()),
-        ("Before you believe it", list(&summary::merged_alike(&findings.warnings))),
+        ("Before you believe it", list(&summary::merge_similar(&findings.warnings))),
         ("What it rests on", methods(findings)),
         ("Fidelity, cell by cell", cells(&findings.cells)),
         ("Where parameters come from", sources(findings)),
@@ -89,7 +89,7 @@ fn comparisons(comparisons: &[Comparison]) -> String {
             text(&c.change),
             text(&summary::detectable_effect(c).unwrap_or_default()),
             c.origin.word().to_string(),
-            text(summary::attribution(c)),
+            text(summary::attribution_text(c)),
         ]
     };
     let rows: Vec<_> = comparisons.iter().map(row).collect();
@@ -120,7 +120,7 @@ fn claims(all: &[ClaimFinding]) -> String {
 
 /// The meanings of the verdicts that occur.
 pub(super) fn claims_legend(claims: &[&ClaimFinding]) -> String {
-    let verdicts = words::occurring(claims.iter().copied()).into_iter();
+    let verdicts = words::occurring_verdicts(claims.iter().copied()).into_iter();
     verdicts.map(|(v, _)| format!("- **{}**: {}\n", v.word, text(v.meaning))).collect()
 }
 
@@ -143,7 +143,7 @@ pub(super) fn table(table: &Table) -> String {
         None => String::new(),
         Some(TableCell::Text(words)) => text(words),
         Some(TableCell::Number { estimate, unit, origin }) => {
-            format!("{} {}", text(&number::estimate(estimate, unit)), origin.word())
+            format!("{} {}", text(&number::format_estimate(estimate, unit)), origin.word())
         }
     };
     let rows: Vec<Vec<String>> =
@@ -159,11 +159,11 @@ fn cells(cells: &[CellFinding]) -> String {
     let head = strings(["Cell", "Finished", "Failed", "Not faithful", "Why"]);
     let row = |c: &CellFinding| {
         vec![
-            format!("{}: {}", text(&c.id.experiment), text(&describe(&c.id.levels))),
+            format!("{}: {}", text(&c.id.experiment), text(&describe_levels(&c.id.levels))),
             c.finished.to_string(),
             c.failed.to_string(),
             c.unfaithful.map_or_else(|| "-".into(), |n| n.to_string()),
-            text(&summary::reasons(c).join("; ")),
+            text(&summary::failure_reasons(c).join("; ")),
         ]
     };
     let rows: Vec<_> = cells.iter().map(row).collect();

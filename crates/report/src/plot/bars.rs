@@ -7,8 +7,8 @@ use crosstalk_study::number;
 use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
-use super::scale::drawable;
-use super::text::{across, bars_named_by_position, heading, tip};
+use super::scale::is_drawable;
+use super::text::{bars_named_by_position, position_heading, position_in_words, tooltip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -20,9 +20,9 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let mut rows = Vec::new();
     for category in categories(figure) {
         let mut heading =
-            (!one_name && !bars_named_by_position(figure)).then(|| heading(&category, &figure.x));
+            (!one_name && !bars_named_by_position(figure)).then(|| position_heading(&category, &figure.x));
         for series in &series {
-            for point in series.points.iter().filter(|p| across(p, &figure.x) == category) {
+            for point in series.points.iter().filter(|p| position_in_words(p, &figure.x) == category) {
                 if let Some(bar) = bar(figure, palette, series, point) {
                     let name = if one_name { category.as_str() } else { &series.name };
                     let follows_own =
@@ -50,16 +50,16 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
 }
 
 fn bar(figure: &Figure, palette: &Palette, series: &Series, point: &Point) -> Option<Bar> {
-    let category = across(point, &figure.x);
+    let category = position_in_words(point, &figure.x);
     // A category with the name of a series elsewhere has that series' colour.
-    let name = if palette.has(&category) { &category } else { &series.name };
-    drawable(point.y.value, figure.y.scale == Kind::Log).then(|| Bar {
+    let name = if palette.has_series(&category) { &category } else { &series.name };
+    is_drawable(point.y.value, figure.y.scale == Kind::Log).then(|| Bar {
         from: 0.0,
         to: point.y.value,
         interval: point.y.interval,
-        colour: palette.series(name),
+        colour: palette.series_class(name),
         origin: series.origin,
-        tip: tip(figure, series, point),
+        tip: tooltip(figure, series, point),
     })
 }
 
@@ -67,7 +67,7 @@ fn bar(figure: &Figure, palette: &Palette, series: &Series, point: &Point) -> Op
 pub fn categories(figure: &Figure) -> Vec<String> {
     let mut seen = Vec::new();
     for point in figure.series.iter().flat_map(|s| &s.points) {
-        let name = across(point, &figure.x);
+        let name = position_in_words(point, &figure.x);
         if !seen.contains(&name) {
             seen.push(name);
         }

@@ -5,10 +5,10 @@ use crosstalk_study::number;
 
 use super::axes;
 use super::layout::{Drawing, Layout};
-use super::names::{Area, Names};
+use super::names::{Area, NamePlacer};
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, sized_marker, text};
-use super::text::{caption, description};
+use super::text::{caption, figure_description};
 use crate::readable;
 
 /// Ticks upward.
@@ -22,7 +22,7 @@ const POINT: f64 = 6.0;
 const PIECES: u32 = 64;
 
 /// The colour class and the marker's shape of a series, by its index: the frontier is the first.
-pub fn style(index: usize) -> (&'static str, usize) {
+pub fn series_style(index: usize) -> (&'static str, usize) {
     if index == 0 { ("s0", 0) } else { ("ink", 3) }
 }
 
@@ -35,13 +35,13 @@ pub fn draw(figure: &Figure, layout: &Layout, id: &str) -> Option<Drawing> {
     }
     let inside = plot.frame() + &plot.curve() + &plot.points() + &plot.names();
     let size = (layout.width, layout.height);
-    let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
+    let svg = svg::svg_picture(id, layout.name, size, &figure.title, &figure_description(figure), &inside);
     let total: usize = figure.series.iter().map(|series| series.points.len()).sum();
     Some(Drawing { svg, named: false, omitted: total - drawn })
 }
 
 /// A point's position across, with its interval; `None` where it has none.
-pub fn across(point: &Point) -> Option<Estimate> {
+pub fn position_across(point: &Point) -> Option<Estimate> {
     Some(Estimate { value: point.x?, interval: point.x_interval, n: point.y.n })
 }
 
@@ -53,8 +53,9 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
     [
         format!("{} {}", figure.by, point.label).trim_start().to_string(),
         series.name.clone(),
-        of(&figure.y.label, number::estimate(&point.y, &figure.y.unit)),
-        across(point).map_or(String::new(), |x| of(&figure.x.label, number::estimate(&x, &figure.x.unit))),
+        of(&figure.y.label, number::format_estimate(&point.y, &figure.y.unit)),
+        position_across(point)
+            .map_or(String::new(), |x| of(&figure.x.label, number::format_estimate(&x, &figure.x.unit))),
         origin.trim_end_matches(", ").to_string(),
     ]
     .join("\n")
@@ -63,7 +64,7 @@ fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
 /// The pixels of an interval.
 fn ends(scale: &Scale, interval: Option<(f64, f64)>) -> Option<(f64, f64)> {
     let (low, high) = interval?;
-    Some((scale.edge(low)?, scale.edge(high)?))
+    Some((scale.pixel_of_end(low)?, scale.pixel_of_end(high)?))
 }
 
 struct Plot<'a> {
@@ -82,14 +83,15 @@ impl<'a> Plot<'a> {
         };
         let up = points().flat_map(|point| reach(point.y));
         // Zero is shown across, where it is the end of what can be gained. Of a ratio upward it says nothing.
-        let up = Scale::around(up, figure.y.scale == Kind::Log, false).padded(0.04);
-        let up = up.rounded(&figure.y.unit, TICKS_UP).onto(layout.height - BOTTOM, TOP);
+        let up = Scale::around(up, figure.y.scale == Kind::Log, false).widened_by(0.04);
+        let up = up.widened_to_round(&figure.y.unit, TICKS_UP).onto_pixels(layout.height - BOTTOM, TOP);
         let ticks = axes::ticks(&up, &figure.y.unit, TICKS_UP);
-        let widest = ticks.iter().map(|tick| svg::width(&tick.label)).fold(12.0, f64::max);
+        let widest = ticks.iter().map(|tick| svg::text_width(&tick.label)).fold(12.0, f64::max);
         let left = (widest + 10.0).min(layout.width / 3.0);
-        let across = points().filter_map(across).flat_map(reach);
-        let across = Scale::around(across, figure.x.scale == Kind::Log, true).padded(0.04);
-        let across = across.rounded(&figure.x.unit, layout.ticks).onto(left, layout.width - 14.0);
+        let across = points().filter_map(position_across).flat_map(reach);
+        let across = Scale::around(across, figure.x.scale == Kind::Log, true).widened_by(0.04);
+        let across =
+            across.widened_to_round(&figure.x.unit, layout.ticks).onto_pixels(left, layout.width - 14.0);
         Plot { figure, layout, across, up }
     }
 
@@ -99,7 +101,7 @@ impl<'a> Plot<'a> {
 
     /// The pixel position of a point; `None` where it cannot be drawn.
     fn position(&self, point: &Point) -> Option<(f64, f64)> {
-        Some((self.across.at(point.x?)?, self.up.at(point.y.value)?))
+        Some((self.across.pixel_of(point.x?)?, self.up.pixel_of(point.y.value)?))
     }
 
     /// Every point that can be drawn, with its series' index, its series and its position.
@@ -116,17 +118,23 @@ impl<'a> Plot<'a> {
         let across = axes::ticks(&self.across, &self.figure.x.unit, self.layout.ticks);
         let (middle, below) = ((left + right) / 2.0, self.layout.height - 6.0);
         [
-            axes::grid(&up, left, right),
+            axes::draw_grid(&up, left, right),
             line("axis", left, self.bottom(), right, self.bottom()),
-            axes::below(&across, self.bottom(), self.layout.width),
+            axes::draw_ticks_below(&across, self.bottom(), self.layout.width),
             text(
                 "label",
                 "start",
                 0.0,
                 14.0,
-                &svg::fitted(&caption(&self.figure.y), self.layout.width - 16.0),
+                &svg::cut_to_width(&caption(&self.figure.y), self.layout.width - 16.0),
             ),
-            text("label", "middle", middle, below, &svg::fitted(&caption(&self.figure.x), right - left)),
+            text(
+                "label",
+                "middle",
+                middle,
+                below,
+                &svg::cut_to_width(&caption(&self.figure.x), right - left),
+            ),
         ]
         .concat()
     }
@@ -135,9 +143,11 @@ impl<'a> Plot<'a> {
     fn curve(&self) -> String {
         let frontier: Vec<_> = self.drawn().filter(|(index, ..)| *index == 0).collect();
         let Some((_, first, ..)) = frontier.first() else { return String::new() };
-        let steps = frontier.iter().map(|(.., (x, y))| format!("{} {}", svg::px(*x), svg::px(*y)));
+        let steps = frontier
+            .iter()
+            .map(|(.., (x, y))| format!("{} {}", svg::round_coordinate(*x), svg::round_coordinate(*y)));
         let path = steps.collect::<Vec<_>>().join("L");
-        format!(r#"<path class="curve {} {}" d="M{path}"/>"#, style(0).0, first.origin.word())
+        format!(r#"<path class="curve {} {}" d="M{path}"/>"#, series_style(0).0, first.origin.word())
     }
 
     fn points(&self) -> String {
@@ -146,9 +156,9 @@ impl<'a> Plot<'a> {
         drawn.reverse();
         let mark = |(index, series, point, (x, y)): &(usize, &Series, &Point, (f64, f64))| {
             let whiskers: String = self.whiskers(point, (*x, *y)).concat();
-            let (colour, shape) = style(*index);
+            let (colour, shape) = series_style(*index);
             let shape = whiskers + &sized_marker(shape, *x, *y, 1.2);
-            svg::mark(colour, series.origin, &tip(self.figure, series, point), &shape)
+            svg::draw_point(colour, series.origin, &tip(self.figure, series, point), &shape)
         };
         drawn.iter().map(mark).collect()
     }
@@ -158,9 +168,9 @@ impl<'a> Plot<'a> {
         let cap = 3.0;
         [
             ends(&self.up, point.y.interval)
-                .map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap }.upright()),
+                .map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap }.draw_upright()),
             ends(&self.across, point.x_interval)
-                .map_or(String::new(), |(low, high)| Whisker { low, high, at: y, cap }.horizontal()),
+                .map_or(String::new(), |(low, high)| Whisker { low, high, at: y, cap }.draw_horizontal()),
         ]
     }
 
@@ -189,10 +199,10 @@ impl<'a> Plot<'a> {
         let plot = Area { left, top: TOP - 8.0, right: right + 12.0, bottom: self.bottom() - 2.0 };
         let points: Vec<(f64, f64)> = self.drawn().map(|(.., at)| at).collect();
         let occupied = points.iter().map(|at| Area::about(*at, POINT)).collect();
-        let mut names = Names::new(plot, occupied, self.lines());
+        let mut names = NamePlacer::new(plot, occupied, self.lines());
         let name = |(_, _, point, at): (usize, &Series, &Point, (f64, f64))| {
-            let word = svg::fitted(&point.label, (right - left) / 2.0);
-            names.draw(&word, at)
+            let word = svg::cut_to_width(&point.label, (right - left) / 2.0);
+            names.draw_name(&word, at)
         };
         self.drawn().map(name).collect()
     }

@@ -11,9 +11,9 @@ use crosstalk_study::number;
 use super::bars::categories;
 use super::layout::{Drawing, Layout};
 use super::palette::Palette;
-use super::scale::drawable;
+use super::scale::is_drawable;
 use super::svg::{self, text};
-use super::text::{across, caption, description, tip};
+use super::text::{caption, figure_description, position_in_words, tooltip};
 
 /// Heights and widths in pixels.
 const TOP: f64 = 44.0;
@@ -27,7 +27,7 @@ const DARK: f64 = 0.55;
 const DARKEST_RATIO: f64 = 4.0;
 
 /// The ratios in the legend of the scale; empty where an axis is not of ratios.
-pub fn scale(axis: &Axis) -> &'static [f64] {
+pub fn legend_ratios(axis: &Axis) -> &'static [f64] {
     if is_ratio(axis) { &[1.0 / DARKEST_RATIO, 0.5, 1.0, 2.0, DARKEST_RATIO] } else { &[] }
 }
 
@@ -44,9 +44,9 @@ fn is_open(y: &Estimate, origin: Origin) -> bool {
 }
 
 /// The colour class and the opacity of a ratio.
-pub fn tint(ratio: f64) -> (String, f64) {
+pub fn ratio_colour(ratio: f64) -> (String, f64) {
     let share = (ratio.max(f64::MIN_POSITIVE).ln() / DARKEST_RATIO.ln()).clamp(-1.0, 1.0);
-    (Palette::heat(share < 0.0), DARK * share.abs())
+    (Palette::heat_class(share < 0.0), DARK * share.abs())
 }
 
 /// Draws the figure; `None` when no field can be drawn.
@@ -54,7 +54,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let field = Field::of(figure, palette, layout)?;
     let inside = field.names() + &field.fields();
     let size = (layout.width, field.bottom() + BOTTOM);
-    let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
+    let svg = svg::svg_picture(id, layout.name, size, &figure.title, &figure_description(figure), &inside);
     let total: usize = figure.series.iter().map(|s| s.points.len()).sum();
     Some(Drawing { svg, named: false, omitted: total - field.drawn().count() })
 }
@@ -79,15 +79,15 @@ struct Field<'a> {
 impl<'a> Field<'a> {
     fn of(figure: &'a Figure, palette: &Palette, layout: &Layout) -> Option<Field<'a>> {
         let columns = categories(figure);
-        let by = svg::width(&down(figure));
-        let longest = figure.series.iter().map(|series| svg::width(&series.name)).fold(by, f64::max);
+        let by = svg::text_width(&down(figure));
+        let longest = figure.series.iter().map(|series| svg::text_width(&series.name)).fold(by, f64::max);
         let left = (longest + 12.0).min(layout.width / 3.0);
         let width = ((layout.width - left - 4.0) / columns.len().max(1) as f64).min(WIDEST);
         let height = width.clamp(4.0, HIGHEST);
         let field =
             Field { figure, columns, whole: layout.width, left, width, height, range: (f64::NAN, f64::NAN) };
         field.drawn().next()?;
-        Some(Field { range: palette.range(&figure.y)?, ..field })
+        Some(Field { range: palette.heat_range(&figure.y)?, ..field })
     }
 
     /// Every point that can be drawn, with its row and series.
@@ -95,7 +95,7 @@ impl<'a> Field<'a> {
         let all = self.figure.series.iter().enumerate();
         let points =
             all.flat_map(|(row, series)| series.points.iter().map(move |point| (row, series, point)));
-        points.filter(|(.., point)| drawable(point.y.value, false))
+        points.filter(|(.., point)| is_drawable(point.y.value, false))
     }
 
     fn bottom(&self) -> f64 {
@@ -105,24 +105,25 @@ impl<'a> Field<'a> {
     /// The names of columns and rows, and the labels of both axes.
     fn names(&self) -> String {
         let figure = self.figure;
-        let mut out = text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&figure.y), self.whole - 16.0));
+        let mut out =
+            text("label", "start", 0.0, 14.0, &svg::cut_to_width(&caption(&figure.y), self.whole - 16.0));
         let across = format!("{} →", caption(&figure.x));
         out += &text(
             "label",
             "start",
             self.left,
             self.bottom() + 18.0,
-            &svg::fitted(&across, self.whole - self.left - 16.0),
+            &svg::cut_to_width(&across, self.whole - self.left - 16.0),
         );
         if !figure.by.is_empty() {
-            let by = svg::fitted(&down(figure), self.left - 8.0);
+            let by = svg::cut_to_width(&down(figure), self.left - 8.0);
             out += &text("label", "end", self.left - 8.0, TOP - 8.0, &by);
         }
-        let widest = self.columns.iter().map(|name| svg::width(name) + 4.0).fold(0.0, f64::max);
+        let widest = self.columns.iter().map(|name| svg::text_width(name) + 4.0).fold(0.0, f64::max);
         let stride = (widest / self.width).ceil().clamp(1.0, self.columns.len() as f64) as usize;
         for (index, name) in self.columns.iter().enumerate().step_by(stride) {
             let at = self.left + index as f64 * self.width;
-            let name = svg::fitted(name, self.width * stride as f64 - 4.0);
+            let name = svg::cut_to_width(name, self.width * stride as f64 - 4.0);
             // A name that is wider than its column begins with it.
             out += &match stride {
                 1 => text("tick", "middle", at + self.width / 2.0, TOP - 8.0, &name),
@@ -132,32 +133,38 @@ impl<'a> Field<'a> {
         let stride = (13.0 / self.height).ceil() as usize;
         for (row, series) in self.figure.series.iter().enumerate().step_by(stride) {
             let middle = TOP + (row as f64 + 0.5) * self.height + 4.0;
-            out += &text("tick", "end", self.left - 8.0, middle, &svg::fitted(&series.name, self.left - 8.0));
+            out += &text(
+                "tick",
+                "end",
+                self.left - 8.0,
+                middle,
+                &svg::cut_to_width(&series.name, self.left - 8.0),
+            );
         }
         out
     }
 
     fn fields(&self) -> String {
         let one = |(row, series, point): (usize, &Series, &Point)| {
-            let position_across = across(point, &self.figure.x);
+            let position_across = position_in_words(point, &self.figure.x);
             let column = self.columns.iter().position(|name| *name == position_across).unwrap_or(0);
             let (x, y) = (self.left + column as f64 * self.width, TOP + row as f64 * self.height);
             let open = is_ratio(&self.figure.y) && is_open(&point.y, series.origin);
-            let (colour, shade) = if open { tint(1.0) } else { self.style(&point.y) };
+            let (colour, shade) = if open { ratio_colour(1.0) } else { self.style(&point.y) };
             let class = if open { "bar open" } else { "bar" };
             let shape = format!(
                 r#"<rect class="{class}" x="{}" y="{}" width="{}" height="{}" fill-opacity="{:.2}"/>"#,
-                svg::px(x),
-                svg::px(y),
-                svg::px(self.width - 1.0),
-                svg::px(self.height - 1.0),
+                svg::round_coordinate(x),
+                svg::round_coordinate(y),
+                svg::round_coordinate(self.width - 1.0),
+                svg::round_coordinate(self.height - 1.0),
                 shade,
             );
             let words = number::value(&point.y, &self.figure.y.unit);
-            let fits = svg::width(&words) < self.width - 2.0 && self.height >= 16.0;
+            let fits = svg::text_width(&words) < self.width - 2.0 && self.height >= 16.0;
             let (middle, line) = (x + self.width / 2.0, y + self.height / 2.0 + 4.0);
             let words = if fits { text("field", "middle", middle, line, &words) } else { String::new() };
-            svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape) + &words
+            svg::draw_point(&colour, series.origin, &tooltip(self.figure, series, point), &shape) + &words
         };
         self.drawn().map(one).collect()
     }
@@ -165,10 +172,10 @@ impl<'a> Field<'a> {
     /// The colour class and the opacity of a value. A single value has the greatest opacity.
     fn style(&self, y: &Estimate) -> (String, f64) {
         if is_ratio(&self.figure.y) {
-            return tint(y.value);
+            return ratio_colour(y.value);
         }
         let (least, most) = self.range;
         let share = if most > least { (y.value - least) / (most - least) } else { 1.0 };
-        (Palette::heat(false), LIGHT + (DARK - LIGHT) * share)
+        (Palette::heat_class(false), LIGHT + (DARK - LIGHT) * share)
     }
 }

@@ -17,14 +17,14 @@ pub struct Layout {
     pub ticks: usize,
 }
 
-/// For screens and paper.
+/// The layout for screens and paper.
 pub const WIDE: Layout =
     Layout { name: "wide", width: 752.0, height: 360.0, names: 168.0, labels: 190.0, ticks: 8 };
-/// For phones.
+/// The layout for phones.
 pub const NARROW: Layout =
     Layout { name: "narrow", width: 343.0, height: 300.0, names: 0.0, labels: 104.0, ticks: 4 };
 
-/// A drawn figure.
+/// A drawn figure: its SVG text and what the page needs to know of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
     /// The `<svg>` element.

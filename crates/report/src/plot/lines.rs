@@ -6,9 +6,9 @@ use crosstalk_study::findings::{Figure, Mark, Point, Scale as Kind, Series};
 use super::axes::{self, Tick};
 use super::layout::{Drawing, Layout};
 use super::palette::Palette;
-use super::scale::{Scale, drawable};
+use super::scale::{Scale, is_drawable};
 use super::svg::{self, Whisker, line, sized_marker, text};
-use super::text::{across, caption, description, tip};
+use super::text::{caption, figure_description, position_in_words, tooltip};
 
 /// Ticks upward.
 const TICKS_UP: usize = 6;
@@ -42,7 +42,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let names = plot.names();
     let inside = plot.frame() + &plot.marks() + &curves + names.as_deref().unwrap_or_default();
     let size = (layout.width, layout.height);
-    let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
+    let svg = svg::svg_picture(id, layout.name, size, &figure.title, &figure_description(figure), &inside);
     Some(Drawing { svg, named: names.is_some(), omitted: total - drawn })
 }
 
@@ -69,27 +69,27 @@ impl<'a> Plot<'a> {
             let (low, high) = p.y.interval.unwrap_or((p.y.value, p.y.value));
             [p.y.value, low, high]
         });
-        let up = Scale::around(values, log, true).padded(0.02).rounded(&figure.y.unit, TICKS_UP);
-        let up = up.onto(layout.height - BOTTOM, TOP);
+        let up = Scale::around(values, log, true).widened_by(0.02).widened_to_round(&figure.y.unit, TICKS_UP);
+        let up = up.onto_pixels(layout.height - BOTTOM, TOP);
         let widest = axes::ticks(&up, &figure.y.unit, TICKS_UP)
             .iter()
-            .map(|t| svg::width(&t.label))
+            .map(|t| svg::text_width(&t.label))
             .fold(12.0, f64::max);
         let left = (widest + 10.0).min(layout.width / 3.0);
         let right = layout.width - layout.names.max(14.0);
         let log = figure.x.scale == Kind::Log;
-        let numbers = || points(figure).filter_map(|p| p.x).filter(move |x| drawable(*x, log));
+        let numbers = || points(figure).filter_map(|p| p.x).filter(move |x| is_drawable(*x, log));
         let across = if figure.x.scale == Kind::Category || numbers().next().is_none() {
             let mut names = Vec::new();
             for point in points(figure) {
-                let name = across(point, &figure.x);
+                let name = position_in_words(point, &figure.x);
                 if !names.contains(&name) {
                     names.push(name);
                 }
             }
             Across::Names(names)
         } else {
-            Across::Numbers(Scale::around(numbers(), log, false).onto(left + 14.0, right - 14.0))
+            Across::Numbers(Scale::around(numbers(), log, false).onto_pixels(left + 14.0, right - 14.0))
         };
         Plot { figure, palette, layout, across, up, left, right }
     }
@@ -97,12 +97,13 @@ impl<'a> Plot<'a> {
     /// The pixel position of a point; `None` where it cannot be drawn.
     fn position(&self, point: &Point) -> Option<(f64, f64)> {
         let x = match &self.across {
-            Across::Names(names) => {
-                self.slot(names.iter().position(|n| *n == across(point, &self.figure.x))?, names.len())
-            }
-            Across::Numbers(scale) => scale.at(point.x?)?,
+            Across::Names(names) => self.slot(
+                names.iter().position(|n| *n == position_in_words(point, &self.figure.x))?,
+                names.len(),
+            ),
+            Across::Numbers(scale) => scale.pixel_of(point.x?)?,
         };
-        Some((x, self.up.at(point.y.value)?))
+        Some((x, self.up.pixel_of(point.y.value)?))
     }
 
     fn slot(&self, index: usize, of: usize) -> f64 {
@@ -115,16 +116,16 @@ impl<'a> Plot<'a> {
         let middle = (self.left + self.right) / 2.0;
         let room = self.layout.width - 16.0;
         [
-            axes::grid(&up, self.left, self.right),
+            axes::draw_grid(&up, self.left, self.right),
             line("axis", self.left, bottom, self.right, bottom),
-            axes::below(&self.ticks_across(), bottom, self.layout.width),
-            text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&self.figure.y), room)),
+            axes::draw_ticks_below(&self.ticks_across(), bottom, self.layout.width),
+            text("label", "start", 0.0, 14.0, &svg::cut_to_width(&caption(&self.figure.y), room)),
             text(
                 "label",
                 "middle",
                 middle,
                 self.layout.height - 6.0,
-                &svg::fitted(&caption(&self.figure.x), self.right - self.left),
+                &svg::cut_to_width(&caption(&self.figure.x), self.right - self.left),
             ),
         ]
         .concat()
@@ -134,12 +135,12 @@ impl<'a> Plot<'a> {
     fn marks(&self) -> String {
         let Across::Numbers(scale) = &self.across else { return String::new() };
         let (left, right) = (self.left, self.right);
-        let positions = self.figure.marks.iter().filter_map(|mark| Some((mark, scale.at(mark.x)?)));
+        let positions = self.figure.marks.iter().filter_map(|mark| Some((mark, scale.pixel_of(mark.x)?)));
         let drawn = positions.filter(|(_, at)| (left..=right).contains(at));
         let mark = |(row, (mark, at)): (usize, (&Mark, f64))| {
             let y = TOP + MARK_ROW * (row as f64 + 1.0);
             // Without room at the right, the name is at the left of its line.
-            let (anchor, x) = if at + 4.0 + svg::width(&mark.name) > right {
+            let (anchor, x) = if at + 4.0 + svg::text_width(&mark.name) > right {
                 ("end", at - 4.0)
             } else {
                 ("start", at + 4.0)
@@ -156,7 +157,7 @@ impl<'a> Plot<'a> {
                 let room = ((self.right - self.left) / names.len() as f64 - 10.0).max(48.0);
                 let tick = |(i, name): (usize, &String)| Tick {
                     at: self.slot(i, names.len()),
-                    label: svg::fitted(name, room),
+                    label: svg::cut_to_width(name, room),
                 };
                 names.iter().enumerate().map(tick).collect()
             }
@@ -164,8 +165,8 @@ impl<'a> Plot<'a> {
                 let mut own: Vec<Tick> = points(self.figure)
                     .filter_map(|p| {
                         Some(Tick {
-                            at: scale.at(p.x?)?,
-                            label: svg::fitted(&across(p, &self.figure.x), 90.0),
+                            at: scale.pixel_of(p.x?)?,
+                            label: svg::cut_to_width(&position_in_words(p, &self.figure.x), 90.0),
                         })
                     })
                     .collect();
@@ -178,7 +179,7 @@ impl<'a> Plot<'a> {
 
     /// The line, broken where a point cannot be drawn, and the points with their intervals.
     fn curve(&self, series: &Series) -> (String, String) {
-        let colour = self.palette.series(&series.name);
+        let colour = self.palette.series_class(&series.name);
         let mut path = String::new();
         let mut pen = 'M';
         let mut marks = String::new();
@@ -187,15 +188,17 @@ impl<'a> Plot<'a> {
                 pen = 'M';
                 continue;
             };
-            path += &format!("{pen}{} {}", svg::px(x), svg::px(y));
+            path += &format!("{pen}{} {}", svg::round_coordinate(x), svg::round_coordinate(y));
             pen = 'L';
-            let ends =
-                point.y.interval.and_then(|(low, high)| Some((self.up.edge(low)?, self.up.edge(high)?)));
-            let whisker =
-                ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.upright());
+            let ends = point
+                .y
+                .interval
+                .and_then(|(low, high)| Some((self.up.pixel_of_end(low)?, self.up.pixel_of_end(high)?)));
+            let whisker = ends
+                .map_or(String::new(), |(low, high)| Whisker { low, high, at: x, cap: 3.0 }.draw_upright());
             let size = if series.origin == Origin::Published { RING } else { 1.0 };
-            let shape = whisker + &sized_marker(self.palette.index(&series.name), x, y, size);
-            marks += &svg::mark(&colour, series.origin, &tip(self.figure, series, point), &shape);
+            let shape = whisker + &sized_marker(self.palette.series_index(&series.name), x, y, size);
+            marks += &svg::draw_point(&colour, series.origin, &tooltip(self.figure, series, point), &shape);
         }
         let origin = series.origin.word();
         (format!(r#"<path class="curve {colour} {origin}" d="{path}"/>"#), marks)
@@ -215,7 +218,7 @@ impl<'a> Plot<'a> {
         }
         let (top, bottom) = (TOP, self.layout.height - BOTTOM);
         let fits = ends.len() as f64 * NAME_GAP <= bottom - top;
-        let words_fit = ends.iter().all(|(name, ..)| svg::width(name) + 16.0 <= self.layout.names);
+        let words_fit = ends.iter().all(|(name, ..)| svg::text_width(name) + 16.0 <= self.layout.names);
         // A leader line across the plot would read as data.
         let last = ends.iter().map(|end| end.1).fold(self.left, f64::max);
         let side_by_side = ends.iter().all(|end| last - end.1 < LONGEST_LEADER);
@@ -227,7 +230,7 @@ impl<'a> Plot<'a> {
         let placed = spread(&wanted, NAME_GAP, top, bottom);
         let at = self.right + 10.0;
         let name = |((name, x, y), to): (&(&str, f64, f64), f64)| {
-            let colour = self.palette.series(name);
+            let colour = self.palette.series_class(name);
             let leader = line(&format!("leader {colour}"), x + 7.0, *y, at - 2.0, to);
             leader + &text("name", "start", at + 3.0, to + 4.0, name)
         };

@@ -23,6 +23,6 @@ mod waterfall;
 pub use draw::draw;
 pub use layout::{Layout, NARROW, WIDE};
 pub use palette::Palette;
-pub use strip::{Strip, domain};
+pub use strip::{Strip, strip_scale};
 pub use svg::marker;
-pub use text::across;
+pub use text::position_in_words;

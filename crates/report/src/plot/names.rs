@@ -13,7 +13,7 @@ const LEADER_LENGTHS: [f64; 6] = [0.0, 14.0, 28.0, 44.0, 64.0, 88.0];
 const SIDES: [(f64, f64); 8] =
     [(1.0, 0.0), (-1.0, 0.0), (0.0, -1.0), (0.0, 1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, -1.0), (-1.0, 1.0)];
 
-/// A rectangle, in pixels.
+/// A rectangle of a picture, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
     pub left: f64,
@@ -59,22 +59,22 @@ impl Area {
     }
 }
 
-/// The areas of a plot that are occupied.
-pub struct Names {
+/// Places the names of points where nothing else is: it knows the occupied areas of a plot.
+pub struct NamePlacer {
     plot: Area,
     occupied: Vec<Area>,
     lines: Vec<Area>,
 }
 
-impl Names {
+impl NamePlacer {
     /// A plot with occupied areas, and with lines that names may cross.
-    pub fn new(plot: Area, occupied: Vec<Area>, lines: Vec<Area>) -> Names {
-        Names { plot, occupied, lines }
+    pub fn new(plot: Area, occupied: Vec<Area>, lines: Vec<Area>) -> NamePlacer {
+        NamePlacer { plot, occupied, lines }
     }
 
     /// Draws the name of the point at `at`. Without room it draws nothing: the tooltip and the table have the name.
-    pub fn draw(&mut self, name: &str, at: (f64, f64)) -> String {
-        let Some((area, end)) = self.room(svg::width(name), at) else { return String::new() };
+    pub fn draw_name(&mut self, name: &str, at: (f64, f64)) -> String {
+        let Some((area, end)) = self.room(svg::text_width(name), at) else { return String::new() };
         self.occupied.push(area);
         let leader = end.map_or(String::new(), |(x, y)| line("leader ink", at.0, at.1, x, y));
         leader + &text("name halo", "start", area.left, area.bottom - DESCENT, name)
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_name_is_at_the_right_where_there_is_room_and_else_at_the_left() {
-        let names = Names::new(plot(), Vec::new(), Vec::new());
+        let names = NamePlacer::new(plot(), Vec::new(), Vec::new());
         let (area, leader) = names.room(50.0, (100.0, 100.0)).expect("has room");
         assert_eq!((area.left, area.top, leader), (108.0, 93.0, None));
         let (area, _) = names.room(50.0, (290.0, 100.0)).expect("has room");
@@ -120,18 +120,18 @@ mod tests {
     fn a_line_is_crossed_only_where_there_is_no_other_room() {
         let (at, whole) = ((100.0, 100.0), Area { left: 0.0, top: 0.0, right: 300.0, bottom: 200.0 });
         let level = Area::along((60.0, 100.0), (140.0, 100.0));
-        let crossed = Names::new(plot(), Vec::new(), vec![level]);
+        let crossed = NamePlacer::new(plot(), Vec::new(), vec![level]);
         let (area, _) = crossed.room(50.0, at).expect("has room");
         assert_eq!((area.left, area.bottom), (75.0, 92.0), "above it");
-        let full = Names::new(plot(), Vec::new(), vec![whole]);
+        let full = NamePlacer::new(plot(), Vec::new(), vec![whole]);
         assert_eq!(full.room(50.0, at).expect("has room").0.left, 108.0);
     }
 
     #[test]
     fn names_of_points_at_the_same_position_do_not_touch() {
         let at = (150.0, 100.0);
-        let mut names = Names::new(plot(), vec![Area::about(at, 6.0)], Vec::new());
-        let drawn: Vec<String> = (0..9).map(|_| names.draw("sched-idle", at)).collect();
+        let mut names = NamePlacer::new(plot(), vec![Area::about(at, 6.0)], Vec::new());
+        let drawn: Vec<String> = (0..9).map(|_| names.draw_name("sched-idle", at)).collect();
         assert!(drawn.iter().all(|name| name.contains("sched-idle")), "{drawn:?}");
         assert!(!drawn[0].contains("leader") && drawn[8].contains("leader"), "{drawn:?}");
         for (index, area) in names.occupied.iter().enumerate() {

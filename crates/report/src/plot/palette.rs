@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use crosstalk_study::findings::{Axis, Figure, FigureKind};
 
-use super::scale::drawable;
+use super::scale::is_drawable;
 
 /// The number of colours of each kind in the style sheet.
 const COLOURS: usize = 8;
 
-/// Names in the order of their first appearance.
+/// Assigns colours and markers to the names in a page's figures, in the order of their first appearance.
 #[derive(Debug, Default)]
 pub struct Palette {
     series: Vec<String>,
@@ -23,8 +23,8 @@ pub struct Palette {
 }
 
 impl Palette {
-    /// The names in all figures of a page.
-    pub fn of(figures: &[Figure]) -> Palette {
+    /// The palette for all figures of a page.
+    pub fn of_figures(figures: &[Figure]) -> Palette {
         let mut palette = Palette::default();
         for figure in figures {
             let names = match figure.kind {
@@ -48,45 +48,45 @@ impl Palette {
 
     fn widen(&mut self, figure: &Figure) {
         let values = figure.series.iter().flat_map(|series| &series.points).map(|point| point.y.value);
-        for value in values.filter(|value| drawable(*value, false)) {
+        for value in values.filter(|value| is_drawable(*value, false)) {
             let (least, most) = self.ranges.entry(quantity(&figure.y)).or_insert((value, value));
             (*least, *most) = (least.min(value), most.max(value));
         }
     }
 
     /// The least and the greatest value of a heat map's quantity on the page; `None` where there is none.
-    pub fn range(&self, axis: &Axis) -> Option<(f64, f64)> {
+    pub fn heat_range(&self, axis: &Axis) -> Option<(f64, f64)> {
         self.ranges.get(&quantity(axis)).copied()
     }
 
     /// The colour class of a level of the deciding sentence, `slaves 6`; `None` where no figure has it as a series.
-    pub fn level(&self, label: &str) -> Option<String> {
+    pub fn level_class(&self, label: &str) -> Option<String> {
         let known = |name: &String| label == name || label.ends_with(&format!(" {name}"));
-        self.series.iter().find(|name| known(name)).map(|name| self.series(name))
+        self.series.iter().find(|name| known(name)).map(|name| self.series_class(name))
     }
 
     /// A series' index, which decides marker and colour.
-    pub fn index(&self, name: &str) -> usize {
+    pub fn series_index(&self, name: &str) -> usize {
         position(&self.series, name)
     }
 
-    /// The colour class of a series.
-    pub fn series(&self, name: &str) -> String {
-        format!("s{}", self.index(name) % COLOURS)
+    /// The colour class of a series, by its name.
+    pub fn series_class(&self, name: &str) -> String {
+        format!("s{}", self.series_index(name) % COLOURS)
     }
 
     /// The colour class of a heat map's field; of a ratio, `below` 1 or above.
-    pub fn heat(below: bool) -> String {
+    pub fn heat_class(below: bool) -> String {
         if below { "s1".into() } else { "s0".into() }
     }
 
     /// Whether a series has this name.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has_series(&self, name: &str) -> bool {
         index_of(&self.series, name).is_some()
     }
 
-    /// The colour class of a part.
-    pub fn part(&self, name: &str) -> String {
+    /// The colour class of a part of the time, by its name.
+    pub fn part_class(&self, name: &str) -> String {
         format!("p{}", position(&self.parts, name) % COLOURS)
     }
 }
@@ -118,10 +118,10 @@ mod tests {
             series: ["microblade", "6", "slaves 60"].map(String::from).to_vec(),
             ..Palette::default()
         };
-        assert_eq!(palette.series("slaves 6"), palette.series("6"));
-        assert_eq!(palette.series("60"), palette.series("slaves 60"));
-        assert_ne!(palette.series("60"), palette.series("6"));
-        assert_eq!(palette.level("slaves 6"), Some(palette.series("6")));
-        assert_eq!(palette.level("srio"), None);
+        assert_eq!(palette.series_class("slaves 6"), palette.series_class("6"));
+        assert_eq!(palette.series_class("60"), palette.series_class("slaves 60"));
+        assert_ne!(palette.series_class("60"), palette.series_class("6"));
+        assert_eq!(palette.level_class("slaves 6"), Some(palette.series_class("6")));
+        assert_eq!(palette.level_class("srio"), None);
     }
 }

@@ -7,7 +7,7 @@ use super::axes;
 use super::layout::{Drawing, Layout};
 use super::scale::Scale;
 use super::svg::{self, Whisker, line, marker, text};
-use super::text::{caption, description};
+use super::text::{caption, figure_description};
 
 /// One bar, or one part of a stacked bar.
 pub struct Bar {
@@ -25,7 +25,7 @@ pub struct Bar {
     pub tip: String,
 }
 
-/// One line of the picture.
+/// One row of a picture: its name and its bars.
 pub struct Row {
     /// The heading above it, of the first row of a group.
     pub heading: Option<String>,
@@ -49,7 +49,7 @@ const BOTTOM: f64 = 28.0;
 /// The width of bold letters relative to plain ones.
 const BOLD: f64 = 1.15;
 
-/// Draws rows; `None` when there is no bar in any of them.
+/// Draws rows of horizontal bars; `None` when there is no bar in any of them.
 pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: &str) -> Option<Drawing> {
     let bars = || rows.iter().flat_map(|row| &row.bars);
     bars().next()?;
@@ -63,12 +63,13 @@ pub fn draw(figure: &Figure, rows: &[Row], omitted: usize, layout: &Layout, id: 
     }
     let ticks = axes::ticks(&frame.scale, &figure.y.unit, layout.ticks);
     let grid: String = ticks.iter().map(|t| line("grid", t.at, TOP, t.at, y + 4.0)).collect();
-    let zero = frame.scale.at(0.0).map_or(String::new(), |x| line("axis", x, TOP, x, y + 4.0));
-    let label = text("label", "start", 0.0, 14.0, &svg::fitted(&caption(&figure.y), layout.width - 16.0));
-    let axis = axes::below(&ticks, y + 4.0, layout.width);
+    let zero = frame.scale.pixel_of(0.0).map_or(String::new(), |x| line("axis", x, TOP, x, y + 4.0));
+    let label =
+        text("label", "start", 0.0, 14.0, &svg::cut_to_width(&caption(&figure.y), layout.width - 16.0));
+    let axis = axes::draw_ticks_below(&ticks, y + 4.0, layout.width);
     let inside = [defs(id, rows), grid, label, inside, zero, axis, headings].concat();
     let size = (layout.width, y + BOTTOM);
-    let svg = svg::picture(id, layout.name, size, &figure.title, &description(figure), &inside);
+    let svg = svg::svg_picture(id, layout.name, size, &figure.title, &figure_description(figure), &inside);
     Some(Drawing { svg, named: false, omitted })
 }
 
@@ -95,17 +96,17 @@ struct Frame {
 
 impl Frame {
     fn of(figure: &Figure, rows: &[Row], layout: &Layout) -> Frame {
-        let longest = rows.iter().map(|row| svg::width(&row.label)).fold(0.0, f64::max);
+        let longest = rows.iter().map(|row| svg::text_width(&row.label)).fold(0.0, f64::max);
         let above = longest > layout.labels;
         let left = if above { 0.0 } else { longest + 10.0 };
-        let values = rows.iter().map(|row| svg::width(&row.value)).fold(0.0, f64::max);
+        let values = rows.iter().map(|row| svg::text_width(&row.value)).fold(0.0, f64::max);
         let right = layout.width - (values + 10.0).clamp(24.0, layout.width / 3.0);
         let ends = rows.iter().flat_map(|row| &row.bars).flat_map(|bar| {
             let (low, high) = bar.interval.unwrap_or((bar.to, bar.to));
             [bar.from, bar.to, low, high]
         });
         let log = figure.y.scale == Kind::Log;
-        let scale = Scale::around(ends, log, true).padded(0.01).onto(left + 2.0, right);
+        let scale = Scale::around(ends, log, true).widened_by(0.01).onto_pixels(left + 2.0, right);
         Frame { scale, left, above, width: layout.width }
     }
 
@@ -113,7 +114,7 @@ impl Frame {
     fn heading(&self, row: &Row, y: &mut f64) -> String {
         let Some(heading) = &row.heading else { return String::new() };
         *y += HEADING;
-        text("heading", "start", 0.0, *y - 7.0, &svg::fitted(heading, self.width / BOLD))
+        text("heading", "start", 0.0, *y - 7.0, &svg::cut_to_width(heading, self.width / BOLD))
     }
 
     /// One row; moves `y` to its lower end.
@@ -122,7 +123,7 @@ impl Frame {
         let class = if row.quiet { "name quiet" } else { "name" };
         if self.above {
             *y += LABEL_ABOVE;
-            out += &text(class, "start", 0.0, *y - 3.0, &svg::fitted(&row.label, self.width));
+            out += &text(class, "start", 0.0, *y - 3.0, &svg::cut_to_width(&row.label, self.width));
         }
         let middle = *y + ROW / 2.0;
         if !self.above {
@@ -132,15 +133,16 @@ impl Frame {
         let cap = if row.bars.len() > 1 { 0.0 } else { 3.5 };
         out += &row.bars.iter().map(|bar| self.bar(bar, middle, cap, id)).collect::<String>();
         let ends = row.bars.iter().flat_map(|bar| [Some(bar.to), Some(bar.from), bar.interval.map(|i| i.1)]);
-        let furthest = ends.flatten().filter_map(|v| self.scale.edge(v)).fold(self.left, f64::max);
-        let value = svg::fitted(&row.value, self.width - furthest - 7.0);
+        let furthest = ends.flatten().filter_map(|v| self.scale.pixel_of_end(v)).fold(self.left, f64::max);
+        let value = svg::cut_to_width(&row.value, self.width - furthest - 7.0);
         out += &text(class, "start", furthest + 7.0, middle + 4.0, &value);
         *y += ROW;
         out
     }
 
     fn bar(&self, bar: &Bar, middle: f64, cap: f64, id: &str) -> String {
-        let (Some(from), Some(to)) = (self.scale.edge(bar.from), self.scale.edge(bar.to)) else {
+        let (Some(from), Some(to)) = (self.scale.pixel_of_end(bar.from), self.scale.pixel_of_end(bar.to))
+        else {
             return String::new();
         };
         let fill = match bar.origin {
@@ -151,15 +153,18 @@ impl Frame {
         let shape = if self.scale.log {
             marker(0, to, middle)
         } else {
-            let (x, width) = (svg::px(from.min(to)), svg::px((to - from).abs()).max(0.8));
+            let (x, width) =
+                (svg::round_coordinate(from.min(to)), svg::round_coordinate((to - from).abs()).max(0.8));
             format!(
                 r#"<rect class="bar"{fill} x="{x}" y="{}" width="{width}" height="{BAR}"/>"#,
-                svg::px(middle - BAR / 2.0)
+                svg::round_coordinate(middle - BAR / 2.0)
             )
         };
-        let ends = bar.interval.and_then(|(low, high)| Some((self.scale.edge(low)?, self.scale.edge(high)?)));
-        let whisker =
-            ends.map_or(String::new(), |(low, high)| Whisker { low, high, at: middle, cap }.horizontal());
-        svg::mark(&bar.colour, bar.origin, &bar.tip, &(shape + &whisker))
+        let ends = bar
+            .interval
+            .and_then(|(low, high)| Some((self.scale.pixel_of_end(low)?, self.scale.pixel_of_end(high)?)));
+        let whisker = ends
+            .map_or(String::new(), |(low, high)| Whisker { low, high, at: middle, cap }.draw_horizontal());
+        svg::draw_point(&bar.colour, bar.origin, &bar.tip, &(shape + &whisker))
     }
 }

@@ -11,7 +11,7 @@ const FINE: &[f64] = &[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 const FINE_TICKS: [f64; 7] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 
 /// Whether a value can be drawn on an axis.
-pub fn drawable(value: f64, log: bool) -> bool {
+pub fn is_drawable(value: f64, log: bool) -> bool {
     value.is_finite() && value.abs() <= LARGEST && (!log || value >= 1.0 / LARGEST)
 }
 
@@ -34,7 +34,7 @@ impl Scale {
     /// A scale with all drawable values. With `zero`, a linear one includes zero. Without values it is 0 to 1, or 1 to 10.
     pub fn around(values: impl Iterator<Item = f64>, log: bool, zero: bool) -> Scale {
         let (mut low, mut high) = values
-            .filter(|v| drawable(*v, log))
+            .filter(|v| is_drawable(*v, log))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         if low > high {
             (low, high) = if log { (1.0, 10.0) } else { (0.0, 1.0) };
@@ -54,7 +54,7 @@ impl Scale {
 
     /// The scale widened by `share` of its length at each end; a linear scale not at an end of zero.
     #[must_use]
-    pub fn padded(mut self, share: f64) -> Scale {
+    pub fn widened_by(mut self, share: f64) -> Scale {
         let (low, high) = (self.inner(self.from), self.inner(self.to));
         let room = (high - low) * share;
         let outer = |v: f64| if self.log { 10f64.powf(v) } else { v };
@@ -69,7 +69,7 @@ impl Scale {
 
     /// The scale widened to round values.
     #[must_use]
-    pub fn rounded(mut self, unit: &str, most: usize) -> Scale {
+    pub fn widened_to_round(mut self, unit: &str, most: usize) -> Scale {
         match (self.log, unit) {
             (true, "B") => {
                 self.from = 2f64.powf(self.from.log2().floor());
@@ -89,20 +89,20 @@ impl Scale {
         self
     }
 
-    /// The same values on other pixels.
+    /// The scale for the same values on other pixels.
     #[must_use]
-    pub fn onto(mut self, start: f64, end: f64) -> Scale {
+    pub fn onto_pixels(mut self, start: f64, end: f64) -> Scale {
         (self.start, self.end) = (start, end);
         self
     }
 
     /// The pixel of a value, at most at the axis' end; `None` where it cannot be drawn.
-    pub fn at(&self, value: f64) -> Option<f64> {
-        drawable(value, self.log).then(|| self.clamped(value))
+    pub fn pixel_of(&self, value: f64) -> Option<f64> {
+        is_drawable(value, self.log).then(|| self.clamped(value))
     }
 
     /// The pixel of an interval's end. Ends beyond the axis, also infinite ones, are at its edge; `None` for no number.
-    pub fn edge(&self, value: f64) -> Option<f64> {
+    pub fn pixel_of_end(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
             None
         } else if self.log && value <= 0.0 {
@@ -113,14 +113,14 @@ impl Scale {
     }
 
     /// Round values on the axis, about `most` of them.
-    pub fn ticks(&self, unit: &str, most: usize) -> Vec<f64> {
+    pub fn round_values(&self, unit: &str, most: usize) -> Vec<f64> {
         let most = most.max(2);
         let mut ticks = match (self.log, unit) {
             (true, "B") => self.powers(2.0, most),
             (true, _) => self.decades(most),
             (false, _) => self.steps(self.step(unit, most)),
         };
-        ticks.retain(|tick| drawable(*tick, self.log));
+        ticks.retain(|tick| is_drawable(*tick, self.log));
         ticks
     }
 
@@ -207,22 +207,22 @@ mod tests {
     #[test]
     fn a_log_axis_spaces_factors_evenly() {
         let axis = scale(1e6, 1e10, true);
-        assert_eq!(axis.at(1e8), Some(50.0));
-        assert_eq!(axis.at(0.0), None);
-        assert_eq!(axis.at(f64::NAN), None);
-        assert_eq!(axis.edge(-3.0), Some(0.0));
-        assert_eq!(axis.edge(f64::INFINITY), Some(100.0));
+        assert_eq!(axis.pixel_of(1e8), Some(50.0));
+        assert_eq!(axis.pixel_of(0.0), None);
+        assert_eq!(axis.pixel_of(f64::NAN), None);
+        assert_eq!(axis.pixel_of_end(-3.0), Some(0.0));
+        assert_eq!(axis.pixel_of_end(f64::INFINITY), Some(100.0));
     }
 
     #[test]
     fn ticks_are_round_in_the_unit_at_hand() {
-        assert_eq!(scale(1e6, 1e9, true).ticks("bit/s", 5), [1e6, 1e7, 1e8, 1e9]);
-        assert_eq!(scale(64.0, 1024.0, true).ticks("B", 6), [64.0, 128.0, 256.0, 512.0, 1024.0]);
-        assert_eq!(scale(0.9, 11.0, true).ticks("s", 5), [1.0, 2.0, 5.0, 10.0]);
-        assert_eq!(scale(0.0, 7.0, false).ticks("s", 4), [0.0, 2.0, 4.0, 6.0]);
+        assert_eq!(scale(1e6, 1e9, true).round_values("bit/s", 5), [1e6, 1e7, 1e8, 1e9]);
+        assert_eq!(scale(64.0, 1024.0, true).round_values("B", 6), [64.0, 128.0, 256.0, 512.0, 1024.0]);
+        assert_eq!(scale(0.9, 11.0, true).round_values("s", 5), [1.0, 2.0, 5.0, 10.0]);
+        assert_eq!(scale(0.0, 7.0, false).round_values("s", 4), [0.0, 2.0, 4.0, 6.0]);
         let within_a_decade = [2e9, 3e9, 4e9, 5e9, 6e9, 8e9];
-        assert_eq!(scale(1.5e9, 8e9, true).ticks("bit/s", 6), within_a_decade);
-        assert_eq!(scale(-0.3, 0.3, false).ticks("ratio", 3), [-0.2, 0.0, 0.2]);
+        assert_eq!(scale(1.5e9, 8e9, true).round_values("bit/s", 6), within_a_decade);
+        assert_eq!(scale(-0.3, 0.3, false).round_values("ratio", 3), [-0.2, 0.0, 0.2]);
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!((empty.from, empty.to), (0.0, 1.0));
         let one = Scale::around([8.0, f64::NAN].into_iter(), true, false);
         assert_eq!((one.from, one.to), (4.0, 16.0));
-        let few = Scale { from: 4.9e-3, to: 6.8e-3, ..scale(0.0, 0.0, true) }.rounded("s", 6);
+        let few = Scale { from: 4.9e-3, to: 6.8e-3, ..scale(0.0, 0.0, true) }.widened_to_round("s", 6);
         assert!((few.from - 4e-3).abs() < 1e-12 && (few.to - 8e-3).abs() < 1e-12, "{few:?}");
         let least = Scale::around([0.0, 5e-324].into_iter(), false, true);
         assert_eq!((least.from, least.to), (0.0, 1.0));
@@ -240,17 +240,17 @@ mod tests {
     proptest! {
         #[test]
         fn every_drawable_value_lands_on_the_axis(values in proptest::collection::vec(any::<f64>(), 0..8), log: bool, zero: bool) {
-            let axis = Scale::around(values.iter().copied(), log, zero).padded(0.05).rounded("s", 5).onto(10.0, 90.0);
+            let axis = Scale::around(values.iter().copied(), log, zero).widened_by(0.05).widened_to_round("s", 5).onto_pixels(10.0, 90.0);
             for value in values {
-                if let Some(pixel) = axis.at(value) {
+                if let Some(pixel) = axis.pixel_of(value) {
                     prop_assert!((10.0..=90.0).contains(&pixel), "{value} at {pixel} on {axis:?}");
                 }
             }
             for unit in ["s", "B"] {
-                let ticks = axis.ticks(unit, 5);
+                let ticks = axis.round_values(unit, 5);
                 prop_assert!(ticks.len() <= 101);
                 for tick in ticks {
-                    prop_assert!(axis.at(tick).is_some_and(|p| p.is_finite()) , "tick {tick} on {axis:?}");
+                    prop_assert!(axis.pixel_of(tick).is_some_and(|p| p.is_finite()) , "tick {tick} on {axis:?}");
                 }
             }
         }

@@ -7,8 +7,8 @@ use super::bars::categories;
 use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
-use super::scale::drawable;
-use super::text::{across, bars_named_by_position, heading, tip};
+use super::scale::is_drawable;
+use super::text::{bars_named_by_position, position_heading, position_in_words, tooltip};
 
 /// Draws the figure; `None` when no part can be drawn. Parts below zero cannot be stacked.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -23,7 +23,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
     let mut rows = Vec::new();
     for category in &categories {
         let mut heading = (!one && categories.len() > 1 && !bars_named_by_position(figure))
-            .then(|| heading(category, &figure.x));
+            .then(|| position_heading(category, &figure.x));
         for (group, origin) in &groups {
             let bars = stack(figure, palette, (group, *origin), category);
             if bars.is_empty() {
@@ -46,18 +46,18 @@ fn stack(figure: &Figure, palette: &Palette, group: (&str, Origin), category: &s
     let mut bars = Vec::new();
     let mut end = 0.0;
     for series in figure.series.iter().filter(in_bar) {
-        for point in series.points.iter().filter(|p| across(p, &figure.x) == category) {
+        for point in series.points.iter().filter(|p| position_in_words(p, &figure.x) == category) {
             let length = point.y.value;
-            if length < 0.0 || !drawable(end + length, figure.y.scale == Kind::Log) {
+            if length < 0.0 || !is_drawable(end + length, figure.y.scale == Kind::Log) {
                 continue;
             }
             bars.push(Bar {
                 from: end,
                 to: end + length,
                 interval: point.y.interval.map(|(low, high)| (end + low, end + high)),
-                colour: palette.part(&series.name),
+                colour: palette.part_class(&series.name),
                 origin: series.origin,
-                tip: tip(figure, series, point),
+                tip: tooltip(figure, series, point),
             });
             end += length;
         }

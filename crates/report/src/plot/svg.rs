@@ -9,18 +9,18 @@ use crate::html::escape::Text;
 const ADVANCE: f64 = 6.9;
 
 /// The estimated width of a text, in pixels.
-pub fn width(text: &str) -> f64 {
+pub fn text_width(text: &str) -> f64 {
     text.width() as f64 * ADVANCE
 }
 
 /// A text cut to `room` pixels, with an ellipsis where it is cut.
-pub fn fitted(text: &str, room: f64) -> String {
-    if width(text) <= room {
+pub fn cut_to_width(text: &str, room: f64) -> String {
+    if text_width(text) <= room {
         return text.to_string();
     }
     let mut kept = String::new();
     for c in text.chars() {
-        if width(&kept) + 2.0 * ADVANCE > room {
+        if text_width(&kept) + 2.0 * ADVANCE > room {
             break;
         }
         kept.push(c);
@@ -29,31 +29,37 @@ pub fn fitted(text: &str, room: f64) -> String {
 }
 
 /// A coordinate, rounded to a tenth of a pixel.
-pub fn px(v: f64) -> f64 {
+pub fn round_coordinate(v: f64) -> f64 {
     (v * 10.0).round() / 10.0
 }
 
-/// A straight line.
+/// Draws a straight line.
 pub fn line(class: &str, x1: f64, y1: f64, x2: f64, y2: f64) -> String {
-    format!(r#"<line class="{class}" x1="{}" y1="{}" x2="{}" y2="{}"/>"#, px(x1), px(y1), px(x2), px(y2))
+    format!(
+        r#"<line class="{class}" x1="{}" y1="{}" x2="{}" y2="{}"/>"#,
+        round_coordinate(x1),
+        round_coordinate(y1),
+        round_coordinate(x2),
+        round_coordinate(y2)
+    )
 }
 
-/// Text; `anchor` is `start`, `middle` or `end`.
+/// Draws text; `anchor` is `start`, `middle` or `end`.
 pub fn text(class: &str, anchor: &str, x: f64, y: f64, words: &str) -> String {
     format!(
         r#"<text class="{class}" text-anchor="{anchor}" x="{}" y="{}">{}</text>"#,
-        px(x),
-        px(y),
+        round_coordinate(x),
+        round_coordinate(y),
         Text(words)
     )
 }
 
 /// A point's shape, with its tooltip.
-pub fn mark(colour: &str, origin: Origin, tip: &str, shape: &str) -> String {
+pub fn draw_point(colour: &str, origin: Origin, tip: &str, shape: &str) -> String {
     format!(r#"<g class="mark {colour} {}"><title>{}</title>{shape}</g>"#, origin.word(), Text(tip))
 }
 
-/// A whisker from `low` to `high`, at `at` on the other axis.
+/// The whisker of an interval from `low` to `high`, at `at` on the other axis.
 pub struct Whisker {
     /// Pixel of the lower end.
     pub low: f64,
@@ -67,28 +73,28 @@ pub struct Whisker {
 
 impl Whisker {
     /// The whisker along the upright axis.
-    pub fn upright(&self) -> String {
+    pub fn draw_upright(&self) -> String {
         let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{l} {a}H{r}M{x} {a}V{b}M{l} {b}H{r}"/>"#,
-            l = px(at - cap),
-            r = px(at + cap),
-            x = px(at),
-            a = px(low),
-            b = px(high)
+            l = round_coordinate(at - cap),
+            r = round_coordinate(at + cap),
+            x = round_coordinate(at),
+            a = round_coordinate(low),
+            b = round_coordinate(high)
         )
     }
 
     /// The whisker along the horizontal axis.
-    pub fn horizontal(&self) -> String {
+    pub fn draw_horizontal(&self) -> String {
         let Whisker { low, high, at, cap } = *self;
         format!(
             r#"<path class="whisker" d="M{a} {t}V{b}M{a} {y}H{c}M{c} {t}V{b}"/>"#,
-            t = px(at - cap),
-            b = px(at + cap),
-            y = px(at),
-            a = px(low),
-            c = px(high)
+            t = round_coordinate(at - cap),
+            b = round_coordinate(at + cap),
+            y = round_coordinate(at),
+            a = round_coordinate(low),
+            c = round_coordinate(high)
         )
     }
 }
@@ -98,11 +104,11 @@ pub fn marker(shape: usize, x: f64, y: f64) -> String {
     sized_marker(shape, x, y, 1.0)
 }
 
-/// The same, `size` times as large.
+/// Draws a point's marker, `size` times as large as usual.
 pub fn sized_marker(shape: usize, x: f64, y: f64, size: f64) -> String {
-    let of = |length: f64| px(length * size);
-    let at = |v: f64, length: f64| px(v + length * size);
-    let (x0, y0) = (px(x), px(y));
+    let of = |length: f64| round_coordinate(length * size);
+    let at = |v: f64, length: f64| round_coordinate(v + length * size);
+    let (x0, y0) = (round_coordinate(x), round_coordinate(y));
     match shape % 5 {
         0 => format!(r#"<circle class="dot" cx="{x0}" cy="{y0}" r="{}"/>"#, of(3.6)),
         1 => {
@@ -127,7 +133,7 @@ pub fn sized_marker(shape: usize, x: f64, y: f64, size: f64) -> String {
 }
 
 /// The whole picture. `id` must be unique on the page.
-pub fn picture(
+pub fn svg_picture(
     id: &str,
     class: &str,
     size: (f64, f64),
@@ -135,7 +141,7 @@ pub fn picture(
     description: &str,
     inside: &str,
 ) -> String {
-    let (w, h) = (px(size.0), px(size.1));
+    let (w, h) = (round_coordinate(size.0), round_coordinate(size.1));
     format!(
         r#"<svg id="{id}" class="plot {class}" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>{inside}</svg>"#,
         Text(title),
@@ -158,9 +164,9 @@ mod tests {
 
     #[test]
     fn long_labels_are_cut_to_their_room() {
-        assert_eq!(fitted("kosmos-srio", 200.0), "kosmos-srio");
-        let cut = fitted(&"x".repeat(500), 100.0);
-        assert!(cut.ends_with('…') && width(&cut) <= 100.0, "{cut}");
-        assert_eq!(fitted("", 0.0), "");
+        assert_eq!(cut_to_width("kosmos-srio", 200.0), "kosmos-srio");
+        let cut = cut_to_width(&"x".repeat(500), 100.0);
+        assert!(cut.ends_with('…') && text_width(&cut) <= 100.0, "{cut}");
+        assert_eq!(cut_to_width("", 0.0), "");
     }
 }

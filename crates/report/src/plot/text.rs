@@ -7,16 +7,16 @@ use crosstalk_study::{level_in_sentence, number};
 use crate::readable;
 
 /// A point's position across, in words.
-pub fn across(point: &Point, axis: &Axis) -> String {
+pub fn position_in_words(point: &Point, axis: &Axis) -> String {
     match (point.label.trim(), point.x) {
-        ("", Some(x)) => number::number(x, &axis.unit),
+        ("", Some(x)) => number::format_number(x, &axis.unit),
         ("", None) => "unnamed".into(),
         (label, _) => label.to_string(),
     }
 }
 
-/// The same as a heading, named as in sentences: `slaves 6`, `MODE fast`.
-pub fn heading(position: &str, axis: &Axis) -> String {
+/// A position across as a heading, named as in sentences: `slaves 6`, `MODE fast`.
+pub fn position_heading(position: &str, axis: &Axis) -> String {
     if level_in_sentence(&axis.label.replace(' ', "_"), position) != position {
         format!("{} {position}", axis.label).trim_start().to_string()
     } else {
@@ -25,14 +25,14 @@ pub fn heading(position: &str, axis: &Axis) -> String {
 }
 
 /// The name of the bar that a series belongs to.
-pub fn bar_of(series: &Series) -> &str {
+pub fn bar_name(series: &Series) -> &str {
     if series.group.is_empty() { &series.name } else { &series.group }
 }
 
 /// Whether every bar has the name of its position across: one name is then enough.
 pub fn bars_named_by_position(figure: &Figure) -> bool {
     let has_its_position =
-        |series: &Series| series.points.iter().all(|p| across(p, &figure.x) == bar_of(series));
+        |series: &Series| series.points.iter().all(|p| position_in_words(p, &figure.x) == bar_name(series));
     figure.series.iter().all(has_its_position)
 }
 
@@ -48,7 +48,7 @@ pub fn caption(axis: &Axis) -> String {
 }
 
 /// The tooltip of a point; its first line names the point.
-pub fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
+pub fn tooltip(figure: &Figure, series: &Series, point: &Point) -> String {
     let name = match series.group.as_str() {
         "" => format!("{} {}", figure.by, series.name).trim_start().to_string(),
         group => format!("{group}: {}", series.name),
@@ -59,16 +59,16 @@ pub fn tip(figure: &Figure, series: &Series, point: &Point) -> String {
         origin += ", ";
         origin += &behind;
     }
-    let across = across(point, &figure.x);
+    let across = position_in_words(point, &figure.x);
     let position = [figure.x.label.as_str(), &across].join(": ").trim_start_matches(": ").to_string();
     // A bar with the name of its position needs it once.
-    let position = (across != bar_of(series)).then_some(position);
-    let lines = [Some(name), position, Some(number::estimate(&point.y, &figure.y.unit)), Some(origin)];
+    let position = (across != bar_name(series)).then_some(position);
+    let lines = [Some(name), position, Some(number::format_estimate(&point.y, &figure.y.unit)), Some(origin)];
     lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// A figure in one sentence, for readers who cannot see it.
-pub fn description(figure: &Figure) -> String {
+pub fn figure_description(figure: &Figure) -> String {
     let mut names: Vec<&str> = Vec::new();
     for series in &figure.series {
         if figure.kind == FigureKind::Frontier {

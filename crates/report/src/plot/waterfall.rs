@@ -8,8 +8,8 @@ use crosstalk_study::number;
 use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
-use super::scale::drawable;
-use super::text::{across, tip};
+use super::scale::is_drawable;
+use super::text::{position_in_words, tooltip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -33,7 +33,7 @@ fn steps(figure: &Figure, palette: &Palette, series: &Series) -> Vec<Row> {
         end = bar.to;
         rows.push(Row {
             heading: heading.take(),
-            label: across(point, &figure.x),
+            label: position_in_words(point, &figure.x),
             quiet: published,
             value: number::value(&point.y, &figure.y.unit),
             bars: vec![bar],
@@ -44,12 +44,12 @@ fn steps(figure: &Figure, palette: &Palette, series: &Series) -> Vec<Row> {
 
 fn bar(figure: &Figure, palette: &Palette, series: &Series, point: &Point, from: f64) -> Option<Bar> {
     let Estimate { value, interval, .. } = point.y;
-    drawable(from + value, figure.y.scale == Kind::Log).then(|| Bar {
+    is_drawable(from + value, figure.y.scale == Kind::Log).then(|| Bar {
         from,
         to: from + value,
         interval: interval.map(|(low, high)| (from + low, from + high)),
-        colour: palette.series(&series.name),
+        colour: palette.series_class(&series.name),
         origin: series.origin,
-        tip: tip(figure, series, point),
+        tip: tooltip(figure, series, point),
     })
 }

@@ -1,6 +1,6 @@
 //! Wrapped lines and tables for a terminal, by displayed width.
 
-use crosstalk_core::quote::steers;
+use crosstalk_core::quote::is_control;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The least width to which a column may be reduced.
@@ -10,15 +10,15 @@ const GAP: usize = 2;
 
 /// Text without control characters and variation selectors. Nothing in a name can then move the cursor, change colours or
 /// reverse the text, and a character's width does not depend on the next.
-pub fn clean(text: &str) -> String {
-    let silent = |c: char| steers(c) || matches!(c, '\u{fe00}'..='\u{fe0f}');
+pub fn without_controls(text: &str) -> String {
+    let silent = |c: char| is_control(c) || matches!(c, '\u{fe00}'..='\u{fe0f}');
     text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !silent(*c)).collect()
 }
 
 /// Lines of at most `width` columns. Longer words are cut, and a number stays on the line of its unit.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
-    let text = clean(text).replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×");
+    let text = without_controls(text).replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×");
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -58,7 +58,7 @@ pub fn bar(share: f64, width: usize) -> (String, String) {
     (bar, blank)
 }
 
-/// A column's head and alignment.
+/// The head of a table's column, and how its cells are aligned.
 pub struct Column {
     /// The head.
     pub head: String,
@@ -87,8 +87,8 @@ pub fn table(
 /// The columns' natural widths; where these do not fit, the widest columns are reduced.
 fn widths(columns: &[Column], rows: &[Vec<String>], width: usize) -> Option<Vec<usize>> {
     let natural = |i: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| clean(cell).width());
-        cells.chain([clean(&columns[i].head).width()]).max().unwrap_or(0).max(1)
+        let cells = rows.iter().filter_map(|row| row.get(i)).map(|cell| without_controls(cell).width());
+        cells.chain([without_controls(&columns[i].head).width()]).max().unwrap_or(0).max(1)
     };
     // A broken number would read as another number: its column has the width of its longest piece.
     let least = |i: usize| {
@@ -161,8 +161,8 @@ mod tests {
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
-        assert_eq!(clean("a\u{1b}[31mb\r\nc"), "a[31mb  c");
-        assert_eq!(clean("*\u{fe0f}\u{202e}x"), "*x");
+        assert_eq!(without_controls("a\u{1b}[31mb\r\nc"), "a[31mb  c");
+        assert_eq!(without_controls("*\u{fe0f}\u{202e}x"), "*x");
     }
 
     proptest! {

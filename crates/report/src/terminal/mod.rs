@@ -11,7 +11,7 @@ use crate::plot;
 use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
 pub use layout::wrap;
-use layout::{Column, clean};
+use layout::{Column, without_controls};
 use unicode_width::UnicodeWidthStr;
 
 /// The fewest columns of a layout.
@@ -106,7 +106,7 @@ impl Page {
             return Vec::new();
         }
         let mut lines = self.item("", "Repeat it:", Ink::Faint);
-        lines.extend(shell::lines(command, self.width));
+        lines.extend(shell::command_lines(command, self.width));
         lines
     }
 
@@ -114,8 +114,8 @@ impl Page {
     fn bars(&self, findings: &Findings) -> Vec<String> {
         let bars = summary::bars(findings);
         let widest = |of: &dyn Fn(&(&str, f64, String)) -> usize| bars.iter().map(of).max().unwrap_or(0);
-        let names = widest(&|(name, ..)| clean(name).width());
-        let values = widest(&|(.., value)| clean(value).width());
+        let names = widest(&|(name, ..)| without_controls(name).width());
+        let values = widest(&|(.., value)| without_controls(value).width());
         let room = self.width.saturating_sub(names + values + 4).min(LONGEST_BAR);
         if room < SHORTEST_BAR {
             return bars
@@ -124,7 +124,7 @@ impl Page {
                 .collect();
         }
         let line = |(name, share, value): &(&str, f64, String)| {
-            let (name, value) = (clean(name), clean(value));
+            let (name, value) = (without_controls(name), without_controls(value));
             let blank = " ".repeat(names - name.width());
             let (bar, rest) = layout::bar(*share, room);
             format!("{name}{blank}  {}{rest}  {value}", self.paint(Ink::Toned(Tone::Fair), &bar))
@@ -154,14 +154,14 @@ impl Page {
             let tone = Ink::Toned(words::comparison(c.verdict).tone);
             let lead = format!("{lead}{}  ", " ".repeat(widest - lead.width()));
             let blank = " ".repeat(lead.width());
-            let wrapped = self.item(&lead, &summary::sentence(c), Ink::Plain).into_iter().enumerate();
+            let wrapped = self.item(&lead, &summary::finding_sentence(c), Ink::Plain).into_iter().enumerate();
             lines.extend(wrapped.map(
                 |(n, line)| match line.strip_prefix(lead.as_str()).filter(|_| n == 0) {
                     Some(rest) => self.paint(tone, &lead) + rest,
                     None => line,
                 },
             ));
-            for detail in [summary::metric_and_levels(c).as_str(), summary::attribution(c)] {
+            for detail in [summary::metric_and_levels(c).as_str(), summary::attribution_text(c)] {
                 if !detail.is_empty() {
                     lines.extend(self.item(&blank, detail, Ink::Faint));
                 }
@@ -200,7 +200,7 @@ impl Page {
             },
         ));
         lines.push(String::new());
-        for (verdict, _) in words::occurring(claims.iter().copied()) {
+        for (verdict, _) in words::occurring_verdicts(claims.iter().copied()) {
             lines.extend(self.item(
                 &format!("{} ", verdict.mark),
                 &format!("{}: {}", verdict.word, verdict.meaning),
@@ -232,10 +232,10 @@ impl Page {
             None => String::new(),
             Some(TableCell::Text(words)) => words.clone(),
             Some(TableCell::Number { estimate, unit, .. }) if shared.is_some() => {
-                number::estimate(estimate, unit)
+                number::format_estimate(estimate, unit)
             }
             Some(TableCell::Number { estimate, unit, origin }) => {
-                format!("{} {}", number::estimate(estimate, unit), origin.word())
+                format!("{} {}", number::format_estimate(estimate, unit), origin.word())
             }
         };
         let rows: Vec<Vec<String>> =
@@ -252,7 +252,7 @@ impl Page {
         if warnings.is_empty() {
             return Vec::new();
         }
-        let warnings = summary::merged_alike(warnings);
+        let warnings = summary::merge_similar(warnings);
         let shown = &warnings[..warnings.len().min(MOST_ROWS)];
         let mut lines = self.title("Before you believe it");
         lines.extend(shown.iter().flat_map(|w| self.item("! ", w, Ink::Toned(Tone::Open))));
@@ -270,7 +270,7 @@ impl Page {
 
     /// How many figures the report for the browser has.
     fn browser_note(&self, findings: &Findings) -> Vec<String> {
-        let palette = plot::Palette::of(&findings.figures);
+        let palette = plot::Palette::of_figures(&findings.figures);
         let drawn =
             findings.figures.iter().filter(|f| plot::draw(f, &palette, &plot::WIDE, "count").is_some());
         let count = match drawn.count() {
@@ -300,8 +300,10 @@ impl Page {
         rows: &[Vec<String>],
         ink: &dyn Fn(Option<usize>, usize) -> Ink,
     ) -> Vec<String> {
-        let columns: Vec<Column> =
-            heads.iter().map(|(head, right)| Column { head: clean(head), right: *right }).collect();
+        let columns: Vec<Column> = heads
+            .iter()
+            .map(|(head, right)| Column { head: without_controls(head), right: *right })
+            .collect();
         let paint = |row: Option<usize>, column: usize, text: &str| self.paint(ink(row, column), text);
         if let Some(lines) = layout::table(&columns, rows, self.width, &paint) {
             return lines;

@@ -6,7 +6,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::layout::clean;
+use super::layout::without_controls;
 
 /// The open quotes.
 #[derive(Clone, Copy, PartialEq)]
@@ -35,9 +35,9 @@ struct Piece {
     within: Quote,
 }
 
-/// Lines of at most `width` columns (20 at least).
-pub fn lines(command: &str, width: usize) -> Vec<String> {
-    let command = clean(command);
+/// A command for a shell on lines of at most `width` columns (20 at least), to be copied.
+pub fn command_lines(command: &str, width: usize) -> Vec<String> {
+    let command = without_controls(command);
     if command.width() <= width {
         return vec![command];
     }
@@ -121,9 +121,12 @@ mod tests {
 
     #[test]
     fn a_short_command_stays_on_one_line_and_words_are_broken_last() {
-        assert_eq!(lines("crosstalk run kosmos", 20), ["crosstalk run kosmos"]);
-        assert_eq!(lines("crosstalk run kosmos --quick", 22), ["crosstalk run kosmos \\", "--quick"]);
-        assert_eq!(lines("--vary fabric=ethernet-1g,x", 20), ["--vary \\", "fabric=ethernet-1g\\", ",x"]);
+        assert_eq!(command_lines("crosstalk run kosmos", 20), ["crosstalk run kosmos"]);
+        assert_eq!(command_lines("crosstalk run kosmos --quick", 22), ["crosstalk run kosmos \\", "--quick"]);
+        assert_eq!(
+            command_lines("--vary fabric=ethernet-1g,x", 20),
+            ["--vary \\", "fabric=ethernet-1g\\", ",x"]
+        );
     }
 
     #[test]
@@ -134,7 +137,7 @@ mod tests {
             return;
         };
         for width in 20..100 {
-            let broken = lines(script, width);
+            let broken = command_lines(script, width);
             assert!(broken.iter().all(|line| line.width() <= width), "{broken:?}");
             assert_eq!(read("bash", &broken.join("\n")), Some(whole.clone()), "{broken:?}");
         }
@@ -148,7 +151,7 @@ mod tests {
                 words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
             let command = quoted.join(" ");
             let expected: String = words.iter().map(|word| format!("<{word}>")).collect();
-            if let Some(read) = read("sh", &lines(&command, width).join("\n")) {
+            if let Some(read) = read("sh", &command_lines(&command, width).join("\n")) {
                 prop_assert_eq!(read, expected);
             }
         }

@@ -13,12 +13,13 @@ mod tests {
     use super::sentences::{cost, grouped, headline, longest_stages, scope};
     use super::*;
     use crosstalk_core::trace::{
-        Account, Cost, Percentile, Place, Scope, ServerProcess, Side, Stage, TRACE_SCHEMA, Tally, Trace,
+        LabelledCount, Percentile, QueueRequests, Scope, ServerProcess, Side, StageTimes, TRACE_SCHEMA,
+        TimeAccount, Trace, TracingCost,
     };
 
     /// A trace as it might be.
     pub fn traced() -> Trace {
-        let stage = |side, name: &str, share| Stage {
+        let stage = |side, name: &str, share| StageTimes {
             side,
             name: name.into(),
             mean: share * 5e-5,
@@ -26,7 +27,7 @@ mod tests {
             around_p50: share * 4e-5,
             around_p99: Some(share * 1e-4),
         };
-        let account = Account {
+        let account = TimeAccount {
             scope: Scope::Client,
             requests: 123_456,
             mean: 5e-5,
@@ -40,7 +41,8 @@ mod tests {
                 stage(Side::Server, "service, on a CPU", 0.7),
             ],
         };
-        let place = |queue| Place { cpu: 1, queue, requests: 5, share: 0.5, p50: Some(4e-5), p99: None };
+        let place =
+            |queue| QueueRequests { cpu: 1, queue, requests: 5, share: 0.5, p50: Some(4e-5), p99: None };
         Trace {
             schema: TRACE_SCHEMA.into(),
             service: vec![ServerProcess { pid: 42, name: "<redis>".into() }],
@@ -49,16 +51,16 @@ mod tests {
             ended: Some("interrupted".into()),
             requests: 123_457,
             followed: 123_456,
-            not_followed: vec![Tally { what: "under way when tracing ended".into(), count: 1 }],
+            not_followed: vec![LabelledCount { what: "under way when tracing ended".into(), count: 1 }],
             counted: vec![],
             accounts: vec![account],
             taken_in: vec![place(None), place(Some(3))],
             read_on: vec![place(None)],
-            cost: Cost {
+            cost: TracingCost {
                 runs_a_request: Some(20.0),
                 seconds_a_request: Some(2e-6),
                 kernel_cpus: Some(0.03),
-                ..Cost::default()
+                ..TracingCost::default()
             },
             remarks: vec!["a remark".into()],
         }
@@ -76,7 +78,7 @@ mod tests {
     fn a_few_requests_beside_many_have_no_section() {
         let few = |requests: u64, percentiles: &[Percentile]| {
             let mut trace = traced();
-            let lone = Account {
+            let lone = TimeAccount {
                 scope: Scope::Server,
                 requests,
                 percentiles: percentiles.into(),
@@ -106,9 +108,9 @@ mod tests {
     #[test]
     fn the_cost_of_tracing_is_given_or_why_it_is_unknown() {
         assert!(cost(&traced().cost).contains("20.0 runs of the tracing programs and 2.00 µs a request"));
-        let idle = Cost { kernel_cpus: Some(0.01), ..Cost::default() };
+        let idle = TracingCost { kernel_cpus: Some(0.01), ..TracingCost::default() };
         assert!(cost(&idle).contains("no request came"));
-        assert!(cost(&Cost::default()).contains("could not be counted"));
+        assert!(cost(&TracingCost::default()).contains("could not be counted"));
     }
 
     #[test]

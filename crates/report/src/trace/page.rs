@@ -1,6 +1,6 @@
 //! The page for the browser: self-contained, in the style of a run's report.
 
-use crosstalk_core::trace::{Account, Place, Tally, Trace};
+use crosstalk_core::trace::{LabelledCount, QueueRequests, TimeAccount, Trace};
 use crosstalk_core::units::human;
 
 use super::picture::{Band, draw};
@@ -11,7 +11,7 @@ use crate::html::head;
 /// Added to the reports' style.
 const PAGE_STYLE: &str = "svg.waterfall { width: 100%; } table .n { text-align: right; }";
 
-/// The page.
+/// A trace as a self-contained HTML page.
 pub fn page(trace: &Trace) -> String {
     let title = headline(trace);
     let ended = trace
@@ -57,16 +57,16 @@ fn section(id: &str, title: &str, body: &str) -> String {
         + "\n"
 }
 
-fn account(account: &Account, number: usize) -> String {
+fn account(account: &TimeAccount, number: usize) -> String {
     let picture = |band: Band| {
         if account.percentiles.is_empty() {
             return String::new();
         }
-        let svg = draw(account, band, &format!("w{number}-{}", band.words().replace(' ', "-")));
+        let svg = draw(account, band, &format!("w{number}-{}", band.in_words().replace(' ', "-")));
         if svg.is_empty() {
             return svg;
         }
-        format!("<figure><h3>A request {}</h3>{svg}</figure>", band.words())
+        format!("<figure><h3>A request {}</h3>{svg}</figure>", band.in_words())
     };
     let body = format!(
         "<p>{}: {}. Most of it: {}.</p>{}{}{}",
@@ -80,8 +80,8 @@ fn account(account: &Account, number: usize) -> String {
     section(&format!("account{number}"), &requests(account.requests), &body)
 }
 
-fn stages(account: &Account) -> String {
-    let row = |stage: &crosstalk_core::trace::Stage| {
+fn stages(account: &TimeAccount) -> String {
+    let row = |stage: &crosstalk_core::trace::StageTimes| {
         format!(
             r#"<tr><th scope="row">{}: {}</th><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
             stage.side.word(),
@@ -98,7 +98,7 @@ fn stages(account: &Account) -> String {
 
 fn places(trace: &Trace) -> String {
     let time = |time: Option<f64>| time.map_or("–".into(), |time| human(time, "s"));
-    let row = |what: &str, place: &Place| {
+    let row = |what: &str, place: &QueueRequests| {
         format!(
             r#"<tr><th scope="row">{what} CPU {}</th><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
             place.cpu,
@@ -118,14 +118,14 @@ fn places(trace: &Trace) -> String {
 }
 
 fn counts(trace: &Trace) -> String {
-    let row = |tally: &Tally| {
+    let row = |tally: &LabelledCount| {
         format!(
             r#"<tr><th scope="row">{}</th><td class="n">{}</td></tr>"#,
             Text(&tally.what),
             grouped(tally.count)
         )
     };
-    let list = |title: &str, tallies: &[Tally]| {
+    let list = |title: &str, tallies: &[LabelledCount]| {
         let rows: String = tallies.iter().map(row).collect();
         if rows.is_empty() { rows } else { table(title, &["", "count"], &rows) }
     };

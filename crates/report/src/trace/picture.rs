@@ -1,10 +1,10 @@
 //! The waterfall of a request: a row for each stage, from the end of the one before.
 
 use crosstalk_core::record::Origin;
-use crosstalk_core::trace::{Account, Side, Stage};
+use crosstalk_core::trace::{Side, StageTimes, TimeAccount};
 use crosstalk_core::units::human;
 
-use crate::plot::svg::{line, mark, picture, px, text};
+use crate::plot::svg::{draw_point, line, round_coordinate, svg_picture, text};
 
 const WIDTH: f64 = 752.0;
 const LABELS: f64 = 236.0;
@@ -12,7 +12,7 @@ const VALUES: f64 = 84.0;
 const ROW: f64 = 21.0;
 const BAR: f64 = 13.0;
 
-/// The requests of a picture.
+/// Which requests a picture of a trace shows.
 #[derive(Clone, Copy)]
 pub enum Band {
     /// Those around the median.
@@ -23,14 +23,14 @@ pub enum Band {
 
 impl Band {
     /// The band in words.
-    pub fn words(self) -> &'static str {
+    pub fn in_words(self) -> &'static str {
         match self {
             Band::P50 => "around the median",
             Band::P99 => "around the 99th percentile",
         }
     }
 
-    fn of(self, stage: &Stage) -> f64 {
+    fn of(self, stage: &StageTimes) -> f64 {
         match self {
             Band::P50 => stage.around_p50,
             Band::P99 => stage.around_p99.unwrap_or(0.0),
@@ -39,7 +39,7 @@ impl Band {
 }
 
 /// The colour class of a side.
-pub fn colour(side: Side) -> &'static str {
+pub fn side_colour(side: Side) -> &'static str {
     match side {
         Side::Client => "p5",
         Side::Between => "p0",
@@ -49,7 +49,7 @@ pub fn colour(side: Side) -> &'static str {
 }
 
 /// Draws an account; empty where all times are zero.
-pub fn draw(account: &Account, band: Band, id: &str) -> String {
+pub fn draw(account: &TimeAccount, band: Band, id: &str) -> String {
     let whole: f64 = account.stages.iter().map(|stage| band.of(stage)).sum();
     if whole <= 0.0 {
         return String::new();
@@ -65,17 +65,17 @@ pub fn draw(account: &Account, band: Band, id: &str) -> String {
         inside += &text("name", "end", LABELS - 8.0, middle + 4.0, &name);
         let bar = format!(
             r#"<rect class="bar" x="{}" y="{}" width="{}" height="{BAR}"/>"#,
-            px(from),
-            px(middle - BAR / 2.0),
-            px(width)
+            round_coordinate(from),
+            round_coordinate(middle - BAR / 2.0),
+            round_coordinate(width)
         );
-        inside += &mark(colour(stage.side), Origin::Measured, &format!("{name}: {time}"), &bar);
+        inside += &draw_point(side_colour(stage.side), Origin::Measured, &format!("{name}: {time}"), &bar);
         inside += &text("name quiet", "end", WIDTH, middle + 4.0, &time);
         since += taken;
     }
     inside += &line("axis", LABELS, 0.0, LABELS, height);
-    let title = format!("Where a request's time goes, {}", band.words());
-    picture(id, "waterfall", (WIDTH, height), &title, &format!("{} in all", human(whole, "s")), &inside)
+    let title = format!("Where a request's time goes, {}", band.in_words());
+    svg_picture(id, "waterfall", (WIDTH, height), &title, &format!("{} in all", human(whole, "s")), &inside)
 }
 
 #[cfg(test)]

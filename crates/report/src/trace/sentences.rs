@@ -1,6 +1,6 @@
 //! The sentences about a trace, for the terminal and the browser.
 
-use crosstalk_core::trace::{Account, Cost, Percentile, Scope, Stage, Trace};
+use crosstalk_core::trace::{Percentile, Scope, StageTimes, TimeAccount, Trace, TracingCost};
 use crosstalk_core::units::{digits, human};
 
 /// The traced service, for how long, and how many of its requests were followed.
@@ -33,15 +33,15 @@ pub(super) fn scope(scope: Scope) -> &'static str {
 const LEAST_SHARE: f64 = 0.01;
 
 /// The accounts that are shown: those with enough requests for a median, and a single one in any case.
-pub(super) fn shown(trace: &Trace) -> impl Iterator<Item = &Account> {
-    let many = |account: &&Account| {
+pub(super) fn shown(trace: &Trace) -> impl Iterator<Item = &TimeAccount> {
+    let many = |account: &&TimeAccount| {
         !account.percentiles.is_empty() && account.requests as f64 >= LEAST_SHARE * trace.followed as f64
     };
     trace.accounts.iter().filter(move |account| trace.accounts.len() == 1 || many(account))
 }
 
 /// The percentiles for which there are enough requests, and the mean.
-pub(super) fn times(account: &Account) -> Vec<String> {
+pub(super) fn times(account: &TimeAccount) -> Vec<String> {
     let percentile =
         |p: &Percentile| format!("p{} {}", (p.quantile * 1000.0).round() / 10.0, human(p.seconds, "s"));
     let mean = format!("mean {}", human(account.mean, "s"));
@@ -49,15 +49,16 @@ pub(super) fn times(account: &Account) -> Vec<String> {
 }
 
 /// The three longest stages, as a clause.
-pub(super) fn longest_stages(account: &Account) -> String {
-    let mut stages: Vec<&Stage> = account.stages.iter().collect();
+pub(super) fn longest_stages(account: &TimeAccount) -> String {
+    let mut stages: Vec<&StageTimes> = account.stages.iter().collect();
     stages.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let in_words = |stage: &&Stage| format!("{} ({}) {}", stage.name, stage.side.word(), share(stage.share));
+    let in_words =
+        |stage: &&StageTimes| format!("{} ({}) {}", stage.name, stage.side.word(), share(stage.share));
     stages.iter().take(3).map(in_words).collect::<Vec<_>>().join(", ")
 }
 
 /// What tracing cost.
-pub(super) fn cost(cost: &Cost) -> String {
+pub(super) fn cost(cost: &TracingCost) -> String {
     let programs = match (cost.runs_a_request, cost.seconds_a_request, cost.kernel_cpus) {
         (Some(runs), Some(seconds), Some(cpus)) => format!(
             "{} runs of the tracing programs and {} a request, {} of one CPU in all (counted for {})",

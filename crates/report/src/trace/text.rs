@@ -1,6 +1,6 @@
 //! The text for the terminal.
 
-use crosstalk_core::trace::{Account, Place, Side, Stage, Tally, Trace};
+use crosstalk_core::trace::{LabelledCount, QueueRequests, Side, StageTimes, TimeAccount, Trace};
 use crosstalk_core::units::human;
 
 use super::sentences::{cost, grouped, headline, longest_stages, requests, scope, share, shown, times};
@@ -8,7 +8,7 @@ use super::sentences::{cost, grouped, headline, longest_stages, requests, scope,
 /// The length of the longest bars, in characters.
 const BAR: usize = 14;
 
-/// The whole text.
+/// A trace as text for a terminal.
 pub fn text(trace: &Trace) -> String {
     let mut parts = vec![headline(trace)];
     if let Some(why) = &trace.ended {
@@ -29,7 +29,7 @@ pub fn text(trace: &Trace) -> String {
     parts.join("\n\n")
 }
 
-fn account(account: &Account) -> String {
+fn account(account: &TimeAccount) -> String {
     format!(
         "{}, {}\n  {}\n\n{}\n\nmost of it: {}",
         requests(account.requests),
@@ -41,8 +41,8 @@ fn account(account: &Account) -> String {
 }
 
 /// A line for each stage, with a full bar for times around the median and a light one around p99, each on its own scale.
-fn waterfall(account: &Account) -> String {
-    let name = |stage: &Stage| match stage.side {
+fn waterfall(account: &TimeAccount) -> String {
+    let name = |stage: &StageTimes| match stage.side {
         Side::Unexplained => stage.name.clone(),
         side => format!("{:<8} {}", side.word(), stage.name),
     };
@@ -71,7 +71,7 @@ struct Column {
 }
 
 impl Column {
-    fn of(account: &Account, time: fn(&Stage) -> Option<f64>) -> Column {
+    fn of(account: &TimeAccount, time: fn(&StageTimes) -> Option<f64>) -> Column {
         let times: Vec<f64> = account.stages.iter().filter_map(time).collect();
         let sum = (!times.is_empty()).then(|| times.iter().sum());
         Column { sum, most: times.into_iter().fold(f64::MIN_POSITIVE, f64::max) }
@@ -86,8 +86,8 @@ fn time_or_dash(time: Option<f64>) -> String {
     time.map_or("–".into(), |time| human(time, "s"))
 }
 
-fn places(head: &str, places: &[Place]) -> String {
-    let line = |place: &Place| {
+fn places(head: &str, places: &[QueueRequests]) -> String {
+    let line = |place: &QueueRequests| {
         let queue = place.queue.map_or(String::new(), |queue| format!(", queue {queue}"));
         let known = |name: &str, time: Option<f64>| {
             time.map_or(String::new(), |time| format!("   {name} {}", human(time, "s")))
@@ -98,7 +98,7 @@ fn places(head: &str, places: &[Place]) -> String {
     places.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn tallies(head: &str, tallies: &[Tally]) -> String {
+fn tallies(head: &str, tallies: &[LabelledCount]) -> String {
     let lines = tallies.iter().map(|tally| format!("  {:>10}  {}", grouped(tally.count), tally.what));
     std::iter::once(format!("{head}:")).chain(lines).collect::<Vec<_>>().join("\n")
 }
@@ -130,8 +130,11 @@ mod tests {
     #[test]
     fn an_account_of_few_is_not_shown_beside_another() {
         let mut trace = traced();
-        let few =
-            Account { scope: crosstalk_core::trace::Scope::Server, requests: 3, ..trace.accounts[0].clone() };
+        let few = TimeAccount {
+            scope: crosstalk_core::trace::Scope::Server,
+            requests: 3,
+            ..trace.accounts[0].clone()
+        };
         trace.accounts.push(few);
         assert_eq!(text(&trace).matches("where it goes").count(), 1);
         trace.accounts[1].requests = trace.followed;

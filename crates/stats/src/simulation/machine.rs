@@ -2,7 +2,7 @@
 
 use crate::rng::Rng;
 
-/// The noise of a machine.
+/// A kind of noise that a simulated machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoiseKind {
     /// Normal on the log scale.
@@ -19,7 +19,7 @@ pub enum NoiseKind {
 }
 
 impl NoiseKind {
-    /// Every kind.
+    /// Every kind of noise.
     pub const ALL: [NoiseKind; 5] = [
         NoiseKind::Normal,
         NoiseKind::HeavyTailed,
@@ -52,7 +52,7 @@ impl NoiseKind {
     }
 }
 
-/// A simulated machine.
+/// A simulated machine, with noise of one kind.
 #[derive(Debug, Clone)]
 pub struct Machine {
     kind: NoiseKind,
@@ -70,7 +70,7 @@ impl Machine {
 
     /// Simulates a block: one attempt of each cell, in random order. `truths` are the
     /// cells' true log metrics; returns the measured ones.
-    pub fn block(&mut self, truths: &[f64]) -> Vec<f64> {
+    pub fn simulate_block(&mut self, truths: &[f64]) -> Vec<f64> {
         let mut order: Vec<usize> = (0..truths.len()).collect();
         self.rng.shuffle(&mut order);
         let mut values = truths.to_vec();
@@ -120,8 +120,10 @@ mod tests {
     fn equal_cells_have_the_given_spread() {
         for kind in NoiseKind::ALL {
             let mut machine = Machine::new(kind, 0.04, 7);
-            let ratios: Vec<f64> =
-                (0..1_000).map(|_| machine.block(&[0.0; 8])).map(|values| values[1] - values[0]).collect();
+            let ratios: Vec<f64> = (0..1_000)
+                .map(|_| machine.simulate_block(&[0.0; 8]))
+                .map(|values| values[1] - values[0])
+                .collect();
             let found = spread(&ratios).expect("1,000 blocks suffice");
             assert!((found / 0.04 - 1.0).abs() < 0.08, "{kind:?}: {found}");
         }

@@ -59,7 +59,7 @@ impl Situation {
         match self {
             Situation::Equal => 0.0,
             Situation::Edge => sign * EDGE_MARGIN.ln(),
-            Situation::Mixed | Situation::User if index < COMPARISONS / 2 => sign * DIFFERENCE.ln(),
+            Situation::Mixed | Situation::User if index < COMPARISONS / 2 => sign * TRUE_RATIO.ln(),
             Situation::Apart if index < COMPARISONS / 2 => sign * (EDGE_MARGIN * JUST_BEYOND).ln(),
             Situation::Mixed | Situation::User | Situation::Apart => 0.0,
             Situation::Size => 1.3_f64.ln(),
@@ -84,17 +84,17 @@ impl Situation {
             }
         };
         comparison.equivalent_within(match self {
-            Situation::User => DIFFERENCE.ln(),
+            Situation::User => TRUE_RATIO.ln(),
             Situation::Apart => EDGE_MARGIN.ln(),
             _ => 0.0,
         })
     }
 }
 
-/// Primary comparisons per study.
+/// The number of primary comparisons of a simulated study.
 pub const COMPARISONS: usize = 6;
 /// The ratio of cells that differ.
-pub const DIFFERENCE: f64 = 1.05;
+pub const TRUE_RATIO: f64 = 1.05;
 /// The margin of [`Situation::Edge`] and [`Situation::Apart`], as a ratio.
 const EDGE_MARGIN: f64 = 1.02;
 /// The ratio of a difference just outside its margin to the margin.
@@ -104,7 +104,7 @@ const DIRECTION_MARGIN: f64 = 1.005;
 /// The margin of published sizes, on the log scale.
 const SIZE_MARGIN: f64 = 0.05;
 
-/// The result of one study.
+/// The verdicts of one simulated study, right and wrong ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StudyResult {
     /// Whether any verdict is false.
@@ -119,7 +119,7 @@ pub struct StudyResult {
     pub blocks: usize,
 }
 
-/// Runs one study on `machine`.
+/// Simulates one study on `machine`.
 pub fn run(machine: &mut Machine, situation: Situation, looks: &Looks) -> StudyResult {
     let truths: Vec<f64> =
         [0.0, 0.0].into_iter().chain((0..COMPARISONS).map(|i| situation.truth(i))).collect();
@@ -128,7 +128,7 @@ pub fn run(machine: &mut Machine, situation: Situation, looks: &Looks) -> StudyR
     let mut conclusions = judge(situation, &ratios, looks);
     for blocks in looks.blocks() {
         while ratios[0].len() < *blocks {
-            let values = machine.block(&truths);
+            let values = machine.simulate_block(&truths);
             for (ratio, value) in ratios.iter_mut().zip(&values[1..]) {
                 ratio.push(Some(value - values[0]));
             }
@@ -156,7 +156,7 @@ fn count(situation: Situation, ratios: &[Vec<Option<f64>>], conclusions: &Conclu
         result.wrong |= side_is_false(truth, answer);
         result.wrong |= published.is_some_and(|p| size_is_false(truth - p.value, p.margin, answer.size));
         result.inconclusive += u64::from(answer.side.is_none());
-        if truth.abs() == DIFFERENCE.ln() {
+        if truth.abs() == TRUE_RATIO.ln() {
             let right = if truth > 0.0 { Side::Above } else { Side::Below };
             result.differences += 1;
             result.found += u64::from(answer.side == Some(right));

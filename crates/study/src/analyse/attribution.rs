@@ -71,24 +71,25 @@ fn sentence(percents: &BTreeMap<String, f64>, rest: bool, network: bool) -> (Str
     };
     // A share above 100 %: another part took less.
     if share >= 100.0 {
-        let all = format!("all of the difference is {}", words(first, network));
+        let all = format!("all of the difference is {}", part_in_words(first, network));
         let less = shown.iter().rev().filter(|(_, n)| *n < 0.0);
         let less: Vec<String> =
-            less.map(|(part, n)| format!("{} % {}", shortest(-n), words(part, network))).collect();
+            less.map(|(part, n)| format!("{} % {}", shortest(-n), part_in_words(part, network))).collect();
         let less =
             if less.is_empty() { String::new() } else { format!("; what took less: {}", less.join(", ")) };
         return (all.clone(), all + &less);
     }
     let rest = if rest { "; the rest is within noise" } else { "" };
-    let most = format!("{} % of the difference is {}", shortest(share), words(first, network));
-    let others = shown[1..].iter().map(|(part, n)| format!(", {} % {}", shortest(*n), words(part, network)));
+    let most = format!("{} % of the difference is {}", shortest(share), part_in_words(first, network));
+    let others =
+        shown[1..].iter().map(|(part, n)| format!(", {} % {}", shortest(*n), part_in_words(part, network)));
     let all = most.clone() + &others.collect::<String>();
     (most + rest, all + rest)
 }
 
 /// `microblade`; levels that say little by themselves with their factors, `slaves 6, boards many`.
 fn name(levels: &Levels) -> String {
-    standalone_name(levels).map_or_else(|| level::describe(levels), ToString::to_string)
+    standalone_name(levels).map_or_else(|| level::describe_levels(levels), ToString::to_string)
 }
 
 /// The only level, where it is a name that needs no factor.
@@ -105,9 +106,13 @@ fn shortest(number: f64) -> String {
     format!("{sign}{}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A part in words. With `network` all waiting is for the network.
-pub fn words(part: &str, network: bool) -> String {
-    if part == WAIT && network { "waiting for the network".into() } else { part::words(part) }
+/// A part of the time in words, such as `computing`. With `waits_for_network`, `wait` is `waiting for the network`.
+pub fn part_in_words(part: &str, waits_for_network: bool) -> String {
+    if part == WAIT && waits_for_network {
+        "waiting for the network".into()
+    } else {
+        part::part_in_words(part)
+    }
 }
 
 #[cfg(test)]

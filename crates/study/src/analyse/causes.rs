@@ -11,12 +11,12 @@
 //! A part is significant where the 95 % interval of its own change over all blocks excludes zero. Sentences name no
 //! other part.
 
-use crate::part::{OTHER, TIME};
+use crate::part::{OTHER, TIME_PREFIX};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::contrast::Contrast;
 use super::select::View;
-use super::split::{busiest, parts};
+use super::split::{busiest_node, parts_of_time};
 use crate::estimate;
 
 /// The shares of the parts of the time in a change.
@@ -34,16 +34,19 @@ pub fn shares(view: &View, contrast: &Contrast, blocks: &[usize]) -> Shares {
     let Some((other, base)) = contrast.cells() else { return Shares::default() };
     let metric = contrast.metric.as_str();
     // A part has no parts of its own.
-    if view.metric(metric).unit != "s" || metric.starts_with(TIME) {
+    if view.metric(metric).unit != "s" || metric.starts_with(TIME_PREFIX) {
         return Shares::default();
     }
-    let Some(node) = busiest(&[base, other], TIME) else { return Shares::default() };
+    let Some(node) = busiest_node(&[base, other], TIME_PREFIX) else { return Shares::default() };
     let whole = [base, other].map(|cell| view.experiment.values(cell, metric));
     let mut changes: Vec<(f64, BTreeMap<String, f64>)> = blocks
         .iter()
         .filter_map(|block| {
             let change = whole[1].get(block)? - whole[0].get(block)?;
-            let (before, after) = (parts(base, *block, &node, TIME)?, parts(other, *block, &node, TIME)?);
+            let (before, after) = (
+                parts_of_time(base, *block, &node, TIME_PREFIX)?,
+                parts_of_time(other, *block, &node, TIME_PREFIX)?,
+            );
             let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             let at = |parts: &BTreeMap<String, f64>, name: &str| parts.get(name).copied().unwrap_or(0.0);
             let each = names.into_iter().map(|name| (name.clone(), at(&after, name) - at(&before, name)));
@@ -66,7 +69,7 @@ fn significant(changes: &[(f64, BTreeMap<String, f64>)]) -> BTreeSet<String> {
         each.entry(OTHER).or_default().push(change - parts.values().sum::<f64>());
     }
     let excludes_zero = |changes: &[f64]| {
-        let interval = estimate::of_plain(changes).and_then(|found| found.interval);
+        let interval = estimate::estimate_of_values(changes).and_then(|found| found.interval);
         interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0)
     };
     each.into_iter().filter(|(_, changes)| excludes_zero(changes)).map(|(name, _)| name.to_string()).collect()

@@ -32,13 +32,13 @@ pub struct Cell<'a> {
     pub(super) cache: RefCell<HashMap<String, Rc<ByBlock>>>,
 }
 
-/// Whether an attempt's samples count.
-pub fn counts(attempt: &Attempt) -> bool {
-    attempt.status == Status::Finished && faithful(attempt)
+/// Whether an attempt's samples count in the analysis.
+pub fn is_counted(attempt: &Attempt) -> bool {
+    attempt.status == Status::Finished && is_faithful(attempt)
 }
 
-/// Within the fidelity monitor's bounds, or not watched by it.
-pub fn faithful(attempt: &Attempt) -> bool {
+/// Whether the attempt stayed within the fidelity monitor's bounds, or was not watched by it.
+pub fn is_faithful(attempt: &Attempt) -> bool {
     attempt.fidelity.as_ref().is_none_or(|f| f.faithful())
 }
 
@@ -48,18 +48,18 @@ impl<'a> Cell<'a> {
         Cell { planned, index, attempts: Vec::new(), last_try: BTreeMap::new(), cache: RefCell::default() }
     }
 
-    /// Its identity.
+    /// The cell's identity.
     pub fn id(&self) -> &'a CellId {
         &self.planned.id
     }
 
-    /// Its levels.
+    /// The cell's levels.
     pub fn levels(&self) -> &'a Levels {
         &self.planned.id.levels
     }
 
-    /// Adds an attempt at it.
-    pub fn add(&mut self, attempt: &'a Attempt) {
+    /// Adds an attempt at this cell.
+    pub fn add_attempt(&mut self, attempt: &'a Attempt) {
         self.attempts.push(attempt);
         let later =
             self.last_try.get(&attempt.block).is_none_or(|known| attempt.try_number >= known.try_number);
@@ -84,19 +84,19 @@ impl<'a> Cell<'a> {
     }
 
     /// Whether the runner has given it up: later blocks do without it.
-    pub fn given_up(&self) -> bool {
+    pub fn is_given_up(&self) -> bool {
         self.last_try.len() >= GIVE_UP_AFTER
             && self.last_try.values().rev().take(GIVE_UP_AFTER).all(|a| a.status == Status::Failed)
     }
 
     /// The attempts that count, with their blocks.
-    pub fn counted(&self) -> impl Iterator<Item = (usize, &'a Attempt)> + '_ {
-        self.last_try.iter().filter(|(_, a)| counts(a)).map(|(block, a)| (*block, *a))
+    pub fn counted_attempts(&self) -> impl Iterator<Item = (usize, &'a Attempt)> + '_ {
+        self.last_try.iter().filter(|(_, a)| is_counted(a)).map(|(block, a)| (*block, *a))
     }
 }
 
-/// Each of some cells once, in plan order.
-pub fn in_order<'a, 'b>(cells: impl Iterator<Item = &'b Cell<'a>>) -> Vec<&'b Cell<'a>> {
+/// Each of these cells once, in the order of the plan.
+pub fn in_plan_order<'a, 'b>(cells: impl Iterator<Item = &'b Cell<'a>>) -> Vec<&'b Cell<'a>> {
     let mut cells: Vec<&Cell> = cells.collect();
     cells.sort_unstable();
     cells.dedup();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::cell::ByBlock;
 use super::data::origins;
-use super::datum::combine;
+use super::datum::combine_by_block;
 use super::select::View;
 use crate::estimate;
 use crate::findings::Estimate;
@@ -14,9 +14,9 @@ use crate::level;
 
 /// The mean of the cells at `at`, and where it comes from. With `base` it is a ratio to the cells with the levels `base`
 /// put in.
-pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
-    let (values, origin) = by_block(view, metric, at, base)?;
-    let found = estimate::of(values.values())?;
+pub fn mean_at(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
+    let (values, origin) = mean_at_by_block(view, metric, at, base)?;
+    let found = estimate::estimate(values.values())?;
     // A computed number is the same in each block: a number of blocks and an interval would say nothing.
     let same = found.interval.is_none_or(|(low, high)| low == high);
     let exact = origin == Origin::Computed && same;
@@ -26,8 +26,13 @@ pub fn value(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> O
     Some((Estimate { interval: found.interval.filter(|(low, high)| low < high), n, ..found }, origin))
 }
 
-/// The same, by block.
-pub fn by_block(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(ByBlock, Origin)> {
+/// As [`mean_at`], in each block.
+pub fn mean_at_by_block(
+    view: &View,
+    metric: &str,
+    at: &Levels,
+    base: Option<&Levels>,
+) -> Option<(ByBlock, Origin)> {
     let combinations = view.combinations(at);
     let mut values: Vec<Rc<ByBlock>> = Vec::new();
     for combination in &combinations {
@@ -35,15 +40,15 @@ pub fn by_block(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -
         values.push(match base {
             None => value,
             Some(base) => {
-                let base_combinations = view.combinations(&level::with(&combination.levels, base));
+                let base_combinations = view.combinations(&level::overlaid(&combination.levels, base));
                 let below = view.values(base_combinations.first()?, metric);
                 let ratio = |v: &[f64]| if v[0] > 0.0 && v[1] > 0.0 { v[0] / v[1] } else { f64::NAN };
-                Rc::new(combine(&[value.as_ref().clone(), below.as_ref().clone()], ratio))
+                Rc::new(combine_by_block(&[value.as_ref().clone(), below.as_ref().clone()], ratio))
             }
         });
     }
     let parts: Vec<ByBlock> = values.iter().map(|v| v.as_ref().clone()).collect();
     let cells = combinations.iter().flat_map(|combination| combination.cells.iter().copied());
     let origin = origins(cells, metric).last().copied()?;
-    Some((combine(&parts, |v| v.iter().sum::<f64>() / v.len() as f64), origin))
+    Some((combine_by_block(&parts, |v| v.iter().sum::<f64>() / v.len() as f64), origin))
 }

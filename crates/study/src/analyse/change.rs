@@ -7,10 +7,10 @@ use crosstalk_core::record::{Better, Metric};
 
 use crate::estimate;
 use crate::findings::{ComparisonVerdict, Estimate};
-use crate::number::{self, bound};
-use crate::words::readable;
+use crate::number::{self, format_upper_bound};
+use crate::words::readable_name;
 
-/// A ratio of a metric.
+/// A ratio of a metric between two cells, to be put in words.
 pub struct Change<'a> {
     /// The metric.
     pub metric: &'a Metric,
@@ -23,7 +23,7 @@ pub struct Change<'a> {
 impl Change<'_> {
     /// `1.26 × faster than BASE (1.22–1.30)` where a direction was found, else the largest difference that the data leave.
     /// Without an interval it is `no bound`: a point alone would read as a direction.
-    pub fn words(&self, verdict: ComparisonVerdict, directed: bool, base: &str) -> String {
+    pub fn finding_in_words(&self, verdict: ComparisonVerdict, directed: bool, base: &str) -> String {
         let changed = matches!(verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse) || directed;
         match self.bound_in_words() {
             _ if changed => self.factor_in_words(base),
@@ -37,7 +37,8 @@ impl Change<'_> {
         let factor = if self.ratio.value < 1.0 { inverse(self.ratio) } else { self.ratio };
         // The interval of a computed number has no width, and is not shown.
         let wide = factor.interval.is_some_and(|ends| !has_no_width(ends));
-        let ends = number::interval(&factor, "ratio").filter(|_| wide).map(|ends| format!(" ({ends})"));
+        let ends =
+            number::format_interval(&factor, "ratio").filter(|_| wide).map(|ends| format!(" ({ends})"));
         let ends = ends.unwrap_or_default();
         let direction = self.direction(self.ratio.value >= 1.0);
         format!("{} {direction} than {base}{ends}", number::value(&factor, "ratio"))
@@ -46,9 +47,10 @@ impl Change<'_> {
     /// `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`; `None` without an interval.
     pub fn bound_in_words(&self) -> Option<String> {
         let (low, high) = self.ratio.interval?;
-        let end = |ratio: f64| bound(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
+        let end = |ratio: f64| format_upper_bound(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
         let (slow, fast) = (self.direction(true), self.direction(false));
-        let bound = format!("no difference larger than {}", bound(largest(&self.ratio)?));
+        let bound =
+            format!("no difference larger than {}", format_upper_bound(largest_difference(&self.ratio)?));
         if has_no_width((low, high)) {
             return Some(bound);
         }
@@ -62,7 +64,7 @@ impl Change<'_> {
 
     /// `faster`, `more bandwidth`.
     fn direction(&self, grew: bool) -> String {
-        let name = readable(self.query);
+        let name = readable_name(self.query);
         match (self.metric.better, self.metric.unit.as_str(), grew) {
             (Better::Lower, "s", false) => "faster".into(),
             (Better::Lower, "s", true) => "slower".into(),
@@ -73,7 +75,7 @@ impl Change<'_> {
 }
 
 /// A ratio above 1 where the other level is better: base over other where lower is better.
-pub fn gain(ratio: Estimate, better: Better) -> Estimate {
+pub fn gain_ratio(ratio: Estimate, better: Better) -> Estimate {
     if better == Better::Lower { inverse(ratio) } else { ratio }
 }
 
@@ -81,11 +83,11 @@ fn inverse(ratio: Estimate) -> Estimate {
     let interval = ratio.interval.map(|(low, high)| (1.0 / high, 1.0 / low));
     // A ratio that overflows has no interval, and the largest finite value.
     let inverse = Estimate { value: (1.0 / ratio.value).min(f64::MAX), interval, ..ratio };
-    estimate::finite(inverse).unwrap_or(inverse)
+    estimate::if_finite(inverse).unwrap_or(inverse)
 }
 
 /// The largest difference that the interval leaves in either direction, as a ratio − 1.
-pub fn largest(ratio: &Estimate) -> Option<f64> {
+pub fn largest_difference(ratio: &Estimate) -> Option<f64> {
     let (low, high) = ratio.interval?;
     Some(high.max(1.0 / low).max(1.0) - 1.0).filter(|largest| largest.is_finite())
 }
@@ -104,7 +106,7 @@ mod tests {
     }
 
     fn words(metric: &Metric, ratio: Estimate, verdict: ComparisonVerdict) -> String {
-        Change { metric, query: &metric.name, ratio }.words(verdict, false, "base")
+        Change { metric, query: &metric.name, ratio }.finding_in_words(verdict, false, "base")
     }
 
     #[test]
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn a_gain_is_above_one_where_it_is_better() {
         let half = ratio(0.5, 0.4, 0.8);
-        assert_eq!(gain(half, Better::Lower), ratio(2.0, 1.25, 2.5));
-        assert_eq!(gain(half, Better::Higher), half);
+        assert_eq!(gain_ratio(half, Better::Lower), ratio(2.0, 1.25, 2.5));
+        assert_eq!(gain_ratio(half, Better::Higher), half);
     }
 }

@@ -9,7 +9,7 @@ use super::lookup::PublishedNumbers;
 use super::patterns;
 use super::question::{ClaimQuestion, NoiseSource, NumberQuestion, OpenClaim};
 use super::select::View;
-use super::statement::{Expectation, Interpretation, Scale, turned};
+use super::statement::{Expectation, Interpretation, Scale, turn_to_positive};
 use crate::file::Claim;
 use crate::predicate::{Predicate, Relation};
 use crate::rules::margins;
@@ -21,7 +21,7 @@ pub fn open<'a>(
     view: impl Fn(&str) -> Option<View<'a>>,
     published: &PublishedNumbers,
 ) -> OpenClaim<'a> {
-    let number = written.published.as_ref().and_then(|p| published.claimed(p));
+    let number = written.published.as_ref().and_then(|p| published.number_of_claim(p));
     let margin = written.margin.as_ref().map(|margin| margin.value.0);
     let views: Result<Vec<View<'a>>, &str> =
         written.experiments().map(|(_, name)| view(name).ok_or(name)).collect();
@@ -50,7 +50,7 @@ fn unit(claim: &Claim, view: Option<&View>) -> String {
 
 fn per(claim: &Claim, view: &View) -> String {
     match &claim.trend {
-        Some(trend) => patterns::exponent(&view.levels_of(&trend.along, &claim.at), &trend.along),
+        Some(trend) => patterns::slope_name(&view.levels_of(&trend.along, &claim.at), &trend.along),
         None => String::new(),
     }
 }
@@ -63,21 +63,21 @@ fn question_to<'a>(open: &OpenClaim<'a>, views: &[View<'a>]) -> ClaimQuestion<'a
         // Two ratios together are off by as much as both.
         let kind = Kind::paired(Scale::Ratio, 1.0, views, &ratio.metric, views.len() as f64);
         match views {
-            [here, there] => about_number(open, patterns::difference([here, there], log), kind),
+            [here, there] => about_number(open, patterns::difference_of_views([here, there], log), kind),
             _ => about_number(open, log(view), Kind { contrast: open.contrast(view), ..kind }),
         }
     } else if let Some(trend) = &claim.trend {
         // A slope is a log₂ ratio a doubling or step.
-        let datum = patterns::slope(view, trend, &claim.at);
+        let datum = patterns::slope_by_block(view, trend, &claim.at);
         about_number(open, datum, Kind::paired(Scale::Plain, 0.0, views, &trend.metric, LN_2.recip()))
     } else if let Some(order) = &claim.order {
-        patterns::order(view, order, &claim.at)
+        patterns::order_claim(view, order, &claim.at)
     } else if let Some(peak) = &claim.peak {
-        patterns::peak(view, peak, &claim.at)
+        patterns::peak_claim(view, peak, &claim.at)
     } else if let Some(threshold) = &claim.threshold {
         about_number(open, mean_value(view, &threshold.metric, &claim.at, false), Kind::unpaired())
     } else if let Some(correlation) = &claim.correlation {
-        about_number(open, patterns::correlation(views, correlation, &claim.at), Kind::unpaired())
+        about_number(open, patterns::correlation_by_block(views, correlation, &claim.at), Kind::unpaired())
     } else {
         ClaimQuestion::NotAsked("it states nothing".into())
     }
@@ -95,7 +95,7 @@ fn about_number<'a>(open: &OpenClaim<'a>, datum: Datum, kind: Kind<'a>) -> Claim
         Some(Expectation::Equal(bound)) => (Predicate { relation: Relation::Above, bound }, Side::Within),
         None => return ClaimQuestion::NotAsked("it expects nothing that data could refute".into()),
     };
-    let (datum, interpretation) = turned(&datum, kind.scale, predicate);
+    let (datum, interpretation) = turn_to_positive(&datum, kind.scale, predicate);
     let size = size.map(|(value, margin)| (interpretation.sign * (value - interpretation.offset), margin));
     let equal = holds_on == Side::Within;
     let interpretation = Interpretation { holds_on, size_asked: size.is_some() && !equal, ..interpretation };

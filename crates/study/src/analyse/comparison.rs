@@ -13,7 +13,7 @@ use super::pair::Pair;
 use super::{attribution, cell_value, detectable, network};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
-use crate::words::counted;
+use crate::words::count_in_words;
 use crate::{estimate, level};
 
 /// What follows an equality of numbers that a model made.
@@ -39,16 +39,16 @@ pub fn finding(
     let network = contrast.cells().is_some_and(|cells| network::only_network_differs(cells, catalogues));
     let sides = [&pair.level(&pair.other), &pair.level(&pair.base)];
     let change = Change { metric: &pair.metric, query: &pair.query, ratio };
-    let base = level::in_sentence(&pair.factor, &pair.base);
+    let base = level::level_in_sentence(&pair.factor, &pair.base);
     let mut change = match (withheld, answer.interval) {
         (true, _) => latency_effect::NO_VERDICT.to_string(),
         (false, None) => too_few(ratio.n, family),
-        (false, Some(_)) => change.words(verdict, changed, &base),
+        (false, Some(_)) => change.finding_in_words(verdict, changed, &base),
     };
     if verdict == ComparisonVerdict::Equivalent && pair.datum.modelled {
         change += NOISE_ALONE;
     }
-    let largest = change::largest(&ratio);
+    let largest = change::largest_difference(&ratio);
     // A measured floor above the stated margin replaces it.
     let tested = if side == Some(Side::Within) { answer.margin } else { pair.margin().within };
     let ratio = if pair.is_computed() { without_interval(ratio) } else { ratio };
@@ -61,13 +61,13 @@ pub fn finding(
         other: pair.other.to_string(),
         at: pair.at.clone(),
         ratio,
-        gain: change::gain(ratio, pair.metric.better),
+        gain: change::gain_ratio(ratio, pair.metric.better),
         verdict,
         change,
         margin: tested.exp_m1(),
         largest,
         values: values(pair),
-        detectable: detectable::of(pair, family, blocks),
+        detectable: detectable::detectable_effect(pair, family, blocks),
         attribution: attribution::attribute(&causes, ratio.value, sides, network),
         causes: causes.shares,
         origin: pair.datum.origins.last().copied().unwrap_or(Origin::Measured),
@@ -86,21 +86,23 @@ pub fn effect_of_missing_latency(
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Option<LatencyEffect> {
-    latency_effect::of(&pair.view, &pair.contrast(), ratio, blocks, catalogues)
+    latency_effect::latency_effect(&pair.view, &pair.contrast(), ratio, blocks, catalogues)
 }
 
 fn ratio(pair: &Pair, answer: &Answer, blocks: &[usize]) -> Option<Estimate> {
     match answer.interval {
-        Some(interval) => estimate::finite(estimate::from_interval(interval.exp())),
-        None => Some(Estimate { interval: None, ..estimate::of_logs(&pair.datum.values_in(blocks))? }),
+        Some(interval) => estimate::if_finite(estimate::from_interval(interval.exp())),
+        None => {
+            Some(Estimate { interval: None, ..estimate::estimate_of_logs(&pair.datum.values_in(blocks))? })
+        }
     }
 }
 
 /// The values of both sides, each by itself.
 fn values(pair: &Pair) -> Sides {
     let value = |level: &Value| {
-        let at = level::with(&pair.at, &pair.level(level));
-        cell_value::value(&pair.view, &pair.query, &at, None).map(|(estimate, _)| estimate)
+        let at = level::overlaid(&pair.at, &pair.level(level));
+        cell_value::mean_at(&pair.view, &pair.query, &at, None).map(|(estimate, _)| estimate)
     };
     Sides { base: value(&pair.base), other: value(&pair.other), unit: pair.metric.unit.clone() }
 }
@@ -109,7 +111,7 @@ fn values(pair: &Pair) -> Sides {
 fn too_few(blocks: usize, family: &Family) -> String {
     match family.blocks_needed(family.questions) {
         needed if blocks < needed => format!("too few runs ({blocks}; {needed} or more decide)"),
-        _ => format!("not analysed yet, after {}", counted(blocks, "run")),
+        _ => format!("not analysed yet, after {}", count_in_words(blocks, "run")),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::findings::{ClaimFinding, ComparisonVerdict, FINDINGS_SCHEMA, Findings
 use crate::plan::Plan;
 use crate::samples::Run;
 
-/// The findings of a run.
+/// Analyses a run: returns its findings.
 pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -> Findings {
     let data = Data::new(plan, run);
     let family = judge(study, catalogues, &data, data.complete.len());
@@ -32,9 +32,9 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         })
         .collect();
     let headline =
-        context::on_a_busy_host(headline::headline(study, catalogues, &family, &comparisons, &data), run);
-    let floors = detectable::floors(&family, &comparisons, seen);
-    let scaled = notes::of_scaled_links(&family, &comparisons, &claimed, seen, catalogues);
+        context::note_busy_host(headline::headline(study, catalogues, &family, &comparisons, &data), run);
+    let floors = detectable::noise_floors(&family, &comparisons, seen);
+    let scaled = notes::scaled_link_notes(&family, &comparisons, &claimed, seen, catalogues);
     let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
     claims.sort_by_key(|claim| claim.verdict);
     let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
@@ -49,8 +49,8 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         claims,
         warnings: [scaled, overview::warnings(study, &data, &family, caveats)].concat(),
         comparisons,
-        figures: figures::all(study, catalogues, &data),
-        tables: tables::all(study, catalogues, &data),
+        figures: figures::all_figures(study, catalogues, &data),
+        tables: tables::all_tables(study, catalogues, &data),
         cells: cells::findings(&data),
         sources,
         provenance: run.provenance.clone(),

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use super::pair::Pair;
 use crate::findings::{Comparison, ComparisonVerdict, Headline, HeadlineBar};
 use crate::level;
-use crate::number::{self, bound};
+use crate::number::{self, format_upper_bound};
 use crate::plan::{Place, Scene};
 use crate::samples::Run;
-use crate::words::{counted, readable};
+use crate::words::{count_in_words, readable_name};
 
 /// Detectable effects from this ratio − 1 on are not mentioned: they would be no help.
 const USEFUL_EFFECT: f64 = 9.0;
@@ -18,7 +18,7 @@ const USEFUL_EFFECT: f64 = 9.0;
 const SAME_FACTOR: f64 = 0.01;
 
 /// The limits of the finding: `, at 1/50 of the links' rates`, `, emulated on this host's cores`.
-pub fn conditions(pair: &Pair, found: &Comparison) -> String {
+pub fn limits_in_words(pair: &Pair, found: &Comparison) -> String {
     let scale = places(pair).fold(1.0, |most: f64, place| match place {
         Place::Real { scale, .. } => most.max(*scale),
         Place::Virtual { .. } | Place::Outside { .. } => most,
@@ -34,16 +34,17 @@ pub fn conditions(pair: &Pair, found: &Comparison) -> String {
     scaled + origin
 }
 
-/// `In 12 paired runs on 2 nodes, run time was 1.05 s with ethernet-10g and 1.80 s with ethernet-1g.`
-pub fn of(pair: &Pair, found: &Comparison) -> String {
+/// The runs of a comparison in one sentence: `In 12 paired runs on 2 nodes, run time was 1.05 s with ethernet-10g and
+/// 1.80 s with ethernet-1g.`
+pub fn runs_in_words(pair: &Pair, found: &Comparison) -> String {
     let nodes = nodes(pair);
     let runs = match found.origin {
         Origin::Computed => format!("For {nodes}"),
-        _ => format!("In {} on {nodes}", counted(found.ratio.n, "paired run")),
+        _ => format!("In {} on {nodes}", count_in_words(found.ratio.n, "paired run")),
     };
-    let (metric, unit) = (readable(&found.metric), found.values.unit.as_str());
+    let (metric, unit) = (readable_name(&found.metric), found.values.unit.as_str());
     let side = |factor: &str, level, value| {
-        format!("{} with {}", number::number(value, unit), level::in_sentence(factor, level))
+        format!("{} with {}", number::format_number(value, unit), level::level_in_sentence(factor, level))
     };
     let values = match (found.values.other, found.values.base) {
         (Some(other), Some(base)) => format!(
@@ -57,11 +58,11 @@ pub fn of(pair: &Pair, found: &Comparison) -> String {
         (ComparisonVerdict::Equivalent, _) => {
             format!(
                 "; either may be used: they differ by at most {}",
-                bound(found.margin.max(found.largest.unwrap_or(0.0)))
+                format_upper_bound(found.margin.max(found.largest.unwrap_or(0.0)))
             )
         }
         (ComparisonVerdict::Inconclusive, Some(least)) if least < USEFUL_EFFECT => {
-            format!("; this many runs detect differences of about {} or more", bound(least))
+            format!("; this many runs detect differences of about {} or more", format_upper_bound(least))
         }
         _ => String::new(),
     };
@@ -105,7 +106,7 @@ fn nodes(pair: &Pair) -> String {
 }
 
 /// The headline with a note that the machine was busy, and with what: a verdict holds for the machine as it was.
-pub fn on_a_busy_host(headline: Headline, run: &Run) -> Headline {
+pub fn note_busy_host(headline: Headline, run: &Run) -> Headline {
     let Some(busy) = &run.busy else { return headline };
     let sentence =
         format!("This machine was busy when the run began: {busy}; on an idle one it may be otherwise.");
@@ -115,10 +116,10 @@ pub fn on_a_busy_host(headline: Headline, run: &Run) -> Headline {
 }
 
 /// A bar for each side, the base first; none where a side has no value.
-pub fn bars(pair: &Pair, found: &Comparison) -> Vec<HeadlineBar> {
+pub fn headline_bars(pair: &Pair, found: &Comparison) -> Vec<HeadlineBar> {
     let sides = [(&pair.base, found.values.base), (&pair.other, found.values.other)];
     let bar = |(level, value): (&_, Option<_>)| {
-        Some(HeadlineBar { label: level::in_sentence(&pair.factor, level), value: value? })
+        Some(HeadlineBar { label: level::level_in_sentence(&pair.factor, level), value: value? })
     };
     let bars: Option<Vec<HeadlineBar>> = sides.into_iter().map(bar).collect();
     bars.unwrap_or_default()

@@ -2,11 +2,11 @@
 
 use crosstalk_core::value::Levels;
 
-use super::cell::{Cell, in_order};
+use super::cell::{Cell, in_plan_order};
 use super::select::View;
 use crate::{label, level};
 
-/// A metric of some cells over the same metric of others.
+/// Two sides to compare: a metric of some cells over the same metric of others.
 #[derive(Clone, PartialEq)]
 pub struct Contrast<'a> {
     /// The metric, as the study writes it.
@@ -23,10 +23,10 @@ impl<'a> Contrast<'a> {
     /// The cells of a log ratio ([`super::datum::log_ratio`]).
     pub fn new(view: &View<'a>, metric: &str, at: &Levels, of: &Levels, to: &Levels) -> Self {
         let cells = |levels: &Levels| {
-            let combinations = view.combinations(&level::with(at, levels));
-            in_order(combinations.into_iter().flat_map(|combination| combination.cells))
+            let combinations = view.combinations(&level::overlaid(at, levels));
+            in_plan_order(combinations.into_iter().flat_map(|combination| combination.cells))
         };
-        let labels = [of, to].map(|levels| label::split(&level::with(at, levels)).1);
+        let labels = [of, to].map(|levels| label::split(&level::overlaid(at, levels)).1);
         Contrast { metric: metric.to_string(), of: cells(of), to: cells(to), labels }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Contrast<'a> {
     }
 
     /// 1 where `other` is the same ratio, −1 where it is the inverse, else `None`.
-    pub fn sign(&self, other: &Contrast) -> Option<f64> {
+    pub fn sign_against(&self, other: &Contrast) -> Option<f64> {
         let same = |of: &[&Cell], to: &[&Cell], labels: [&Levels; 2]| {
             self.of == *of && self.to == *to && self.labels.each_ref() == labels
         };

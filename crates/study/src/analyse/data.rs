@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use super::cell::{ByBlock, Cell};
 use super::split;
-use super::summary::summary;
+use super::summary::attempt_value;
 use crate::label;
 use crate::plan::{Plan, PlannedExperiment};
 use crate::query::MetricQuery;
 use crate::samples::{Attempt, Run};
 
-/// A run by experiment, cell and block.
+/// A run's attempts by experiment, cell and block.
 pub struct Data<'a> {
     /// What was planned.
     pub plan: &'a Plan,
@@ -41,7 +41,7 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Puts a run in order.
+    /// Sorts the attempts of a run by experiment, cell and block.
     pub fn new(plan: &'a Plan, run: &'a Run) -> Self {
         let mut index = 0..;
         let mut cells = |planned: &'a PlannedExperiment| -> Vec<Cell<'a>> {
@@ -56,7 +56,7 @@ impl<'a> Data<'a> {
         let mut unplanned = 0;
         for attempt in &run.attempts {
             match by_id.get_mut(&attempt.cell) {
-                Some(cell) => cell.add(attempt),
+                Some(cell) => cell.add_attempt(attempt),
                 None => unplanned += 1,
             }
         }
@@ -69,7 +69,7 @@ impl<'a> Data<'a> {
     pub fn with_attempts(plan: &'a Plan, run: &'a Run, attempt: &'a Attempt) -> Self {
         let mut data = Data::new(plan, run);
         let cells = data.experiments.iter_mut().flat_map(|experiment| &mut experiment.cells);
-        cells.filter(|cell| !cell.cannot_run()).for_each(|cell| cell.add(attempt));
+        cells.filter(|cell| !cell.cannot_run()).for_each(|cell| cell.add_attempt(attempt));
         data
     }
 
@@ -106,7 +106,7 @@ impl<'a> Experiment<'a> {
         values
     }
 
-    /// The same of readings that have these `labels`.
+    /// As [`Experiment::values`], of the readings that have these `labels`.
     pub fn labelled(&self, cell: &Cell, metric: &str, labels: &Levels) -> Rc<ByBlock> {
         match labels.is_empty() {
             true => self.values(cell, metric),
@@ -116,17 +116,17 @@ impl<'a> Experiment<'a> {
 
     fn by_block(&self, cell: &Cell, query: &MetricQuery) -> ByBlock {
         if query.share {
-            return split::share(cell, query.metric);
+            return split::share_of_time(cell, query.metric);
         }
         let metric = self.metric(query.metric);
-        let of = |attempt: &Attempt| summary(&attempt.readings, query, &metric);
-        cell.counted().filter_map(|(block, attempt)| Some((block, of(attempt)?))).collect()
+        let of = |attempt: &Attempt| attempt_value(&attempt.readings, query, &metric);
+        cell.counted_attempts().filter_map(|(block, attempt)| Some((block, of(attempt)?))).collect()
     }
 
     /// Whether any reading of a metric is a histogram.
     pub fn has_histograms(&self, metric: &str) -> bool {
         let name = MetricQuery::new(metric).metric;
-        let counted = self.cells.iter().filter_map(|cell| cell.counted().next());
+        let counted = self.cells.iter().filter_map(|cell| cell.counted_attempts().next());
         counted
             .flat_map(|(_, attempt)| &attempt.readings)
             .any(|reading| reading.metric == name && matches!(reading.observation, Observation::Histogram(_)))
@@ -135,7 +135,8 @@ impl<'a> Experiment<'a> {
 
 /// The values of a label in some cells, as levels: numbers ascending, others in the order of their first appearance.
 pub fn levels_of_label<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, name: &str) -> Vec<Value> {
-    let readings = cells.into_iter().flat_map(Cell::counted).flat_map(|(_, attempt)| attempt.readings.iter());
+    let readings =
+        cells.into_iter().flat_map(Cell::counted_attempts).flat_map(|(_, attempt)| attempt.readings.iter());
     let mut seen = BTreeSet::new();
     let value = readings.filter_map(|reading| reading.labels.get(name)).filter(|value| seen.insert(*value));
     let mut levels: Vec<Value> = value.map(|value| label::level(name, value)).collect();
@@ -151,7 +152,8 @@ pub fn levels_of_label<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, name: 
 /// The origins of a metric's readings in these cells.
 pub fn origins<'a>(cells: impl IntoIterator<Item = &'a Cell<'a>>, metric: &str) -> BTreeSet<Origin> {
     let name = MetricQuery::new(metric).metric;
-    let readings = cells.into_iter().flat_map(Cell::counted).flat_map(|(_, attempt)| attempt.readings.iter());
+    let readings =
+        cells.into_iter().flat_map(Cell::counted_attempts).flat_map(|(_, attempt)| attempt.readings.iter());
     readings.filter(|reading| reading.metric == name).map(|reading| reading.origin).collect()
 }
 
@@ -183,7 +185,7 @@ fn complete_in_stage(experiments: &[&Experiment]) -> BTreeSet<usize> {
         experiments.iter().filter(|e| e.planned.runs_in(newest)).flat_map(|e| &e.cells).all(
             |cell| match cell.last_try.get(&newest) {
                 Some(attempt) => ended(attempt),
-                None => cell.cannot_run() || cell.given_up() || seen.len() > 1 && cell.last_try.is_empty(),
+                None => cell.cannot_run() || cell.is_given_up() || seen.len() > 1 && cell.last_try.is_empty(),
             },
         );
     seen.into_iter().filter(|block| *block < newest || newest_is_complete).collect()

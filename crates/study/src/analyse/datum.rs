@@ -7,14 +7,14 @@ use crosstalk_core::record::{Origin, Status};
 use crosstalk_core::value::Levels;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::{ByBlock, Cell, faithful, in_order};
+use super::cell::{ByBlock, Cell, in_plan_order, is_faithful};
 use super::data::origins;
 use super::select::{Combination, View};
 use crate::level;
 use crate::plan::Place;
-use crate::words::{self, counted};
+use crate::words::{self, count_in_words};
 
-/// One number a block.
+/// The number of a comparison or claim in each block, where it comes from, and what is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Datum {
     /// By block, ascending.
@@ -32,11 +32,11 @@ pub struct Datum {
 impl Datum {
     /// The numbers of `blocks`, in their order; blocks without a number are left out.
     pub fn values_in(&self, blocks: &[usize]) -> Vec<f64> {
-        self.by_position(blocks).into_iter().flatten().collect()
+        self.values_or_none_in(blocks).into_iter().flatten().collect()
     }
 
     /// The number of each of `blocks`; `None` where a block has none.
-    pub fn by_position(&self, blocks: &[usize]) -> Vec<Option<f64>> {
+    pub fn values_or_none_in(&self, blocks: &[usize]) -> Vec<Option<f64>> {
         blocks.iter().map(|block| self.values.get(block).copied()).collect()
     }
 }
@@ -46,7 +46,7 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
     let named: BTreeSet<&String> = of.keys().chain(to.keys()).collect();
     let groups = |levels: &Levels| {
         let mut groups: BTreeMap<Levels, Vec<Combination>> = BTreeMap::new();
-        for combination in view.combinations(&level::with(at, levels)) {
+        for combination in view.combinations(&level::overlaid(at, levels)) {
             let mut shared = combination.levels.clone();
             shared.retain(|factor, _| !named.contains(factor));
             groups.entry(shared).or_default().push(combination);
@@ -56,7 +56,7 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
     let (above, below) = (groups(of), groups(to));
     let pairs: Vec<_> = above.iter().filter_map(|(key, of)| Some((of, below.get(key)?))).collect();
     if pairs.is_empty() {
-        let lacking = if above.is_empty() { level::with(at, of) } else { level::with(at, to) };
+        let lacking = if above.is_empty() { level::overlaid(at, of) } else { level::overlaid(at, to) };
         return Datum::not_planned(&lacking);
     }
     let combinations: Vec<&Combination> =
@@ -64,9 +64,9 @@ pub fn log_ratio(view: &View, metric: &str, at: &Levels, of: &Levels, to: &Level
     let mut datum = without_values(view, metric, &combinations);
     let logs = |combinations: &[Combination]| mean_of_logs(view, metric, combinations);
     let parts: Vec<_> =
-        pairs.iter().map(|(of, to)| combine(&[logs(of), logs(to)], |v| v[0] - v[1])).collect();
-    datum.values = combine(&parts, mean);
-    datum.explain();
+        pairs.iter().map(|(of, to)| combine_by_block(&[logs(of), logs(to)], |v| v[0] - v[1])).collect();
+    datum.values = combine_by_block(&parts, mean);
+    datum.ensure_reason();
     datum
 }
 
@@ -81,7 +81,7 @@ pub fn mean_value(view: &View, metric: &str, at: &Levels, logs: bool) -> Datum {
     datum.values = if logs {
         mean_of_logs(view, metric, &combinations)
     } else {
-        combine(
+        combine_by_block(
             &combinations
                 .iter()
                 .map(|combination| view.values(combination, metric).as_ref().clone())
@@ -89,7 +89,7 @@ pub fn mean_value(view: &View, metric: &str, at: &Levels, logs: bool) -> Datum {
             mean,
         )
     };
-    datum.explain();
+    datum.ensure_reason();
     datum
 }
 
@@ -101,11 +101,11 @@ fn mean_of_logs(view: &View, metric: &str, combinations: &[Combination]) -> ByBl
             values.iter().filter(|(_, v)| **v > 0.0).map(|(block, v)| (*block, v.ln())).collect()
         })
         .collect();
-    combine(&logs, mean)
+    combine_by_block(&logs, mean)
 }
 
 /// Joins `parts` block by block. A block needs a number in every part, and a finite joined one.
-pub fn combine(parts: &[ByBlock], join: impl Fn(&[f64]) -> f64) -> ByBlock {
+pub fn combine_by_block(parts: &[ByBlock], join: impl Fn(&[f64]) -> f64) -> ByBlock {
     let Some(first) = parts.first() else { return ByBlock::new() };
     first
         .keys()
@@ -122,7 +122,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// A datum without its numbers: origins, and what is missing.
 fn without_values(view: &View, metric: &str, combinations: &[&Combination]) -> Datum {
-    let cells = in_order(combinations.iter().flat_map(|combination| combination.cells.iter().copied()));
+    let cells = in_plan_order(combinations.iter().flat_map(|combination| combination.cells.iter().copied()));
     let reasons = combinations.iter().flat_map(|combination| {
         combination
             .cells
@@ -160,8 +160,8 @@ fn modelled(view: &View, metric: &str, cells: &[&Cell], origin: Origin) -> bool 
 fn reason_missing(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Option<String> {
     let values = view.experiment.labelled(cell, metric, labels);
     let tries = cell.last_try.len();
-    let count = cell.counted().count();
-    let unfaithful = cell.last_try.values().filter(|a| !faithful(a)).count();
+    let count = cell.counted_attempts().count();
+    let unfaithful = cell.last_try.values().filter(|a| !is_faithful(a)).count();
     let failed = cell.last_try.values().filter(|a| a.status == Status::Failed).count();
     let not_positive = values.values().filter(|v| **v <= 0.0).count();
     let why = match () {
@@ -170,13 +170,13 @@ fn reason_missing(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Op
             None => "was not run".into(),
         },
         () if unfaithful > 0 => {
-            format!("is not faithful in {unfaithful} of {}", counted(tries, "block"))
+            format!("is not faithful in {unfaithful} of {}", count_in_words(tries, "block"))
         }
         () if failed > 0 => {
-            format!("did not finish in {failed} of {}", counted(tries, "block"))
+            format!("did not finish in {failed} of {}", count_in_words(tries, "block"))
         }
         () if count < tries => {
-            format!("was interrupted in {} of {}", tries - count, counted(tries, "block"))
+            format!("was interrupted in {} of {}", tries - count, count_in_words(tries, "block"))
         }
         () if values.len() < count => {
             format!("has no usable `{metric}` in {} of {count} blocks", count - values.len())
@@ -188,18 +188,18 @@ fn reason_missing(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Op
         }
         () => return None,
     };
-    Some(format!("the cell{} {why}", words::at(&level::with(cell.levels(), labels))))
+    Some(format!("the cell{} {why}", words::at_levels(&level::overlaid(cell.levels(), labels))))
 }
 
 impl Datum {
     /// The datum of cells that the plan does not have.
     pub fn not_planned(at: &Levels) -> Self {
-        let missing = vec![format!("this run has no cell{}", words::at(at))];
+        let missing = vec![format!("this run has no cell{}", words::at_levels(at))];
         Datum { missing, ..Datum::default() }
     }
 
     /// Adds a reason where there are neither values nor reasons.
-    pub fn explain(&mut self) {
+    pub fn ensure_reason(&mut self) {
         if self.values.is_empty() && self.missing.is_empty() {
             self.missing.push("no block has all of its cells".into());
         }

@@ -10,7 +10,7 @@ use crate::catalogue::Catalogues;
 use crate::file::Study;
 use crate::plan::Plan;
 use crate::samples::{Attempt, Run};
-use crate::words::counted;
+use crate::words::count_in_words;
 
 /// Whether a run may stop, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn decide(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run, lo
 }
 
 /// How many questions a plan judges together, before there are data.
-pub fn questions(study: &Study, catalogues: &Catalogues, plan: &Plan) -> usize {
+pub fn count_questions(study: &Study, catalogues: &Catalogues, plan: &Plan) -> usize {
     let run = Run::default();
     // Claims about cells without an attempt are not asked.
     let attempt = Attempt {
@@ -60,9 +60,9 @@ fn decision(family: &Family, stage: usize) -> Decision {
     let seen = &family.conclusions;
     let here = || seen.by_question.iter().zip(&family.stages).filter(|(_, of)| **of == stage);
     let (total, open) = (here().count(), here().filter(|(c, _)| c.settled_at.is_none()).count());
-    let blocks = counted(seen.blocks, "block");
-    let questions = counted(total, "question");
-    if seen.blocks >= family.looks.budget() {
+    let blocks = count_in_words(seen.blocks, "block");
+    let questions = count_in_words(total, "question");
+    if seen.blocks >= family.looks.most_blocks() {
         let left = if open == 0 { String::new() } else { format!("; {open} of {questions} not decided") };
         return Decision { stop: true, why: format!("the budget of {blocks} is used up{left}") };
     }

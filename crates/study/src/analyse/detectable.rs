@@ -3,7 +3,7 @@
 //!
 //! Both are of the blocks and margins of the verdicts: no effect is called detectable below its floor.
 
-use crosstalk_stats::family::level;
+use crosstalk_stats::family::level_per_question;
 use crosstalk_stats::noise as floor;
 
 use super::family::Family;
@@ -11,7 +11,7 @@ use super::noise::EqualCells;
 use super::pair::Pair;
 use super::question::ClaimQuestion;
 use crate::findings::{Comparison, NoiseFloor};
-use crate::level::describe;
+use crate::level::describe_levels;
 use crate::rules::BEYOND;
 
 /// The power at which the smallest detectable effect is stated.
@@ -19,19 +19,19 @@ const POWER: f64 = 0.8;
 
 /// The smallest effect that this comparison would have found, as a ratio − 1. `None` where its floor is not known, or
 /// where its blocks could decide nothing.
-pub fn of(pair: &Pair, family: &Family, seen: &[usize]) -> Option<f64> {
-    let look = family.looks.taken(seen.len()).last().copied()?;
-    let noise = family.noise.by_position(pair.view.experiment.name(), &pair.query, seen);
+pub fn detectable_effect(pair: &Pair, family: &Family, seen: &[usize]) -> Option<f64> {
+    let look = family.looks.taken_after(seen.len()).last().copied()?;
+    let noise = family.noise.log_ratios_by_block(pair.view.experiment.name(), &pair.query, seen);
     let margin = floor::margin(BEYOND.ln_1p(), &noise, seen.len())?;
     let values = pair.datum.values_in(seen);
-    let tail = level(look.error, family.questions, 0);
-    let log = floor::detectable(values.len(), floor::spread(&values)?, tail, POWER, margin)?;
+    let tail = level_per_question(look.error, family.questions, 0);
+    let log = floor::detectable_effect(values.len(), floor::spread(&values)?, tail, POWER, margin)?;
     Some(log.exp_m1()).filter(|effect| effect.is_finite())
 }
 
 /// The floor of every metric that was asked about, in the order of the questions; then of those that were only
 /// measured. `comparisons` are those of `family.pairs`.
-pub fn floors(family: &Family, comparisons: &[Option<Comparison>], seen: &[usize]) -> Vec<NoiseFloor> {
+pub fn noise_floors(family: &Family, comparisons: &[Option<Comparison>], seen: &[usize]) -> Vec<NoiseFloor> {
     let mut all: Vec<NoiseFloor> = Vec::new();
     let mut note = |experiment: &str, metric: &str, effect: Option<Option<f64>>| {
         let found = floor_of(metric, &family.noise.equal_cells_for(experiment, metric), seen);
@@ -66,7 +66,7 @@ pub fn floors(family: &Family, comparisons: &[Option<Comparison>], seen: &[usize
 }
 
 fn floor_of(metric: &str, equal_cells: &[EqualCells], seen: &[usize]) -> NoiseFloor {
-    let noise: Vec<_> = equal_cells.iter().map(|pair| pair.datum.by_position(seen)).collect();
+    let noise: Vec<_> = equal_cells.iter().map(|pair| pair.datum.values_or_none_in(seen)).collect();
     let known = floor::margin(0.0, &noise, seen.len()).filter(|_| !equal_cells.is_empty());
     let mut cells: Vec<String> = equal_cells.iter().map(cells_in_words).collect();
     cells.dedup();
@@ -85,6 +85,6 @@ fn cells_in_words(equal_cells: &EqualCells) -> String {
     if equal_cells.at.is_empty() {
         equal_cells.title.clone()
     } else {
-        format!("{}: {}", equal_cells.title, describe(&equal_cells.at))
+        format!("{}: {}", equal_cells.title, describe_levels(&equal_cells.at))
     }
 }

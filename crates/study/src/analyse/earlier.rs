@@ -19,14 +19,14 @@ pub fn earlier_results(study: &Study, plan: &Plan, run: &Run) -> BTreeMap<String
     let factors = pending.flat_map(|planned| {
         pending_factors(study, &planned.name).map(|(factor, from)| (factor_key(&planned.name, factor), from))
     });
-    factors.filter_map(|(key, from)| Some((key, peak(study, plan, run, from)?))).collect()
+    factors.filter_map(|(key, from)| Some((key, peak_level(study, plan, run, from)?))).collect()
 }
 
 /// The level for a factor with `from`: that at which the earlier experiment's metric is greatest. `None` where its cells
 /// have no data yet.
-pub fn peak(study: &Study, plan: &Plan, run: &Run, from: &FromResult) -> Option<Value> {
+pub fn peak_level(study: &Study, plan: &Plan, run: &Run, from: &FromResult) -> Option<Value> {
     let data = Data::new(plan, run);
     let view = View::new(&data, &study.experiment, &from.experiment)?;
-    let (levels, rows) = patterns::by_level(&view, &from.metric, &from.factor, &Levels::new());
+    let (levels, rows) = patterns::logs_by_level(&view, &from.metric, &from.factor, &Levels::new());
     peak::point(&rows).map(|index| levels[index].clone())
 }

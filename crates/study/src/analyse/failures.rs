@@ -6,12 +6,13 @@ use crosstalk_core::value::Levels;
 use super::cell::Cell;
 use super::data::Data;
 use crate::level;
-use crate::words::{counted, list};
+use crate::words::{count_in_words, join_in_words};
 
 /// More cells than this are counted, not named.
 const NAMED: usize = 2;
 
-/// `; N 2 failed in all 3 blocks (exit code 7)`, `; N 3 failed in 2 of 12 blocks (…)`; empty where none failed.
+/// The failed attempts as the end of a sentence: `; N 2 failed in all 3 blocks (exit code 7)`, `; N 3 failed in
+/// 2 of 12 blocks (…)`; empty where none failed.
 pub fn clause(data: &Data) -> String {
     let (mut in_all, mut in_some) = (Vec::new(), Vec::new());
     for experiment in &data.experiments {
@@ -22,11 +23,11 @@ pub fn clause(data: &Data) -> String {
             match (failed, cell.last_try.len()) {
                 (0, _) => {}
                 (failed, tries) if failed == tries => {
-                    let blocks = counted(tries, "block");
+                    let blocks = count_in_words(tries, "block");
                     in_all.push(format!("{} failed in all {blocks}{}", name(), cause(cell)));
                 }
                 (failed, tries) => {
-                    let blocks = counted(tries, "block");
+                    let blocks = count_in_words(tries, "block");
                     in_some.push(format!("{} failed in {failed} of {blocks}{}", name(), cause(cell)));
                 }
             }
@@ -34,7 +35,7 @@ pub fn clause(data: &Data) -> String {
     }
     let clause = |cells: Vec<String>, blocks: &str| match cells.len() {
         0 => String::new(),
-        few if few <= NAMED => format!("; {}", list(&cells)),
+        few if few <= NAMED => format!("; {}", join_in_words(&cells)),
         many => format!("; {many} cells failed in {blocks}"),
     };
     clause(in_all, "all their blocks") + &clause(in_some, "some of their blocks")
@@ -46,8 +47,8 @@ fn cell_name(experiment: &str, cell: &Cell, all: &[&Levels]) -> String {
     varied.retain(|factor, level| all.iter().any(|other| other.get(factor) != Some(level)));
     match varied.len() {
         0 => experiment.to_string(),
-        1 => varied.iter().map(|(factor, only)| level::in_sentence(factor, only)).collect(),
-        _ => level::describe(&varied),
+        1 => varied.iter().map(|(factor, only)| level::level_in_sentence(factor, only)).collect(),
+        _ => level::describe_levels(&varied),
     }
 }
 

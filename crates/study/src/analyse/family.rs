@@ -4,7 +4,7 @@
 //! known before the first run. Claims that are no evidence (calibration, not comparable) and claims that are not
 //! primary are judged one by one, at the full error, and the findings say so.
 
-use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level};
+use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level_per_question};
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::order::Order;
 use crosstalk_stats::paired::blocks_needed;
@@ -34,7 +34,7 @@ pub struct JudgedClaim<'a> {
     pub primary: bool,
 }
 
-/// Everything that was asked, with its answers.
+/// All questions of a study, which share one error rate, with their answers.
 pub struct Family<'a> {
     /// Comparisons with their answers.
     pub pairs: Vec<(Pair<'a>, Conclusion)>,
@@ -56,7 +56,7 @@ pub struct Family<'a> {
 pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, blocks: usize) -> Family<'a> {
     let view = |name: &str| View::new(data, &study.experiment, name);
     let views: Vec<View> = data.experiments.iter().filter_map(|e| view(e.name())).collect();
-    let noise = Noise::among(&views);
+    let noise = Noise::of_views(&views);
 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::is_aa(view)).flat_map(pairs).collect();
     let mut hypotheses: Vec<Hypothesis> = Vec::new();
@@ -67,9 +67,13 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
         .map(|pair| {
             pair.can_run().then(|| {
                 hypotheses.push(Hypothesis::Paired {
-                    by_block: pair.datum.by_position(&data.complete),
+                    by_block: pair.datum.values_or_none_in(&data.complete),
                     margin: pair.margin(),
-                    noise: noise.by_position(pair.view.experiment.name(), &pair.query, &data.complete),
+                    noise: noise.log_ratios_by_block(
+                        pair.view.experiment.name(),
+                        &pair.query,
+                        &data.complete,
+                    ),
                     size: None,
                 });
                 stages.push(pair.view.experiment.planned.stage);
@@ -114,8 +118,8 @@ impl Family<'_> {
     /// The fewest blocks at which the last analysis could settle one of `questions` questions: with all of its
     /// blocks on one side.
     pub fn blocks_needed(&self, questions: usize) -> usize {
-        let error = self.looks.all().last().map_or(ALPHA, |look| look.error);
-        blocks_needed(level(error, questions, 0))
+        let error = self.looks.planned().last().map_or(ALPHA, |look| look.error);
+        blocks_needed(level_per_question(error, questions, 0))
     }
 }
 
@@ -163,13 +167,13 @@ fn answer_source(
 
 /// What equal cells showed, on the claim's scale.
 fn noise_of(source: &NoiseSource, noise: &Noise, data: &Data) -> Vec<Vec<Option<f64>>> {
-    let mut pairs = noise.by_position(source.experiment, &source.metric, &data.complete);
+    let mut pairs = noise.log_ratios_by_block(source.experiment, &source.metric, &data.complete);
     pairs.iter_mut().flatten().flatten().for_each(|log| *log *= source.scale);
     pairs
 }
 
 fn of_number(question: &NumberQuestion, data: &Data, noise: &Noise) -> Hypothesis {
-    let by_block = question.datum.by_position(&data.complete);
+    let by_block = question.datum.values_or_none_in(&data.complete);
     let size = question.size.map(|(value, margin)| Published { value, margin });
     if !question.paired {
         return Hypothesis::Unpaired { by_block, margin: question.margin, size };
@@ -189,7 +193,7 @@ fn shared(
     let (index, flip) = pairs.iter().find_map(|(pair, index)| {
         let Hypothesis::Paired { margin, size, .. } = &hypotheses[*index] else { return None };
         let free = *margin == question.margin && (question.size.is_none() || size.is_none());
-        Some((*index, contrast.sign(&pair.contrast()).filter(|_| free)?))
+        Some((*index, contrast.sign_against(&pair.contrast()).filter(|_| free)?))
     })?;
     // The comparison's number is `flip` times the claim's own. The claim's question is `sign` times that.
     let direction = flip * question.interpretation.sign;

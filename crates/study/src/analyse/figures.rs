@@ -7,7 +7,7 @@ mod steps;
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
 
-use super::cell_value::value;
+use super::cell_value::mean_at;
 use super::data::Data;
 use super::lookup::PublishedNumbers;
 use super::select::View;
@@ -15,14 +15,14 @@ use crate::catalogue::Catalogues;
 use crate::file::{DrawAs, FigureSpec, Study};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
 use crate::query::MetricQuery;
-use crate::words::readable;
+use crate::words::readable_name;
 use crate::{estimate, level};
 
 /// The unit of stacked parts: seconds.
 const SECONDS: &str = "s";
 
 /// Every figure of the study that shows anything found, in their order.
-pub fn all(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {
+pub fn all_figures(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Figure> {
     let mut specs: Vec<_> = study.figure.iter().collect();
     specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
     let drawn = specs.into_iter().filter_map(|(name, spec)| {
@@ -59,9 +59,9 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &PublishedNumbe
         x: drawing.x_axis(),
         y: drawing.y_axis(),
         by: match spec.kind {
-            DrawAs::Heat => readable(spec.series_factor()),
+            DrawAs::Heat => readable_name(spec.series_factor()),
             DrawAs::Frontier => {
-                spec.series.all().iter().map(|name| readable(name)).collect::<Vec<_>>().join(", ")
+                spec.series.all().iter().map(|name| readable_name(name)).collect::<Vec<_>>().join(", ")
             }
             _ => String::new(),
         },
@@ -112,7 +112,7 @@ impl Drawing<'_> {
     /// The name of a series: its level, and its quantile where there are several metrics.
     fn name(&self, level: Option<&Value>, metric: &str) -> String {
         let quantile =
-            metric.rsplit_once(' ').map_or_else(|| readable(metric), |(_, quantile)| quantile.into());
+            metric.rsplit_once(' ').map_or_else(|| readable_name(metric), |(_, quantile)| quantile.into());
         match level {
             Some(level) if self.spec.also.is_empty() => self.level_name(level),
             Some(level) => format!("{} {quantile}", self.level_name(level)),
@@ -127,7 +127,7 @@ impl Drawing<'_> {
         let factor_is_shown = spec.kind == DrawAs::Heat || spec.x == spec.series_factor();
         let word = level.to_string();
         match word.parse::<f64>() {
-            Ok(_) if !factor_is_shown => format!("{} {word}", readable(spec.series_factor())),
+            Ok(_) if !factor_is_shown => format!("{} {word}", readable_name(spec.series_factor())),
             _ => word,
         }
     }
@@ -145,21 +145,26 @@ impl Drawing<'_> {
 
     /// The levels at every position across, in order, with `levels` put in.
     fn positions_across(&self, levels: &Levels) -> Vec<Levels> {
-        let at = level::with(&self.spec.at, levels);
+        let at = level::overlaid(&self.spec.at, levels);
         let x = |level: Value| Levels::from([(self.spec.x.clone(), level)]);
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
-        levels.into_iter().map(|level| level::with(&at, &x(level))).collect()
+        levels.into_iter().map(|level| level::overlaid(&at, &x(level))).collect()
     }
 
     fn point(&self, metric: &str, at: &Levels) -> Option<(Point, Origin)> {
-        let (y, origin) = value(self.view, metric, at, self.spec.relative_to.as_ref())?;
+        let (y, origin) = mean_at(self.view, metric, at, self.spec.relative_to.as_ref())?;
         Some((self.point_at(at, y)?, origin))
     }
 
     fn published_point(&self, at: &Levels) -> Option<Point> {
         let template = self.spec.published.as_deref()?;
-        let y = self.published.at(template, at, &self.spec.published_as, self.spec.relative_to.as_ref())?;
-        self.point_at(at, estimate::published(y))
+        let y = self.published.number_at(
+            template,
+            at,
+            &self.spec.published_as,
+            self.spec.relative_to.as_ref(),
+        )?;
+        self.point_at(at, estimate::published_estimate(y))
     }
 
     fn point_at(&self, at: &Levels, y: Estimate) -> Option<Point> {
@@ -204,25 +209,27 @@ impl Drawing<'_> {
             Some((_, unit)) if self.scale() != Scale::Category => unit.to_string(),
             _ => String::new(),
         };
-        Axis { label: readable(&self.spec.x), unit, scale: self.scale() }
+        Axis { label: readable_name(&self.spec.x), unit, scale: self.scale() }
     }
 
     /// The quantity that is drawn, without the labels that all readings share.
     fn quantity(&self) -> String {
         let metric = &self.spec.metric;
         match metric.split_once('[') {
-            _ if !self.spec.also.is_empty() => readable(MetricQuery::new(metric).metric),
-            Some((name, rest)) => readable(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile),
-            None => readable(metric),
+            _ if !self.spec.also.is_empty() => readable_name(MetricQuery::new(metric).metric),
+            Some((name, rest)) => {
+                readable_name(name) + rest.rsplit_once(']').map_or("", |(_, quantile)| quantile)
+            }
+            None => readable_name(metric),
         }
     }
 
     fn y_axis(&self) -> Axis {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
-            (_, kind) if kind.of_parts() => (readable(&self.spec.metric), SECONDS.to_string()),
+            (_, kind) if kind.of_parts() => (readable_name(&self.spec.metric), SECONDS.to_string()),
             (Some(base), _) => (
-                format!("{} over that of {}", readable(&self.spec.metric), level::describe(base)),
+                format!("{} over that of {}", readable_name(&self.spec.metric), level::describe_levels(base)),
                 "ratio".into(),
             ),
             (None, _) => (self.quantity(), metric.unit),

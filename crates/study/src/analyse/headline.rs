@@ -15,8 +15,8 @@ use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Headline};
 use crate::level;
-use crate::number::{self, percent};
-use crate::words::{at, counted};
+use crate::number::{self, format_percent};
+use crate::words::{at_levels, count_in_words};
 use crate::{estimate, words};
 
 /// The deciding sentence. It is about the comparison that the study names, else about the first one. Where that is
@@ -44,7 +44,7 @@ pub fn headline(
         Some(((pair, conclusion), Some(found))) => {
             match reason_withheld(pair, found, family, data, catalogues) {
                 Some(why) => {
-                    let other = level::in_sentence(&pair.factor, &pair.other);
+                    let other = level::level_in_sentence(&pair.factor, &pair.other);
                     let base = base(study, pair);
                     (format!("{other} against {base}: no verdict{}: {why}", subject(study, pair)), false)
                 }
@@ -62,7 +62,7 @@ pub fn headline(
         text += &failures::clause(data);
     }
     let (context, bars) = match found {
-        Some((pair, found)) => (context::of(pair, found), context::bars(pair, found)),
+        Some((pair, found)) => (context::runs_in_words(pair, found), context::headline_bars(pair, found)),
         None => (String::new(), Vec::new()),
     };
     let unit = found.map_or(String::new(), |(_, found)| found.values.unit.clone());
@@ -99,7 +99,7 @@ fn by_effect((_, a): &JudgedPair, (_, b): &JudgedPair) -> Ordering {
 
 /// `; the largest of 3 that are decided, of 12 comparisons`.
 fn rank_clause(comparisons: &[Option<Comparison>]) -> String {
-    let all = counted(comparisons.len(), "comparison");
+    let all = count_in_words(comparisons.len(), "comparison");
     match comparisons.iter().filter(|found| decided(found)).count() {
         1 => format!("; the only one that is decided, of {all}"),
         decided => format!("; the largest of {decided} that are decided, of {all}"),
@@ -117,7 +117,7 @@ fn is_headline_pair(study: &Study, pair: &Pair) -> bool {
 
 /// Whether a pair is of the experiment and at the other factors' levels that the study's headline names.
 fn is_at_headline_levels(headline: &Spec, pair: &Pair) -> bool {
-    pair.view.experiment.name() == headline.experiment && level::matches(&pair.at, &headline.at)
+    pair.view.experiment.name() == headline.experiment && level::has_levels(&pair.at, &headline.at)
 }
 
 fn sentence(
@@ -127,8 +127,8 @@ fn sentence(
     found: &Comparison,
     family: &Family,
 ) -> (String, bool) {
-    let what = format!("{}{}", subject(study, pair), context::conditions(pair, found));
-    let other = level::in_sentence(&pair.factor, &pair.other);
+    let what = format!("{}{}", subject(study, pair), context::limits_in_words(pair, found));
+    let other = level::level_in_sentence(&pair.factor, &pair.other);
     let base = base(study, pair);
     let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio };
     match found.verdict {
@@ -138,7 +138,7 @@ fn sentence(
             (format!("{other}: {}{what}{cause}", change.factor_in_words(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
-            let margin = percent(conclusion.answer.margin.exp_m1());
+            let margin = format_percent(conclusion.answer.margin.exp_m1());
             (format!("{other} and {base}: equivalent within {margin}{what}; {}", found.change), true)
         }
         ComparisonVerdict::Inconclusive => {
@@ -155,7 +155,7 @@ fn subject(study: &Study, pair: &Pair) -> String {
         None => {
             let mut varied = pair.at.clone();
             varied.retain(|factor, _| pair.view.levels_of(factor, &Levels::new()).len() > 1);
-            at(&varied)
+            at_levels(&varied)
         }
     }
 }
@@ -164,7 +164,7 @@ fn subject(study: &Study, pair: &Pair) -> String {
 fn base(study: &Study, pair: &Pair) -> String {
     match study.headline.as_ref().filter(|h| !h.base.is_empty() && is_at_headline_levels(h, pair)) {
         Some(headline) => headline.base.clone(),
-        None => level::in_sentence(&pair.factor, &pair.base),
+        None => level::level_in_sentence(&pair.factor, &pair.base),
     }
 }
 
@@ -175,19 +175,19 @@ fn undecided(
     family: &Family,
     what: &str,
 ) -> String {
-    let seen = counted(pair.datum.values.len(), "block");
+    let seen = count_in_words(pair.datum.values.len(), "block");
     if conclusion.answer.interval.is_none() {
         let needed = family.blocks_needed(family.questions);
         let why = pair.datum.missing.first().map(|m| format!("; {m}")).unwrap_or_default();
         return format!(
             "no verdict after {seen}{what}: deciding {} takes at least {needed}{why}",
-            counted(family.questions, "question")
+            count_in_words(family.questions, "question")
         );
     }
     if conclusion.answer.side.is_some_and(|side| side != Side::Within) {
         return format!("{}{what}, which is neither better nor worse", found.change);
     }
-    let seen = counted(found.ratio.n, "block");
+    let seen = count_in_words(found.ratio.n, "block");
     format!("undecided after {seen}{what}; {}", found.change)
 }
 
@@ -196,7 +196,7 @@ fn no_data_sentence(study: &Study, pair: &Pair, data: &Data) -> String {
         failed if !failed.is_empty() => failed,
         _ => format!(": {}", pair.datum.missing.first().map_or("no block has both", String::as_str)),
     };
-    let other = level::in_sentence(&pair.factor, &pair.other);
+    let other = level::level_in_sentence(&pair.factor, &pair.other);
     format!("{other} against {}: nothing to compare{why}", base(study, pair))
 }
 
@@ -209,10 +209,10 @@ fn single_cell_sentence(study: &Study, data: &Data) -> Option<(String, bool)> {
     }
     let view = View::new(data, &study.experiment, experiment.name())?;
     let metric = view.deciding_metric()?;
-    let found = estimate::of(experiment.values(cell, metric).values())?;
-    let value = number::estimate(&found, &experiment.metric(metric).unit);
+    let found = estimate::estimate(experiment.values(cell, metric).values())?;
+    let value = number::format_estimate(&found, &experiment.metric(metric).unit);
     let confidence = if found.interval.is_some() { " with 95 % confidence," } else { "" };
-    let (metric, blocks) = (words::readable(metric), counted(found.n, "block"));
+    let (metric, blocks) = (words::readable_name(metric), count_in_words(found.n, "block"));
     Some((format!("{}: {metric} {value}{confidence} over {blocks}", study.name), found.interval.is_some()))
 }
 
@@ -224,5 +224,5 @@ fn without_comparison(family: &Family) -> (String, bool) {
     if all == 0 {
         return ("nothing was asked: the study has neither comparisons nor claims".into(), false);
     }
-    (format!("{settled} of {} decided", counted(all, "claim")), settled > 0)
+    (format!("{settled} of {} decided", count_in_words(all, "claim")), settled > 0)
 }

@@ -4,7 +4,7 @@ use crosstalk_stats::family::{Answer, Question};
 use crosstalk_stats::order::Order;
 use crosstalk_stats::question::{Comparison, Published};
 use crosstalk_stats::threshold::Threshold;
-use crosstalk_stats::verdict::{Margin, Side, size};
+use crosstalk_stats::verdict::{Margin, Side, agrees_in_size};
 
 /// A hypothesis with its data: one number a complete block.
 pub enum Hypothesis {
@@ -54,7 +54,7 @@ impl Question for Hypothesis {
 /// An answer about zero as one about a margin and a published size.
 fn against_margin(answer: Answer, margin: Margin, published: Option<Published>) -> Answer {
     let side = answer.interval.and_then(|interval| Side::of(&interval, margin));
-    let agrees = published.zip(answer.interval).and_then(|(p, i)| size(&i, p.value, p.margin));
+    let agrees = published.zip(answer.interval).and_then(|(p, i)| agrees_in_size(&i, p.value, p.margin));
     Answer {
         side,
         margin: if side == Some(Side::Within) { margin.within } else { margin.beyond },

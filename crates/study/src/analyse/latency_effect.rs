@@ -45,7 +45,7 @@ pub struct LatencyEffect {
 
 /// The effect on a `contrast` whose ratio is `found` over `blocks`. `None` where links are not scaled, or where messages
 /// were not counted.
-pub fn of(
+pub fn latency_effect(
     view: &View,
     contrast: &Contrast,
     found: f64,
@@ -113,7 +113,7 @@ impl<'a> SideCells<'a> {
 }
 
 /// The scale of a contrast's links; `None` where they are not scaled down.
-pub fn scale(contrast: &Contrast, catalogues: &Catalogues) -> Option<f64> {
+pub fn link_scale(contrast: &Contrast, catalogues: &Catalogues) -> Option<f64> {
     let (of, to) = (SideCells::of(&contrast.of, catalogues)?, SideCells::of(&contrast.to, catalogues)?);
     Some(of.scale.max(to.scale)).filter(|scale| *scale > 1.0)
 }
@@ -170,7 +170,7 @@ impl LatencyEffect {
     /// Both ratios in words, as factors in the direction in which the found one is above 1.
     fn factors(&self) -> (String, String) {
         let sign = if self.found < 1.0 { -1 } else { 1 };
-        let text = |ratio: f64| number::number(ratio.powi(sign), "ratio");
+        let text = |ratio: f64| number::format_number(ratio.powi(sign), "ratio");
         (text(self.found), text(self.with_latency))
     }
 
@@ -183,8 +183,8 @@ impl LatencyEffect {
                  a second: the factor found is {found}, with latency scaled it would be about {with_latency}; send fewer \
                  and larger messages, or take a smaller --scale",
                 self.scale,
-                number::number(self.bytes, "B"),
-                number::number(self.rate, ""),
+                number::format_number(self.bytes, "B"),
+                number::format_number(self.rate, ""),
             )
         })
     }
@@ -197,9 +197,9 @@ impl LatencyEffect {
              as many messages, each {0} times as large (this one: {1} a run, {2} each, {3} a second); for one that sends \
              {0} times as many, it would be about {with_latency}",
             self.scale,
-            number::number(self.messages, ""),
-            number::number(self.bytes, "B"),
-            number::number(self.rate, ""),
+            number::format_number(self.messages, ""),
+            number::format_number(self.bytes, "B"),
+            number::format_number(self.rate, ""),
         )
     }
 }

@@ -11,13 +11,13 @@ use crate::findings::TableCell;
 use crate::level;
 use crate::published::published_id;
 
-/// Published numbers in base units, changes in percent as ratios.
+/// Looks up published numbers: in base units, and changes in percent as ratios.
 #[derive(Clone, Copy)]
 pub struct PublishedNumbers<'a>(pub &'a Catalogues);
 
 impl PublishedNumbers<'_> {
     /// The published number of a claim; `None` where words were published.
-    pub fn claimed(&self, published: &Published) -> Option<f64> {
+    pub fn number_of_claim(&self, published: &Published) -> Option<f64> {
         match published {
             Published::Number(number) => Some(*number),
             Published::Id(id) => self.number(id),
@@ -31,13 +31,13 @@ impl PublishedNumbers<'_> {
 
     /// A table cell with what is published under the id that `template` makes at levels `at`: a number in its base
     /// unit, or the printed words.
-    pub fn as_printed(&self, template: &str, at: &Levels, spellings: &BTreeMap<String, String>) -> TableCell {
+    pub fn table_cell(&self, template: &str, at: &Levels, spellings: &BTreeMap<String, String>) -> TableCell {
         let found = published_id(template, at, spellings).and_then(|id| self.0.published(&id));
         match found.map(|printed| (printed, printed.in_base_unit())) {
             None => TableCell::Text("–".into()),
             Some((printed, None)) => TableCell::Text(printed.in_words()),
             Some((_, Some((value, unit)))) => TableCell::Number {
-                estimate: estimate::published(value),
+                estimate: estimate::published_estimate(value),
                 unit: unit.to_string(),
                 origin: Origin::Published,
             },
@@ -46,7 +46,7 @@ impl PublishedNumbers<'_> {
 
     /// The number with the id that `template` makes at levels `at`. With `base` it is a ratio: as printed where it was
     /// printed as one, else the number over that at the levels `base`.
-    pub fn at(
+    pub fn number_at(
         &self,
         template: &str,
         at: &Levels,
@@ -58,7 +58,7 @@ impl PublishedNumbers<'_> {
         match base {
             None => number(at),
             Some(base) => printed(at)?.ratio().or_else(|| {
-                Some(number(at)? / number(&level::with(at, base))?).filter(|ratio| ratio.is_finite())
+                Some(number(at)? / number(&level::overlaid(at, base))?).filter(|ratio| ratio.is_finite())
             }),
         }
     }

@@ -8,15 +8,15 @@
 use crosstalk_core::provenance::Provenance;
 use std::collections::BTreeMap;
 
-use crate::number::percent;
+use crate::number::format_percent;
 use crate::samples::Run;
-use crate::words::list;
+use crate::words::join_in_words;
 
 /// The relative change of frequency that is reported: turbo and sampling move it by less.
 const FREQUENCY_BEYOND: f64 = 0.1;
 
-/// A sentence for each change, naming all nodes that have it. With `background`, some of the run's work was background
-/// work.
+/// A sentence for each change of a machine during the run, naming all nodes that have it. With `background`, some of
+/// the run's work was background work.
 pub fn changes(run: &Run, background: bool) -> Vec<String> {
     if run.provenance.is_empty() || run.end.is_empty() {
         return Vec::new();
@@ -44,7 +44,7 @@ fn subject(nodes: &[String], all: usize) -> String {
     match nodes {
         [_, ..] if nodes.len() == all => "the machine changed during the run".into(),
         [node] => format!("node {node} changed during the run"),
-        _ => format!("nodes {} changed during the run", list(nodes)),
+        _ => format!("nodes {} changed during the run", join_in_words(nodes)),
     }
 }
 
@@ -76,7 +76,7 @@ fn of_node(before: &Provenance, after: &Provenance, nodes: usize, background: bo
     if let Some((was, is)) = both("frequency").filter(|(was, is)| moved(*was, *is) > FREQUENCY_BEYOND) {
         changes.push(format!(
             "the first core's frequency moved by {}, from {was} to {is} MHz; the governor `performance` holds it",
-            percent(moved(was, is))
+            format_percent(moved(was, is))
         ));
     }
     changes

@@ -58,9 +58,9 @@ mod tables;
 // All of it.
 mod conclude;
 
-pub(crate) use cell::counts;
+pub(crate) use cell::is_counted;
 pub use conclude::analyse;
 pub(crate) use data::{Data, Experiment};
-pub use decision::{Decision, decide, next_block, questions};
-pub use earlier::{earlier_results, peak};
-pub(crate) use summary::summary;
+pub use decision::{Decision, count_questions, decide, next_block};
+pub use earlier::{earlier_results, peak_level};
+pub(crate) use summary::attempt_value;

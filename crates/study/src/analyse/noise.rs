@@ -12,17 +12,17 @@ use super::select::View;
 use crate::factor::AA_FACTOR;
 use crate::query::MetricQuery;
 
-/// Whether an experiment is an A/A measurement.
+/// Whether an experiment compares equal cells (A/A), to measure noise.
 pub fn is_aa(view: &View) -> bool {
     view.written.factors.contains_key(AA_FACTOR)
 }
 
-/// A study's A/A measurements.
+/// A study's experiments that measure noise by equal cells (A/A).
 pub struct Noise<'a> {
     views: Vec<View<'a>>,
 }
 
-/// A pair of equal cells.
+/// A pair of equal cells, whose difference is noise.
 pub struct EqualCells<'a> {
     /// Their experiment.
     experiment: &'a str,
@@ -35,8 +35,8 @@ pub struct EqualCells<'a> {
 }
 
 impl<'a> Noise<'a> {
-    /// The A/A measurements among `views`.
-    pub fn among(views: &[View<'a>]) -> Self {
+    /// The noise experiments among `views`.
+    pub fn of_views(views: &[View<'a>]) -> Self {
         Noise { views: views.iter().copied().filter(is_aa).collect() }
     }
 
@@ -55,10 +55,15 @@ impl<'a> Noise<'a> {
     }
 
     /// The log ratios of these cells by complete block, as a hypothesis takes them.
-    pub fn by_position(&self, experiment: &str, metric: &str, blocks: &[usize]) -> Vec<Vec<Option<f64>>> {
+    pub fn log_ratios_by_block(
+        &self,
+        experiment: &str,
+        metric: &str,
+        blocks: &[usize],
+    ) -> Vec<Vec<Option<f64>>> {
         self.equal_cells_for(experiment, metric)
             .iter()
-            .map(|equal_cells| equal_cells.datum.by_position(blocks))
+            .map(|equal_cells| equal_cells.datum.values_or_none_in(blocks))
             .collect()
     }
 
@@ -71,7 +76,7 @@ impl<'a> Noise<'a> {
 /// Whether any counting attempt reports the metric: a workload may report one only with certain parameters. True as
 /// long as no attempt counts.
 fn reports(view: &View, query: &MetricQuery) -> bool {
-    let mut counted = view.experiment.cells.iter().flat_map(|cell| cell.counted()).peekable();
+    let mut counted = view.experiment.cells.iter().flat_map(|cell| cell.counted_attempts()).peekable();
     counted.peek().is_none()
         || counted.any(|(_, attempt)| attempt.readings.iter().any(|reading| query.matches(reading)))
 }

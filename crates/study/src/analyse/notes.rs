@@ -12,7 +12,7 @@ use crate::findings::{ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict}
 
 /// A note on each comparison and claim whose links are scaled, over `blocks`. `claimed` are the claims with the views of
 /// their experiments.
-pub fn of_scaled_links(
+pub fn scaled_link_notes(
     family: &Family,
     found: &[Option<Comparison>],
     claimed: &[(ClaimFinding, Option<View>)],
@@ -40,14 +40,14 @@ pub fn of_scaled_links(
     // A withheld claim says so itself, and a comparison of the same cells has its note above.
     all.extend(claims().filter_map(|(claim, view, contrast)| {
         let decided = !matches!(claim.verdict, ClaimVerdict::Inconclusive | ClaimVerdict::NotRun);
-        let noted = pairs().any(|pair| contrast.sign(&pair.contrast()).is_some());
-        let effect = latency_effect::of(view, &contrast, claim.found?.value, blocks, catalogues)?;
+        let noted = pairs().any(|pair| contrast.sign_against(&pair.contrast()).is_some());
+        let effect = latency_effect::latency_effect(view, &contrast, claim.found?.value, blocks, catalogues)?;
         (decided && !noted && effect.reason_withheld().is_none())
             .then(|| format!("claim {}: {}", claim.name, effect.note()))
     }));
     let uncounted = |view: &View, contrast: &Contrast| {
-        let scale = latency_effect::scale(contrast, catalogues)?;
-        latency_effect::of(view, contrast, 1.0, blocks, catalogues).is_none().then(|| {
+        let scale = latency_effect::link_scale(contrast, catalogues)?;
+        latency_effect::latency_effect(view, contrast, 1.0, blocks, catalogues).is_none().then(|| {
             format!(
                 "{}: links run at 1/{scale} of their rates, latency is not scaled, and the messages of this work are not \
                  counted: whether latency would decide is not known",

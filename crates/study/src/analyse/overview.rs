@@ -4,7 +4,7 @@ use crosstalk_core::record::{Origin, Status};
 use crosstalk_stats::family::first_deciding_look;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::{counts, faithful};
+use super::cell::{is_counted, is_faithful};
 use super::data::Data;
 use super::family::Family;
 use super::machine;
@@ -13,7 +13,7 @@ use crate::file::Study;
 use crate::findings::{NoiseFloor, RunSummary};
 use crate::plan::budget;
 use crate::samples::Attempt;
-use crate::words::{self, counted, list};
+use crate::words::{self, count_in_words, join_in_words};
 
 /// How the run went. `noise` are its noise floors, with what was detectable.
 pub fn summary(data: &Data, family: &Family, noise: Vec<NoiseFloor>) -> RunSummary {
@@ -36,7 +36,7 @@ fn attempts(data: &Data) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for attempt in &data.run.attempts {
         let status = match attempt.status {
-            Status::Finished if !faithful(attempt) => "not faithful",
+            Status::Finished if !is_faithful(attempt) => "not faithful",
             Status::Finished => "finished",
             Status::Failed => "failed",
             Status::Started => "cut short",
@@ -49,20 +49,20 @@ fn attempts(data: &Data) -> BTreeMap<String, usize> {
 
 /// `stopped at interim analysis 2 of 3 (24 blocks)`, `the budget of 48 blocks was used up`, `ended after 17 of 48 blocks`.
 fn ended(data: &Data, family: &Family) -> String {
-    let (planned, budget) = (family.looks.blocks(), family.looks.budget());
+    let (planned, budget) = (family.looks.blocks(), family.looks.most_blocks());
     let done = data.complete.len();
     let look = planned.iter().position(|blocks| *blocks == done);
     match look {
-        _ if done >= budget => format!("the budget of {} was used up", counted(budget, "block")),
+        _ if done >= budget => format!("the budget of {} was used up", count_in_words(budget, "block")),
         Some(look) if family.conclusions.settled() => {
             format!(
                 "stopped at interim analysis {} of {} ({})",
                 look + 1,
                 planned.len(),
-                counted(done, "block")
+                count_in_words(done, "block")
             )
         }
-        _ => format!("ended after {done} of {}", counted(budget, "block")),
+        _ => format!("ended after {done} of {}", count_in_words(budget, "block")),
     }
 }
 
@@ -88,7 +88,7 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     if data.unplanned > 0 {
         all.push(format!(
             "{} of cells that the plan does not have (not counted)",
-            counted(data.unplanned, "attempt")
+            count_in_words(data.unplanned, "attempt")
         ));
     }
     all.extend(data.run.warnings.iter().cloned());
@@ -116,8 +116,8 @@ fn too_few_blocks(family: &Family) -> Option<String> {
     (family.questions > 0 && first_deciding_look(&family.looks, family.questions).is_none()).then(|| {
         format!(
             "{} planned cannot decide {}: at least {needed} can (try: --runs {needed})",
-            counted(family.looks.budget(), "block"),
-            counted(family.questions, "question"),
+            count_in_words(family.looks.most_blocks(), "block"),
+            count_in_words(family.questions, "question"),
         )
     })
 }
@@ -127,14 +127,14 @@ fn too_few_blocks(family: &Family) -> Option<String> {
 fn failed_attempts(data: &Data) -> Vec<String> {
     let mut by_kind: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
     for attempt in &data.run.attempts {
-        for reason in words::distinct(&reasons(attempt)) {
+        for reason in words::distinct_texts(&reasons(attempt)) {
             let key = (attempt.cell.experiment.as_str(), words::without_numbers(&reason));
             by_kind.entry(key).or_default().push(reason);
         }
     }
     let sentence = |((experiment, _), all): ((&str, String), Vec<String>)| {
         let example = if all.iter().any(|reason| *reason != all[0]) { "for example " } else { "" };
-        format!("{} of {experiment}: {example}{}", counted(all.len(), "attempt"), all[0])
+        format!("{} of {experiment}: {example}{}", count_in_words(all.len(), "attempt"), all[0])
     };
     by_kind.into_iter().map(sentence).collect()
 }
@@ -144,9 +144,9 @@ fn repeated_attempts(data: &Data) -> Option<String> {
     let again = data.cells().map(|cell| {
         let repeated = |attempt: &&&Attempt| {
             let failed = attempt.status == Status::Failed;
-            let unfaithful = attempt.status == Status::Finished && !faithful(attempt);
+            let unfaithful = attempt.status == Status::Finished && !is_faithful(attempt);
             // Where no try counts, nothing was selected.
-            let counted = |last: &&Attempt| last.try_number > attempt.try_number && counts(last);
+            let counted = |last: &&Attempt| last.try_number > attempt.try_number && is_counted(last);
             (failed || unfaithful) && cell.last_try.get(&attempt.block).is_some_and(counted)
         };
         cell.attempts.iter().filter(repeated).count()
@@ -155,7 +155,7 @@ fn repeated_attempts(data: &Data) -> Option<String> {
     (again > 0).then(|| {
         format!(
             "{} that failed or {} not faithful {} tried again in the same block, and the last try counts. What counts is then a selection: it favours a side that is unfaithful more often when it is slow",
-            counted(again, "attempt"),
+            count_in_words(again, "attempt"),
             if again == 1 { "was" } else { "were" },
             if again == 1 { "was" } else { "were" },
         )
@@ -174,7 +174,7 @@ fn mixed_origins(family: &Family) -> Vec<String> {
     let sentence = |(what, origins): (String, &BTreeSet<Origin>)| {
         let origins: Vec<String> = origins.iter().map(|o| o.word().to_string()).collect();
         (origins.len() > 1)
-            .then(|| format!("{what} compares numbers of different origin: {}", list(&origins)))
+            .then(|| format!("{what} compares numbers of different origin: {}", join_in_words(&origins)))
     };
     pairs.chain(claims).filter_map(sentence).collect()
 }

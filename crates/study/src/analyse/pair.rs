@@ -10,7 +10,7 @@ use super::select::View;
 use crate::level;
 use crate::rules;
 
-/// One comparison with its data.
+/// Two levels of a factor that a study compares, with the data of their cells.
 pub struct Pair<'a> {
     /// The experiment.
     pub view: View<'a>,
@@ -78,12 +78,15 @@ impl<'a> Pair<'a> {
 
     /// `time: kosmos-srio over microblade at slaves 6`.
     pub fn title(&self) -> String {
-        let at =
-            if self.at.is_empty() { String::new() } else { format!(" at {}", level::describe(&self.at)) };
+        let at = if self.at.is_empty() {
+            String::new()
+        } else {
+            format!(" at {}", level::describe_levels(&self.at))
+        };
         format!("{}: {} over {}{at}", self.query, self.other, self.base)
     }
 
-    /// Its cells: the other level's over the base's.
+    /// The two sides to compare: the other level's cells over the base's.
     pub fn contrast(&self) -> Contrast<'a> {
         let (of, to) = (self.level(&self.other), self.level(&self.base));
         Contrast::new(&self.view, &self.query, &self.at, &of, &to)

@@ -9,7 +9,7 @@ use std::f64::consts::LN_2;
 use std::rc::Rc;
 
 use super::cell::ByBlock;
-use super::datum::{Datum, combine, log_ratio, mean_value};
+use super::datum::{Datum, combine_by_block, log_ratio, mean_value};
 use super::question::{ClaimQuestion, NoiseSource, StepsQuestion};
 use super::select::{View, best_by_halves};
 use super::statement::{Interpretation, Scale};
@@ -17,7 +17,7 @@ use crate::file::{Correlation, Order, Peak, Trend};
 use crate::label;
 use crate::level;
 use crate::rules::BEYOND;
-use crate::words::counted;
+use crate::words::count_in_words;
 
 /// The positions of a factor's levels on a trend's axis: log₂ of the levels where all are numbers above zero, else
 /// 0, 1, 2 and so on.
@@ -33,7 +33,7 @@ fn numbers(levels: &[Value]) -> Option<Vec<f64>> {
 }
 
 /// What a slope along a factor is, to follow its number in a sentence.
-pub fn exponent(levels: &[Value], along: &str) -> String {
+pub fn slope_name(levels: &[Value], along: &str) -> String {
     let along = label::display_name(along);
     match numbers(levels) {
         Some(_) => format!(" as the power of {along} that it follows"),
@@ -43,7 +43,7 @@ pub fn exponent(levels: &[Value], along: &str) -> String {
 
 /// The slope of log₂ `metric` along a factor, one number a block: the exponent with which the metric grows. With
 /// `beyond` the metric counts less its value in those other cells.
-pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
+pub fn slope_by_block(view: &View, trend: &Trend, at: &Levels) -> Datum {
     let levels = view.levels_of(&trend.along, at);
     if levels.is_empty() && label::label(&trend.along).is_some() {
         // A label's levels are known once something is read. The question counts before that as well.
@@ -54,7 +54,9 @@ pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
     }
     let at_one = |level: &Value| match &trend.beyond {
         None => at_level(view, &trend.metric, at, &trend.along, level),
-        Some(base) => excess(view, &trend.metric, &level::with(at, &single_level(&trend.along, level)), base),
+        Some(base) => {
+            excess(view, &trend.metric, &level::overlaid(at, &single_level(&trend.along, level)), base)
+        }
     };
     let datums: Vec<Datum> = levels.iter().map(at_one).collect();
     let (blocks, rows) = rows(&datums);
@@ -70,25 +72,25 @@ pub fn slope(view: &View, trend: &Trend, at: &Levels) -> Datum {
 /// The logarithm of the difference between `metric` at `at` and the same with the levels `base` put in. A block
 /// without a difference above zero has no number.
 fn excess(view: &View, metric: &str, at: &Levels, base: &Levels) -> Datum {
-    let sides = [at.clone(), level::with(at, base)].map(|at| mean_value(view, metric, &at, false));
+    let sides = [at.clone(), level::overlaid(at, base)].map(|at| mean_value(view, metric, &at, false));
     let [above, below] = sides.each_ref().map(|side| side.values.clone());
-    let all = combine(&[above, below], |v| v[0] - v[1]);
-    let values = combine(std::slice::from_ref(&all), |v| v[0].ln());
+    let all = combine_by_block(&[above, below], |v| v[0] - v[1]);
+    let values = combine_by_block(std::slice::from_ref(&all), |v| v[0].ln());
     let mut datum = Datum { values, ..merged(&sides) };
     if datum.values.len() < all.len() {
         datum.missing.push(format!(
             "the cell at {} has no more `{metric}` than that at {} in {} of {}",
-            level::describe(at),
-            level::describe(base),
+            level::describe_levels(at),
+            level::describe_levels(base),
             all.len() - datum.values.len(),
-            counted(all.len(), "block"),
+            count_in_words(all.len(), "block"),
         ));
     }
     datum
 }
 
 /// The claim that a factor's levels ascend by `metric`.
-pub fn order<'a>(view: &View<'a>, order: &Order, at: &Levels) -> ClaimQuestion<'a> {
+pub fn order_claim<'a>(view: &View<'a>, order: &Order, at: &Levels) -> ClaimQuestion<'a> {
     let at_one = |level: &Value| single_level(&order.factor, level);
     let steps = order.ascending.windows(2);
     steps_of(
@@ -100,7 +102,7 @@ pub fn order<'a>(view: &View<'a>, order: &Order, at: &Levels) -> ClaimQuestion<'
 
 /// The claim that `metric` is greatest at one of the levels `among`. The best of these is chosen on other blocks
 /// than those in which it is compared with each other level.
-pub fn peak<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> ClaimQuestion<'a> {
+pub fn peak_claim<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> ClaimQuestion<'a> {
     let datum = |level: &Value| at_level(view, &peak.metric, at, &peak.along, level);
     let claimed: Vec<Datum> = peak.among.iter().map(datum).collect();
     if let Some(absent) = claimed.iter().find(|d| !d.was_run) {
@@ -112,15 +114,16 @@ pub fn peak<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> ClaimQuestion<'a> 
     } else {
         best_by_halves(&variants, false)
     };
-    let others =
-        view.levels_of(&peak.along, at).into_iter().filter(|level| !peak.among.contains(level)).filter(
-            |level| {
-                is_ever_above_zero(view, &peak.metric, &level::with(at, &single_level(&peak.along, level)))
-            },
-        );
+    let others = view
+        .levels_of(&peak.along, at)
+        .into_iter()
+        .filter(|level| !peak.among.contains(level))
+        .filter(|level| {
+            is_ever_above_zero(view, &peak.metric, &level::overlaid(at, &single_level(&peak.along, level)))
+        });
     let leads = others.map(|level| {
         let other = datum(&level);
-        let lead = combine(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
+        let lead = combine_by_block(&[best.clone(), other.values.clone()], |v| v[0] - v[1]);
         Datum { values: lead, ..other }
     });
     let mut leads: Vec<Datum> = leads.collect();
@@ -149,7 +152,7 @@ fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuesti
     if steps.is_empty() {
         return ClaimQuestion::NotAsked("this run has no other level to set it against".into());
     }
-    let steps = steps.iter().map(|d| d.by_position(&view.data.complete)).collect();
+    let steps = steps.iter().map(|d| d.values_or_none_in(&view.data.complete)).collect();
     let interpretation = Interpretation {
         scale: Scale::Ratio,
         sign: 1.0,
@@ -163,11 +166,11 @@ fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuesti
 }
 
 /// The `datum` of the first view less that of the second, over the blocks that have both.
-pub fn difference(views: [&View; 2], datum: impl Fn(&View) -> Datum) -> Datum {
+pub fn difference_of_views(views: [&View; 2], datum: impl Fn(&View) -> Datum) -> Datum {
     let datums = views.map(|view| with_experiment_name(view, datum(view)));
-    let values = combine(&datums.each_ref().map(|datum| datum.values.clone()), |v| v[0] - v[1]);
+    let values = combine_by_block(&datums.each_ref().map(|datum| datum.values.clone()), |v| v[0] - v[1]);
     let mut datum = Datum { values, ..merged(&datums) };
-    datum.explain();
+    datum.ensure_reason();
     datum
 }
 
@@ -180,10 +183,10 @@ fn with_experiment_name(view: &View, mut datum: Datum) -> Datum {
 
 /// Spearman's coefficient of two metrics over the cells of all `views`, one number a block. With a `ratio` the second
 /// is a metric's ratio.
-pub fn correlation(views: &[View], spec: &Correlation, at: &Levels) -> Datum {
+pub fn correlation_by_block(views: &[View], spec: &Correlation, at: &Levels) -> Datum {
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for view in views {
-        let here = spec.ratio.as_ref().map_or(at.clone(), |sides| level::with(at, &sides.to));
+        let here = spec.ratio.as_ref().map_or(at.clone(), |sides| level::overlaid(at, &sides.to));
         for mut combination in view.combinations(&here) {
             x.push(with_experiment_name(view, mean_value(view, &spec.x, &combination.levels, false)));
             let other = match &spec.ratio {
@@ -208,16 +211,21 @@ pub fn correlation(views: &[View], spec: &Correlation, at: &Levels) -> Datum {
 }
 
 /// The levels of a factor, and at each the logarithm of `metric` by complete block.
-pub fn by_level(view: &View, metric: &str, along: &str, at: &Levels) -> (Vec<Value>, Vec<Vec<Option<f64>>>) {
+pub fn logs_by_level(
+    view: &View,
+    metric: &str,
+    along: &str,
+    at: &Levels,
+) -> (Vec<Value>, Vec<Vec<Option<f64>>>) {
     let levels = view.levels_of(along, at);
-    let row = |l: &Value| at_level(view, metric, at, along, l).by_position(&view.data.complete);
+    let row = |l: &Value| at_level(view, metric, at, along, l).values_or_none_in(&view.data.complete);
     let rows = levels.iter().map(row).collect();
     (levels, rows)
 }
 
 /// The logarithm of `metric` at one level of a factor.
 fn at_level(view: &View, metric: &str, at: &Levels, factor: &str, level: &Value) -> Datum {
-    mean_value(view, metric, &level::with(at, &single_level(factor, level)), true)
+    mean_value(view, metric, &level::overlaid(at, &single_level(factor, level)), true)
 }
 
 /// All blocks that any datum has, and the numbers of each datum in them.
@@ -225,7 +233,7 @@ fn rows(datums: &[Datum]) -> (Vec<usize>, Vec<Vec<Option<f64>>>) {
     let blocks: BTreeMap<usize, ()> =
         datums.iter().flat_map(|d| d.values.keys().map(|block| (*block, ()))).collect();
     let blocks: Vec<usize> = blocks.into_keys().collect();
-    let rows = datums.iter().map(|d| d.by_position(&blocks)).collect();
+    let rows = datums.iter().map(|d| d.values_or_none_in(&blocks)).collect();
     (blocks, rows)
 }
 

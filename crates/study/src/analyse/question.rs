@@ -55,7 +55,7 @@ pub struct NumberQuestion<'a> {
     pub contrast: Option<Contrast<'a>>,
 }
 
-/// A question about several differences.
+/// A question whether each of several differences is above zero.
 pub struct StepsQuestion<'a> {
     /// What each step showed, by complete block.
     pub order: Order,

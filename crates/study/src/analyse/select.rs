@@ -12,10 +12,10 @@ use super::cell::{ByBlock, Cell};
 use super::data::{Data, Experiment, levels_of_label};
 use crate::file::{self, Factor};
 use crate::label;
-use crate::level::matches;
+use crate::level::has_levels;
 use crate::query::MetricQuery;
 
-/// One combination of levels with its cells: several only where a factor is optimised away.
+/// One combination of factor levels with its cells: several only where a factor is optimised away.
 #[derive(Clone, PartialEq)]
 pub struct Combination<'a> {
     /// Its levels, without factors that are optimised away. Labels in the place of factors are in brackets.
@@ -26,7 +26,7 @@ pub struct Combination<'a> {
     pub labels: Levels,
 }
 
-/// One experiment's data with what the study says of its factors.
+/// One experiment's data, with what the study file says of its factors.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The run.
@@ -60,7 +60,7 @@ impl<'a> View<'a> {
         let (factors, labels) = label::split(at);
         let mut combinations: Vec<Combination<'a>> = Vec::new();
         for cell in &self.experiment.cells {
-            if !matches(cell.levels(), &factors) {
+            if !has_levels(cell.levels(), &factors) {
                 continue;
             }
             let mut levels = cell.levels().clone();
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         let mut levels: Vec<Value> = Vec::new();
         for cell in &self.experiment.cells {
             match cell.levels().get(factor) {
-                Some(level) if matches(cell.levels(), at) && !levels.contains(level) => {
+                Some(level) if has_levels(cell.levels(), at) && !levels.contains(level) => {
                     levels.push(level.clone());
                 }
                 _ => {}

@@ -21,18 +21,18 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// A number as it is compared, from the number as it is shown.
-    pub fn compared(self, shown: f64) -> f64 {
+    /// Converts a number as it is shown to the scale of comparison.
+    pub fn to_compared(self, shown: f64) -> f64 {
         if self == Scale::Ratio { shown.ln() } else { shown }
     }
 
-    /// A number as it is shown, from the number as it is compared.
-    pub fn shown(self, compared: f64) -> f64 {
+    /// Converts a number on the scale of comparison to the one that is shown.
+    pub fn to_shown(self, compared: f64) -> f64 {
         if self == Scale::Ratio { compared.exp() } else { compared }
     }
 }
 
-/// What is expected of a number.
+/// What a claim expects of its number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expectation {
     /// That it lies on one side of a bound.
@@ -77,14 +77,14 @@ pub struct Interpretation {
 impl Interpretation {
     /// The claim's own number with its interval, as shown.
     pub fn estimate(&self, interval: &Interval) -> Estimate {
-        let claimed = |q: f64| self.scale.shown(self.offset + self.sign * q);
+        let claimed = |q: f64| self.scale.to_shown(self.offset + self.sign * q);
         let (a, b) = (claimed(interval.low), claimed(interval.high));
         Estimate { value: claimed(interval.point), interval: Some((a.min(b), a.max(b))), n: interval.count }
     }
 
     /// The claim's own number without an interval, from the question's number `q` of `n` blocks.
     pub fn point(&self, q: f64, n: usize) -> Estimate {
-        Estimate { value: self.scale.shown(self.offset + self.sign * q), interval: None, n }
+        Estimate { value: self.scale.to_shown(self.offset + self.sign * q), interval: None, n }
     }
 
     /// Whether the claim holds; `None` where that is not decided.
@@ -94,9 +94,9 @@ impl Interpretation {
 }
 
 /// The numbers of `datum` turned so that `predicate` holds above zero, and how to read an answer about them.
-pub fn turned(datum: &Datum, scale: Scale, predicate: Predicate) -> (Datum, Interpretation) {
+pub fn turn_to_positive(datum: &Datum, scale: Scale, predicate: Predicate) -> (Datum, Interpretation) {
     let sign = if predicate.relation == Relation::Above { 1.0 } else { -1.0 };
-    let offset = scale.compared(predicate.bound);
+    let offset = scale.to_compared(predicate.bound);
     let mut turned = datum.clone();
     for value in turned.values.values_mut() {
         *value = sign * (*value - offset);

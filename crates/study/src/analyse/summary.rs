@@ -21,7 +21,7 @@ const ERROR: f64 = 0.05;
 
 /// The number of an attempt with these readings for `query`. `None` where there is none, where samples are too few, or
 /// where it is not finite.
-pub fn summary(readings: &[Reading], query: &MetricQuery, metric: &Metric) -> Option<f64> {
+pub fn attempt_value(readings: &[Reading], query: &MetricQuery, metric: &Metric) -> Option<f64> {
     let matching = || readings.iter().filter(|reading| query.matches(reading));
     let whole: Vec<_> = matching().filter(|r| r.labels.is_empty()).collect();
     let parts: Vec<_> = if whole.is_empty() { matching().collect() } else { whole };
@@ -29,7 +29,7 @@ pub fn summary(readings: &[Reading], query: &MetricQuery, metric: &Metric) -> Op
 }
 
 /// The number of one metric at one node.
-pub fn at_node(readings: &[Reading], name: &str, node: &str, metric: &Metric) -> Option<f64> {
+pub fn value_at_node(readings: &[Reading], name: &str, node: &str, metric: &Metric) -> Option<f64> {
     let of_node: Vec<_> = readings
         .iter()
         .filter(|r| r.metric == name && r.labels.get("node").is_some_and(|n| n == node))
@@ -104,8 +104,8 @@ mod tests {
         };
         let readings = [reading("wake-up", 3.0), reading("copy", 1.0)];
         let metric = Metric::new("stage_time", "s", Better::Neither);
-        assert_eq!(summary(&readings, &wake, &metric), Some(3.0));
-        assert_eq!(summary(&readings, &query("stage_time[stage=copy]"), &metric), Some(1.0));
-        assert_eq!(summary(&readings, &query("stage_time[stage=none]"), &metric), None);
+        assert_eq!(attempt_value(&readings, &wake, &metric), Some(3.0));
+        assert_eq!(attempt_value(&readings, &query("stage_time[stage=copy]"), &metric), Some(1.0));
+        assert_eq!(attempt_value(&readings, &query("stage_time[stage=none]"), &metric), None);
     }
 }

@@ -3,18 +3,18 @@
 use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
 
-use super::cell_value::value;
+use super::cell_value::mean_at;
 use super::data::Data;
 use super::lookup::PublishedNumbers;
 use super::select::View;
 use crate::catalogue::Catalogues;
 use crate::file::{Study, TableSpec};
 use crate::findings::{Table, TableCell};
-use crate::words::readable;
+use crate::words::readable_name;
 use crate::{estimate, level};
 
 /// Every table that the study asks for and that has rows, in their order.
-pub fn all(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Table> {
+pub fn all_tables(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Table> {
     let mut specs: Vec<_> = study.table.iter().collect();
     specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
     let all = specs.into_iter().filter_map(|(name, spec)| {
@@ -32,13 +32,13 @@ fn table(view: &View, name: &str, spec: &TableSpec, published: &PublishedNumbers
     // Without factors for rows, an empty column still names the one row.
     let heads: Vec<String> = match factors {
         [] => vec![String::new()],
-        factors => factors.iter().map(|factor| readable(factor)).collect(),
+        factors => factors.iter().map(|factor| readable_name(factor)).collect(),
     };
     let heads = heads.into_iter().chain(columns.iter().map(|column| column.head.clone()));
     let row = |row: &Vec<Value>| {
         let down: Levels = factors.iter().cloned().zip(row.iter().cloned()).collect();
         let cell = |column: &Column| {
-            let at = level::with(&level::with(&spec.at, &column.at), &down);
+            let at = level::overlaid(&level::overlaid(&spec.at, &column.at), &down);
             match &column.content {
                 Content::Metric(metric, base) => metric_cell(view, metric, &at, *base),
                 Content::Published(template) => published_cell(view, spec, published, template, &at),
@@ -63,7 +63,7 @@ fn rows(view: &View, spec: &TableSpec) -> Vec<Vec<Value>> {
     factors.iter().enumerate().fold(vec![Vec::new()], |rows, (index, factor)| {
         let longer = |row: Vec<Value>| {
             let known = factors[..index].iter().cloned().zip(row.iter().cloned()).collect();
-            let levels = view.levels_of(factor, &level::with(&spec.at, &known));
+            let levels = view.levels_of(factor, &level::overlaid(&spec.at, &known));
             levels.into_iter().map(move |level| row.iter().cloned().chain([level]).collect())
         };
         rows.into_iter().flat_map(longer).collect()
@@ -97,7 +97,7 @@ fn columns<'a>(view: &View, spec: &'a TableSpec) -> Vec<Column<'a>> {
         columns => view.levels_of(columns, &spec.at),
     };
     let across = levels.into_iter().flat_map(|level| {
-        let head = format!("{} {level}", readable(&spec.columns));
+        let head = format!("{} {level}", readable_name(&spec.columns));
         let at = Levels::from([(spec.columns.clone(), level)]);
         let published = spec.published.as_deref().map(|template| Column {
             head: format!("{head}, published"),
@@ -115,7 +115,7 @@ fn columns<'a>(view: &View, spec: &'a TableSpec) -> Vec<Column<'a>> {
 }
 
 fn metric_cell(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> TableCell {
-    match value(view, metric, at, base) {
+    match mean_at(view, metric, at, base) {
         Some((estimate, origin)) => TableCell::Number { estimate, unit: unit(view, metric, base), origin },
         None => TableCell::Text(if view.combinations(at).is_empty() { "not run" } else { "no data" }.into()),
     }
@@ -130,11 +130,11 @@ fn published_cell(
 ) -> TableCell {
     // Next to a metric it has that metric's unit. A listed column has the published unit, or words.
     if !spec.column.is_empty() {
-        return published.as_printed(template, at, &spec.published_as);
+        return published.table_cell(template, at, &spec.published_as);
     }
-    match published.at(template, at, &spec.published_as, spec.relative_to.as_ref()) {
+    match published.number_at(template, at, &spec.published_as, spec.relative_to.as_ref()) {
         Some(value) => TableCell::Number {
-            estimate: estimate::published(value),
+            estimate: estimate::published_estimate(value),
             unit: unit(view, &spec.metric, spec.relative_to.as_ref()),
             origin: Origin::Published,
         },

@@ -17,9 +17,9 @@ use crate::estimate;
 use crate::file::Claim;
 use crate::findings::{Attribution, ClaimFinding, ClaimVerdict, Estimate};
 use crate::label;
-use crate::number::{self, percent};
+use crate::number::{self, format_percent};
 use crate::rules::{ALPHA, WITHIN};
-use crate::words::{at, counted, list};
+use crate::words::{at_levels, count_in_words, join_in_words};
 
 /// The verdict, the reason for it, and the number that was found.
 type Verdict = (ClaimVerdict, String, Option<Estimate>);
@@ -80,7 +80,8 @@ fn reason_withheld(
     blocks: &[usize],
     catalogues: &Catalogues,
 ) -> Option<String> {
-    latency_effect::of(view, &claim.contrast(view)?, found.value, blocks, catalogues)?.reason_withheld()
+    latency_effect::latency_effect(view, &claim.contrast(view)?, found.value, blocks, catalogues)?
+        .reason_withheld()
 }
 
 /// Where the extra time goes, for a claim about a ratio that is decided and not 1.
@@ -116,7 +117,7 @@ fn quantity(claim: &Claim) -> &'static str {
 fn statement(claim: &OpenClaim) -> String {
     let words = claim.written.statement.trim_end_matches('.');
     match claim.published {
-        Some(value) => format!("{words} (published: {})", number::number(value, &claim.unit)),
+        Some(value) => format!("{words} (published: {})", number::format_number(value, &claim.unit)),
         None => words.to_string(),
     }
 }
@@ -157,16 +158,17 @@ fn number_verdict(
     let missing = question.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
     let Some(interval) = conclusion.answer.interval else {
         let values: Vec<f64> = question.datum.values.values().copied().collect();
-        let found = estimate::of_plain(&values).map(|e| question.interpretation.point(e.value, e.n));
+        let found =
+            estimate::estimate_of_values(&values).map(|e| question.interpretation.point(e.value, e.n));
         return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
     };
     let found = at_known_precision(interpretation.estimate(&interval), claim, question, view);
     let (verdict, means) = meaning(claim, interpretation, &conclusion.answer, question.datum.modelled);
-    let mut why = format!("found {}{}{means}", number::estimate(&found, &claim.unit), claim.per);
+    let mut why = format!("found {}{}{means}", number::format_estimate(&found, &claim.unit), claim.per);
     if verdict == ClaimVerdict::Inconclusive {
-        why += &format!(" after {}{missing}", counted(found.n, "block"));
+        why += &format!(" after {}{missing}", count_in_words(found.n, "block"));
     }
-    (verdict, why, estimate::finite(found))
+    (verdict, why, estimate::if_finite(found))
 }
 
 /// A number no more precise than it is known. What formulas and models give is the same in each block and has no
@@ -198,7 +200,7 @@ fn meaning(
     answer: &Answer,
     modelled: bool,
 ) -> (ClaimVerdict, String) {
-    let margin = percent(claim.margin.unwrap_or(WITHIN));
+    let margin = format_percent(claim.margin.unwrap_or(WITHIN));
     match (interpretation.holds(answer), answer.size) {
         (None, Some(false)) => (
             ClaimVerdict::Inconclusive,
@@ -251,7 +253,7 @@ fn why_refuted(claim: &OpenClaim, interpretation: &Interpretation, answer: &Answ
             // A slope is in doublings.
             let log = if claim.written.trend.is_some() { answer.margin * LN_2 } else { answer.margin };
             let within = log.exp_m1();
-            format!(": no difference beyond {}", percent(within))
+            format!(": no difference beyond {}", format_percent(within))
         }
         Some(Side::Within) => format!(": at its bound, not beyond it ({})", expected(claim)),
         _ if interpretation.holds_on == Side::Within => {
@@ -265,8 +267,11 @@ fn why_refuted(claim: &OpenClaim, interpretation: &Interpretation, answer: &Answ
 fn too_few(values: usize, judged: &JudgedClaim, family: &Family) -> String {
     let questions = if judged.primary { family.questions } else { 1 };
     let needed = family.blocks_needed(questions);
-    let values = counted(values, "block");
-    format!("{values} decide nothing: deciding {} takes at least {needed}", counted(questions, "question"))
+    let values = count_in_words(values, "block");
+    format!(
+        "{values} decide nothing: deciding {} takes at least {needed}",
+        count_in_words(questions, "question")
+    )
 }
 
 /// The verdict on an order or a peak: the smallest of several differences decides.
@@ -285,13 +290,20 @@ fn steps_verdict(
     let (verdict, means) = match conclusion.answer.side {
         Some(Side::Above) => (ClaimVerdict::Reproduced, String::new()),
         Some(Side::Below | Side::Within) => (ClaimVerdict::NotReproduced, ": no step at all".into()),
-        None => (ClaimVerdict::Inconclusive, format!(": not decided after {}", counted(smallest.n, "block"))),
+        None => (
+            ClaimVerdict::Inconclusive,
+            format!(": not decided after {}", count_in_words(smallest.n, "block")),
+        ),
     };
     let step = match smallest.interval {
         Some((low, high)) if high.is_infinite() => {
-            format!("{} (at least {})", number::number(smallest.value, "ratio"), number::number(low, "ratio"))
+            format!(
+                "{} (at least {})",
+                number::format_number(smallest.value, "ratio"),
+                number::format_number(low, "ratio")
+            )
         }
-        _ => number::estimate(&smallest, "ratio"),
+        _ => number::format_estimate(&smallest, "ratio"),
     };
     let text = match &claim.written.peak {
         Some(peak) => format!(
@@ -300,19 +312,19 @@ fn steps_verdict(
         ),
         None => format!("the smallest step up is {step}"),
     };
-    (verdict, text + &means, estimate::finite(smallest))
+    (verdict, text + &means, estimate::if_finite(smallest))
 }
 
 /// The levels that may be the peak, in a sentence.
-fn peak_sentence(view: &View, metric: &str, along: &str, at_levels: &Levels) -> String {
-    let (among, rows) = patterns::by_level(view, metric, along, at_levels);
+fn peak_sentence(view: &View, metric: &str, along: &str, levels: &Levels) -> String {
+    let (among, rows) = patterns::logs_by_level(view, metric, along, levels);
     let levels_in_words: Vec<String> =
         peak::confidence_set(&rows, ALPHA).into_iter().map(|index| among[index].to_string()).collect();
     let verb = if levels_in_words.len() == 1 { "is" } else { "may be" };
     format!(
         "{metric} {verb} greatest at {} {}{}",
         label::display_name(along),
-        list(&levels_in_words),
-        at(at_levels)
+        join_in_words(&levels_in_words),
+        at_levels(levels)
     )
 }

@@ -5,16 +5,16 @@ use crate::file::{Claim, Experiment, Study};
 use crate::label::label;
 use crate::predicate::Predicate;
 use crate::stages::stage;
-use crate::words::counted;
+use crate::words::count_in_words;
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Levels, Value};
 
 pub(super) fn check(study: &Study, name: &str, claim: &Claim) -> Result<(), Fault> {
     let path = format!("claim.{name}");
-    one_kind(claim).map_err(|fault| fault.at(study.key_lines.at(&path)))?;
+    one_kind(claim).map_err(|fault| fault.at(study.key_lines.location_of(&path)))?;
     statement(study, claim, &path)?;
-    decidable(claim).map_err(|fault| fault.at(study.key_lines.at(&path)))?;
-    let at_key = |key: &str, fault: Fault| fault.at(study.key_lines.at(&format!("{path}.{key}")));
+    decidable(claim).map_err(|fault| fault.at(study.key_lines.location_of(&path)))?;
+    let at_key = |key: &str, fault: Fault| fault.at(study.key_lines.location_of(&format!("{path}.{key}")));
     possible(claim).map_err(|(key, fault)| at_key(key, fault))
 }
 
@@ -46,7 +46,7 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
         let experiment = names::find(study, name, &format!("{path}.{key}"))?;
         if claim.experiments().take(index).any(|(_, earlier)| earlier == name) {
             return Err(Fault::usage(format!("the claim names experiment `{name}` already"))
-                .at(study.key_lines.at(&format!("{path}.{key}")))
+                .at(study.key_lines.location_of(&format!("{path}.{key}")))
                 .remedy("name another one"));
         }
         if stage(study, name) != stage(study, &claim.experiment) {
@@ -54,7 +54,7 @@ fn statement(study: &Study, claim: &Claim, path: &str) -> Result<(), Fault> {
                 "`{name}` and `{}` are run one after the other, and a claim is about experiments that run in the same blocks",
                 claim.experiment
             ))
-            .at(study.key_lines.at(&format!("{path}.{key}")))
+            .at(study.key_lines.location_of(&format!("{path}.{key}")))
             .remedy("make both levels of a factor of the later one, or make a claim about each"));
         }
         names::factor_levels(study, experiment, &claim.at, &format!("{path}.where"))?;
@@ -171,7 +171,7 @@ fn distinct(levels: &[Value], least: usize) -> Result<(), Fault> {
     if levels.len() < least {
         return Err(Fault::usage(format!(
             "expected at least {}, found {}",
-            counted(least, "level"),
+            count_in_words(least, "level"),
             levels.len()
         )));
     }

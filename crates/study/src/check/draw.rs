@@ -20,12 +20,13 @@ fn figure(study: &Study, path: &str, figure: &FigureSpec) -> Result<(), Fault> {
     }
     series(study, experiment, figure, &format!("{path}.series"))?;
     without_extras(figure).map_err(|(key, fault)| {
-        fault.at(study.key_lines.at(&format!("{path}.{key}"))).remedy(format!("leave `{key}` out"))
+        fault.at(study.key_lines.location_of(&format!("{path}.{key}"))).remedy(format!("leave `{key}` out"))
     })?;
     if let Some(axis) = figure.log.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
-        return Err(unknown("axis", axis, ["x", "y"]).at(study.key_lines.at(&format!("{path}.log"))));
+        return Err(unknown("axis", axis, ["x", "y"]).at(study.key_lines.location_of(&format!("{path}.log"))));
     }
-    marks(figure).map_err(|(name, fault)| fault.at(study.key_lines.at(&format!("{path}.marks.{name}"))))?;
+    marks(figure)
+        .map_err(|(name, fault)| fault.at(study.key_lines.location_of(&format!("{path}.marks.{name}"))))?;
     cells(study, experiment, &figure.at, figure.relative_to.as_ref(), path)?;
     template(study, experiment, figure.published.as_deref(), path)
 }
@@ -64,11 +65,11 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
     match (figure.kind, figure.series.is_empty()) {
         (DrawAs::Nodes, true) => Ok(()),
         (DrawAs::Nodes, false) => Err(Fault::usage("the bars of a figure of nodes are the nodes")
-            .at(study.key_lines.at(path))
+            .at(study.key_lines.location_of(path))
             .remedy("leave `series` out")),
         (_, true) if !figure.also.is_empty() => Ok(()),
         (_, true) => Err(Fault::usage("missing `series`")
-            .at(study.key_lines.at(path))
+            .at(study.key_lines.location_of(path))
             .remedy("name the factor whose levels make the series")),
         (DrawAs::Frontier, false) => {
             figure.series.all().iter().try_for_each(|name| names::axis(study, experiment, name, path))
@@ -76,7 +77,7 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
         (_, false) => match figure.series.all() {
             [name] => across(study, experiment, figure, name, path),
             _ => Err(Fault::usage("several factors make the points of a frontier only")
-                .at(study.key_lines.at(path))
+                .at(study.key_lines.location_of(path))
                 .remedy("name one factor, and levels of the others in `where`")),
         },
     }
@@ -87,8 +88,8 @@ fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
     for rows in table.rows.all() {
         names::axis(study, experiment, rows, &format!("{path}.rows"))?;
     }
-    let both =
-        Fault::usage("expected `metric` and `columns`, or a list of `column`").at(study.key_lines.at(path));
+    let both = Fault::usage("expected `metric` and `columns`, or a list of `column`")
+        .at(study.key_lines.location_of(path));
     match (table.metric.is_empty(), table.columns.is_empty(), table.column.is_empty()) {
         (false, false, true) => names::axis(study, experiment, &table.columns, &format!("{path}.columns"))?,
         (true, true, false) => {}
@@ -101,7 +102,7 @@ fn table(study: &Study, path: &str, table: &TableSpec) -> Result<(), Fault> {
                 "expected a metric or published values in column `{}`",
                 column.title
             ))
-            .at(study.key_lines.at(&path))
+            .at(study.key_lines.location_of(&path))
             .remedy("give one of: metric, published"));
         }
         template(study, experiment, column.published.as_deref(), &path)?;
@@ -135,7 +136,7 @@ fn headline(study: &Study) -> Result<(), Fault> {
             "the headline is about experiment `{}`, which compares nothing",
             headline.experiment
         ))
-        .at(study.key_lines.at("headline"))
+        .at(study.key_lines.location_of("headline"))
         .remedy("give the experiment compare = { factor = \"…\", base = … }"));
     };
     names::level(study, experiment, &compare.factor, &headline.level, "headline.level")?;

@@ -10,7 +10,7 @@ use crosstalk_core::value::Value;
 
 pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
     let path = format!("experiment.{name}");
-    let at = |key: &str| study.key_lines.at(&format!("{path}.{key}"));
+    let at = |key: &str| study.key_lines.location_of(&format!("{path}.{key}"));
     if experiment.work.is_empty() {
         return Err(Fault::usage("an experiment needs work")
             .at(at("work"))
@@ -73,7 +73,7 @@ fn references(experiment: &Experiment, value: &Value) -> Result<(), Fault> {
 
 /// Refuses levels from no source or from several, and a level that is listed twice.
 fn sources(factor: &Factor) -> Result<(), Fault> {
-    let spec = factor.detail();
+    let spec = factor.spec();
     let discovered = spec.is_some_and(|spec| spec.discover.is_some());
     let taken = spec.is_some_and(|spec| spec.from.is_some());
     let sources = [!factor.levels().is_empty(), discovered, taken].iter().filter(|given| **given).count();
@@ -90,7 +90,7 @@ fn earlier_result(study: &Study, experiment: &str, factor: &str) -> Result<(), F
     let mut seen = vec![experiment];
     let mut pending: Vec<&str> = taken_from(&study.experiment[experiment].factors[factor]).collect();
     if let Some(from) =
-        study.experiment[experiment].factors[factor].detail().and_then(|spec| spec.from.as_ref())
+        study.experiment[experiment].factors[factor].spec().and_then(|spec| spec.from.as_ref())
     {
         let earlier = names::find(study, &from.experiment, &format!("{path}.experiment"))?;
         names::factor(study, earlier, &from.factor, &format!("{path}.factor"))?;
@@ -98,7 +98,7 @@ fn earlier_result(study: &Study, experiment: &str, factor: &str) -> Result<(), F
     while let Some(next) = pending.pop() {
         if next == experiment {
             return Err(Fault::usage(format!("experiment `{experiment}` waits for its own result"))
-                .at(study.key_lines.at(&path))
+                .at(study.key_lines.location_of(&path))
                 .remedy(
                     "take the level from an experiment that does not wait for this one, or list levels",
                 ));
@@ -113,5 +113,5 @@ fn earlier_result(study: &Study, experiment: &str, factor: &str) -> Result<(), F
 }
 
 fn taken_from(factor: &Factor) -> impl Iterator<Item = &str> {
-    factor.detail().and_then(|spec| spec.from.as_ref()).map(|from| from.experiment.as_str()).into_iter()
+    factor.spec().and_then(|spec| spec.from.as_ref()).map(|from| from.experiment.as_str()).into_iter()
 }

@@ -19,12 +19,12 @@ pub(crate) use limits::{distinct, looks, warmup};
 
 /// Checks a study against itself.
 pub(crate) fn check(study: &Study) -> Result<(), Fault> {
-    file_name("study", &study.name).map_err(|fault| fault.at(study.key_lines.at("name")))?;
-    looks(&study.looks).map_err(|fault| fault.at(study.key_lines.at("looks")))?;
-    warmup(study.warmup).map_err(|fault| fault.at(study.key_lines.at("warmup")))?;
+    file_name("study", &study.name).map_err(|fault| fault.at(study.key_lines.location_of("name")))?;
+    looks(&study.looks).map_err(|fault| fault.at(study.key_lines.location_of("looks")))?;
+    warmup(study.warmup).map_err(|fault| fault.at(study.key_lines.location_of("warmup")))?;
     if study.experiment.is_empty() {
         return Err(Fault::usage("a study needs at least one experiment")
-            .at(study.key_lines.at("experiment"))
+            .at(study.key_lines.location_of("experiment"))
             .remedy("add a section [experiment.NAME] with work and factors"));
     }
     for (name, experiment) in &study.experiment {
@@ -46,7 +46,7 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
 
 /// Checks an engine's section: its scale, and the claims that it names.
 fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
-    let at = |key: &str| study.key_lines.at(&format!("engine.{name}.{key}"));
+    let at = |key: &str| study.key_lines.location_of(&format!("engine.{name}.{key}"));
     if let Some(ratio) = on.scale {
         parse_scale(&ratio.into()).map_err(|fault| fault.at(at("scale")))?;
     }
@@ -76,14 +76,14 @@ fn earlier_result_kept(study: &Study, quick: &Quick, name: &str) -> Result<(), F
 /// Checks the part of a study that `quick` or an engine names, at the key `at`.
 fn reduced_part(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
     if let Some(some) = &quick.looks {
-        looks(some).map_err(|fault| fault.at(study.key_lines.at(&format!("{at}.looks"))))?;
+        looks(some).map_err(|fault| fault.at(study.key_lines.location_of(&format!("{at}.looks"))))?;
     }
     for (name, factors) in &quick.experiment {
         let path = format!("{at}.experiment.{name}");
         let experiment = find(study, name, &path)?;
         for (factor, remaining) in factors {
             let path = format!("{path}.{factor}");
-            distinct(remaining).map_err(|fault| fault.at(study.key_lines.at(&path)))?;
+            distinct(remaining).map_err(|fault| fault.at(study.key_lines.location_of(&path)))?;
             for value in remaining {
                 level(study, experiment, factor, value, &path)?;
             }
@@ -91,14 +91,14 @@ fn reduced_part(study: &Study, quick: &Quick, at: &str) -> Result<(), Fault> {
     }
     for name in quick.experiment.keys() {
         earlier_result_kept(study, quick, name)
-            .map_err(|fault| fault.at(study.key_lines.at(&format!("{at}.experiment.{name}"))))?;
+            .map_err(|fault| fault.at(study.key_lines.location_of(&format!("{at}.experiment.{name}"))))?;
     }
     for (name, parts) in &quick.work {
         let path = format!("{at}.work.{name}");
         let experiment = find(study, name, &path)?;
         if let Some(part) = parts.keys().find(|part| !experiment.work.contains_key(*part)) {
             let fault = unknown("work", part, experiment.work.keys().map(String::as_str));
-            return Err(fault.at(study.key_lines.at(&format!("{path}.{part}"))));
+            return Err(fault.at(study.key_lines.location_of(&format!("{path}.{part}"))));
         }
     }
     Ok(())

@@ -9,7 +9,8 @@ use crosstalk_core::{Fault, quoted};
 /// The experiment that the key at `path` names.
 pub(super) fn find<'a>(study: &'a Study, name: &str, path: &str) -> Result<&'a Experiment, Fault> {
     study.experiment.get(name).ok_or_else(|| {
-        unknown("experiment", name, study.experiment.keys().map(String::as_str)).at(study.key_lines.at(path))
+        unknown("experiment", name, study.experiment.keys().map(String::as_str))
+            .at(study.key_lines.location_of(path))
     })
 }
 
@@ -18,7 +19,8 @@ pub(super) fn factor(study: &Study, experiment: &Experiment, name: &str, path: &
     if experiment.factors.contains_key(name) {
         return Ok(());
     }
-    Err(unknown("factor", name, experiment.factors.keys().map(String::as_str)).at(study.key_lines.at(path)))
+    Err(unknown("factor", name, experiment.factors.keys().map(String::as_str))
+        .at(study.key_lines.location_of(path)))
 }
 
 /// The factor that the key at `path` names, or the label of readings in its place.
@@ -35,13 +37,15 @@ pub(super) fn level(
     path: &str,
 ) -> Result<(), Fault> {
     factor(study, experiment, name, path)?;
-    let Some(factor) = experiment.factors.get(name).filter(|factor| factor.listed()) else { return Ok(()) };
-    if factor.nameable().any(|known| known == value) {
+    let Some(factor) = experiment.factors.get(name).filter(|factor| factor.has_listed_levels()) else {
+        return Ok(());
+    };
+    if factor.nameable_levels().any(|known| known == value) {
         return Ok(());
     }
-    let known: Vec<String> = factor.nameable().map(ToString::to_string).collect();
+    let known: Vec<String> = factor.nameable_levels().map(ToString::to_string).collect();
     Err(Fault::usage(format!("factor `{name}` has no level `{}`", quoted(value.to_string())))
-        .at(study.key_lines.at(path))
+        .at(study.key_lines.location_of(path))
         .remedy(format!("one of: {}", known.join(", "))))
 }
 

@@ -56,7 +56,7 @@ pub struct FigureSpec {
 }
 
 impl FigureSpec {
-    /// All metrics that it draws.
+    /// All metrics that the figure draws.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.metric).chain(&self.also).map(String::as_str)
     }
@@ -163,7 +163,7 @@ pub enum Names {
 }
 
 impl Names {
-    /// All of them.
+    /// All names.
     pub fn all(&self) -> &[String] {
         match self {
             Names::One(name) => std::slice::from_ref(name),

@@ -7,7 +7,7 @@ use crosstalk_core::record::{AttemptId, JOURNAL_SCHEMA, JOURNAL_SCHEMAS, Line, S
 use std::collections::{BTreeSet, HashMap};
 
 use crate::samples::{Attempt, Failure, Run};
-use crate::words::counted;
+use crate::words::count_in_words;
 
 /// A run as far as its journal's lines have been taken.
 #[derive(Default)]
@@ -191,7 +191,7 @@ impl Assembly {
         if !self.unreadable.is_empty() {
             self.run.warnings.push(format!(
                 "damage to the journal in {}, which does not count: {}{}; was the run killed, is the disk full or failing, or were files mixed?",
-                counted(self.unreadable.len(), "place"),
+                count_in_words(self.unreadable.len(), "place"),
                 first_few(&self.unreadable),
                 self.left_out(),
             ));
@@ -204,7 +204,7 @@ impl Assembly {
         if self.orphans > 0 {
             self.run.warnings.push(format!(
                 "{} of the journal belong{} to no attempt (not counted)",
-                counted(self.orphans, "sample"),
+                count_in_words(self.orphans, "sample"),
                 if self.orphans == 1 { "s" } else { "" },
             ));
         }

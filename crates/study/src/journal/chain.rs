@@ -16,7 +16,7 @@ const CRC_LENGTH: usize = r#","crc":"01234567"}"#.len();
 
 /// The state of reading or writing a journal: its run and the number of its last line.
 #[derive(Debug, Clone, Default)]
-pub struct Chain {
+pub struct JournalChain {
     /// The run; `None` before the first line that names it.
     run: Option<u32>,
     /// The number of the last line that has one.
@@ -36,17 +36,17 @@ enum Protection {
     Check,
 }
 
-impl Chain {
+impl JournalChain {
     /// The run; `None` before the first line that names it.
     pub fn run(&self) -> Option<u32> {
         self.run
     }
 
-    /// The next line as bytes to write, with its end.
+    /// Encodes the next line of the journal: the bytes to write, with its end.
     ///
     /// # Errors
     /// An environment fault where the line cannot be written as JSON.
-    pub fn written(&mut self, line: &Line) -> Result<Vec<u8>, Fault> {
+    pub fn encode_next(&mut self, line: &Line) -> Result<Vec<u8>, Fault> {
         let mut text =
             serde_json::to_vec(line).map_err(|e| Fault::environment(format!("cannot write a line: {e}")))?;
         text.pop();

@@ -17,7 +17,7 @@ pub(super) enum FactorLevels {
 /// The levels of the factor `name`, from the study file, the host or earlier results.
 pub(super) fn levels(study: &Study, experiment: &str, name: &str, options: &PlanOptions) -> FactorLevels {
     let factor = &study.experiment[experiment].factors[name];
-    let Some(spec) = factor.detail() else { return FactorLevels::Known(factor.levels().to_vec()) };
+    let Some(spec) = factor.spec() else { return FactorLevels::Known(factor.levels().to_vec()) };
     if let Some(what) = &spec.discover {
         return match options.discovered.get(what) {
             Some(found) if !found.is_empty() => FactorLevels::Known(found.clone()),
@@ -125,6 +125,6 @@ pub(super) fn unused_factors(experiment: &Experiment) -> Vec<&str> {
 
 /// The factors whose levels are grouped within a block.
 pub(super) fn hard_factors(experiment: &Experiment) -> Vec<String> {
-    let hard = |(_, factor): &(&String, &Factor)| factor.hard();
+    let hard = |(_, factor): &(&String, &Factor)| factor.is_hard_to_change();
     experiment.factors.iter().filter(hard).map(|(name, _)| name.clone()).collect()
 }

@@ -9,7 +9,7 @@ use crate::file::{Experiment, Study};
 use crate::rules::MOST_CELLS;
 use crate::stages;
 use crate::substitute::factors_in;
-use crate::words::{counted, list};
+use crate::words::{count_in_words, join_in_words};
 use cells::FactorLevels;
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, UnmetNeed};
@@ -84,7 +84,7 @@ fn experiment(
     let mut pending = None;
     let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for (factor, spec) in &experiment.factors {
-        let source = if spec.listed() { study } else { whole };
+        let source = if spec.has_listed_levels() { study } else { whole };
         let levels = match cells::levels(source, name, factor, options) {
             FactorLevels::Known(levels) => levels,
             FactorLevels::Pending { why, possible } => {
@@ -110,13 +110,13 @@ fn experiment(
             "experiment `{name}` combines its levels to {many} cells: expected at most {}",
             MOST_CELLS
         ))
-        .at(study.key_lines.at(&format!("experiment.{name}.factors")))
+        .at(study.key_lines.location_of(&format!("experiment.{name}.factors")))
         .remedy("take fewer levels, or an experiment for each question"));
     }
     let combinations = cells::combine(&all, experiment);
     if combinations.is_empty() && planned.pending.is_none() {
         return Err(Fault::usage(format!("experiment `{name}` excludes all its cells"))
-            .at(study.key_lines.at(&format!("experiment.{name}.exclude"))));
+            .at(study.key_lines.location_of(&format!("experiment.{name}.exclude"))));
     }
     for levels in combinations {
         let (cell, metrics) = builder.cell(&levels)?;
@@ -128,7 +128,7 @@ fn experiment(
     for observer in &experiment.observe {
         let observer = registry
             .observer(observer)
-            .map_err(|fault| fault.at(study.key_lines.at(&format!("experiment.{name}.observe"))))?;
+            .map_err(|fault| fault.at(study.key_lines.location_of(&format!("experiment.{name}.observe"))))?;
         add_new(&mut planned.metrics, observer.metrics());
     }
     if let Some(why) = &planned.pending {
@@ -157,7 +157,7 @@ fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Res
         Some(factor) => Err(Fault::usage(format!(
             "nothing uses factor `{factor}`, so its levels are the same scene and cannot be compared"
         ))
-        .at(study.key_lines.at(&format!("experiment.{name}.factors.{factor}")))
+        .at(study.key_lines.location_of(&format!("experiment.{name}.factors.{factor}")))
         .remedy(format!(
             "use \"${factor}\" in the experiment's work or conditions; call the factor `{AA_FACTOR}` to measure noise"
         ))),
@@ -185,7 +185,7 @@ fn compares_over_links(
     if is_used || !shapes || levels.len() < 2 || !cells.iter().all(alone) {
         return Ok(());
     }
-    let place = study.key_lines.at(&format!("experiment.{name}.factors.{factor}"));
+    let place = study.key_lines.location_of(&format!("experiment.{name}.factors.{factor}"));
     let is_file = place.contains(':');
     Err(Fault::usage(format!("one node has no link, so `{factor}` changes nothing"))
         .at(if is_file { place } else { format!("--vary {factor}") })
@@ -212,7 +212,10 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Re
     for factor in experiment.factors.keys().filter(|factor| !unused.contains(&factor.as_str())) {
         remarks.extend(equal_levels::equal_levels(planned, factor, registry).into_iter().map(|levels| {
             let levels: Vec<String> = levels.iter().map(|level| format!("`{level}`")).collect();
-            format!("experiment `{name}`: {} of `{factor}` are the same on this machine", list(&levels))
+            format!(
+                "experiment `{name}`: {} of `{factor}` are the same on this machine",
+                join_in_words(&levels)
+            )
         }));
     }
     if let Some(compare) = &experiment.compare {
@@ -283,7 +286,7 @@ fn warnings_about_needs(
     }
     let mut sentences: Vec<String> = not_run
         .into_iter()
-        .map(|(unmet, cells)| format!("{unmet}; not run: {}", counted(cells, "cell")))
+        .map(|(unmet, cells)| format!("{unmet}; not run: {}", count_in_words(cells, "cell")))
         .collect();
     let mut seen = BTreeSet::new();
     for experiment in study.experiment.values() {

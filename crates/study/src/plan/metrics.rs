@@ -5,7 +5,7 @@ use super::PlannedExperiment;
 use super::cells::combine;
 use crate::catalogue::Catalogues;
 use crate::file::{Claim, DrawAs, Published, Study};
-use crate::part::TIME;
+use crate::part::TIME_PREFIX;
 use crate::published::{placeholders, published_id};
 use crate::query::MetricQuery;
 use crosstalk_core::Fault;
@@ -28,7 +28,7 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
             reported(study, planned, name, metric, &format!("experiment.{name}.compare.metric"))?;
         }
         for (factor, spec) in &experiment.factors {
-            if let Some(from) = spec.detail().and_then(|spec| spec.from.as_ref()) {
+            if let Some(from) = spec.spec().and_then(|spec| spec.from.as_ref()) {
                 let path = format!("experiment.{name}.factors.{factor}.from.metric");
                 reported(study, planned, &from.experiment, &from.metric, &path)?;
             }
@@ -90,11 +90,14 @@ fn reported(
 ) -> Result<(), Fault> {
     let Some(metrics) = metrics(planned, experiment) else { return Ok(()) };
     let MetricQuery { metric, share, .. } = MetricQuery::new(metric);
-    if share && !metric.starts_with(TIME) {
-        let parts: Vec<&str> =
-            metrics.iter().map(|known| known.name.as_str()).filter(|name| name.starts_with(TIME)).collect();
+    if share && !metric.starts_with(TIME_PREFIX) {
+        let parts: Vec<&str> = metrics
+            .iter()
+            .map(|known| known.name.as_str())
+            .filter(|name| name.starts_with(TIME_PREFIX))
+            .collect();
         let fault = Fault::usage(format!("`share` takes a part of a node's time, found `{metric}`"))
-            .at(study.key_lines.at(path));
+            .at(study.key_lines.location_of(path));
         return Err(match parts.as_slice() {
             [] => fault.remedy(format!("experiment `{experiment}` reports none: leave `share` out")),
             parts => fault.remedy(format!("one of: {}", parts.join(", "))),
@@ -104,7 +107,7 @@ fn reported(
         return Ok(());
     }
     Err(unknown("metric", metric, metrics.iter().map(|known| known.name.as_str()))
-        .at(study.key_lines.at(path)))
+        .at(study.key_lines.location_of(path)))
 }
 
 /// Refuses a metric of which neither more nor less is better: without a direction no point dominates another.
@@ -121,7 +124,7 @@ fn has_direction(
     match known.is_some_and(|known| known.better != Better::Neither) {
         true => Ok(()),
         false => Err(Fault::usage(format!("neither more nor less of `{metric}` is better"))
-            .at(study.key_lines.at(path))
+            .at(study.key_lines.location_of(path))
             .remedy("a frontier takes metrics of which one or the other is")),
     }
 }
@@ -140,7 +143,7 @@ fn parts(
     }
     let known: Vec<&str> = metrics.iter().map(|known| known.name.as_str()).collect();
     Err(Fault::usage(format!("no metric of experiment `{experiment}` is a part of `{prefix}`"))
-        .at(study.key_lines.at(path))
+        .at(study.key_lines.location_of(path))
         .remedy(format!("its metrics are {}", known.join(", "))))
 }
 
@@ -150,7 +153,8 @@ pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fa
         if let Some(Published::Id(id)) = &claim.published
             && catalogues.published(id).is_none()
         {
-            return Err(unknown_id(catalogues, id).at(study.key_lines.at(&format!("claim.{name}.published"))));
+            return Err(unknown_id(catalogues, id)
+                .at(study.key_lines.location_of(&format!("claim.{name}.published"))));
         }
     }
     let figures = study.figure.iter().map(|(name, figure)| {
@@ -170,7 +174,7 @@ pub(super) fn published(study: &Study, catalogues: &Catalogues) -> Result<(), Fa
         if !ids.iter().any(|id| catalogues.published(id).is_some()) {
             let first = ids.first().map_or(template.as_str(), String::as_str);
             let fault = unknown_id(catalogues, first);
-            return Err(fault.at(study.key_lines.at(&format!("{path}.published"))));
+            return Err(fault.at(study.key_lines.location_of(&format!("{path}.published"))));
         }
     }
     Ok(())
@@ -186,8 +190,8 @@ fn ids_of(
     let experiment = study.experiment.get(experiment)?;
     let mut levels = BTreeMap::new();
     for name in placeholders(template) {
-        let factor = experiment.factors.get(name).filter(|factor| factor.listed())?;
-        levels.insert(name.to_string(), factor.nameable().cloned().collect());
+        let factor = experiment.factors.get(name).filter(|factor| factor.has_listed_levels())?;
+        levels.insert(name.to_string(), factor.nameable_levels().cloned().collect());
     }
     let cells = combine(&levels, experiment);
     Some(cells.iter().filter_map(|cell| published_id(template, cell, spellings)).collect())

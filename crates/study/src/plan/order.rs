@@ -22,7 +22,7 @@ pub struct WallTime {
 
 impl Plan {
     /// The cells of `block` in the order in which they run. It depends on the seed and the block alone.
-    pub fn order(&self, block: usize) -> Vec<&Cell> {
+    pub fn cells_in_order(&self, block: usize) -> Vec<&Cell> {
         let mut random = SplitMix::new(self.seed, block as u64);
         let here = self.experiments.iter().filter(|experiment| experiment.runs_in(block));
         let mut groups: Vec<Vec<&Cell>> = here.flat_map(groups).collect();
@@ -35,7 +35,7 @@ impl Plan {
 
     /// How long the run takes, by the workloads' own estimates, on a machine that takes `pace` times as long as the
     /// reference machine.
-    pub fn seconds(&self, pace: f64) -> WallTime {
+    pub fn wall_time(&self, pace: f64) -> WallTime {
         let of = |experiment: &PlannedExperiment, count: usize| {
             experiment
                 .runnable()
@@ -43,13 +43,13 @@ impl Plan {
                 .sum::<f64>()
         };
         let blocks = |count: usize| self.experiments.iter().map(|e| of(e, count)).sum::<f64>();
-        let warm = self.seconds_of_warmup(pace);
+        let warm = self.warmup_seconds(pace);
         let until = |look: Option<&usize>| warm + blocks(look.copied().unwrap_or(0));
         WallTime { block: blocks(1), least: until(self.looks.first()), most: until(self.looks.last()) }
     }
 
     /// An estimate of the time of the attempts before the first block, in seconds.
-    pub fn seconds_of_warmup(&self, pace: f64) -> f64 {
+    pub fn warmup_seconds(&self, pace: f64) -> f64 {
         self.runnable().map(|cell| cell.effort.seconds(self.warmup, pace)).sum()
     }
 }

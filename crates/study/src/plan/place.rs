@@ -33,7 +33,7 @@ pub(super) struct PlaceRequest<'a> {
 impl PlaceRequest<'_> {
     /// The place for workloads of that `timing`. Workloads that can use either clock run in real time where the conditions
     /// have a `fabric`.
-    pub fn place(&self, timing: Timing, catalogues: &Catalogues) -> Result<Place, Fault> {
+    pub fn resolve(&self, timing: Timing, catalogues: &Catalogues) -> Result<Place, Fault> {
         match timing {
             Timing::Virtual => self.in_virtual_time(catalogues),
             Timing::Real => self.in_real_time(catalogues),
@@ -145,7 +145,7 @@ impl PlaceRequest<'_> {
             Placement::One => &network.within,
             Placement::Many => &network.across,
         };
-        Ok((name.clone(), catalogues.find_fabric(name)?.clone().with(&self.links()?).rate))
+        Ok((name.clone(), catalogues.find_fabric(name)?.clone().with_links(&self.links()?).rate))
     }
 
     fn links(&self) -> Result<Links, Fault> {

@@ -50,7 +50,7 @@ impl CellBuilder<'_> {
             nodes: demands.nodes,
             at: &at,
         };
-        let place = request.place(demands.timing, self.catalogues).map_err(|fault| match fault.place {
+        let place = request.resolve(demands.timing, self.catalogues).map_err(|fault| match fault.place {
             Some(_) => fault,
             None => fault.at(self.at("conditions")),
         })?;
@@ -72,7 +72,7 @@ impl CellBuilder<'_> {
     }
 
     fn at(&self, key: &str) -> String {
-        self.study.key_lines.at(&format!("experiment.{}.{key}", self.name))
+        self.study.key_lines.location_of(&format!("experiment.{}.{key}", self.name))
     }
 
     /// Refuses an unknown condition, and a value that it does not take. With `lasting`, the scene has background work.

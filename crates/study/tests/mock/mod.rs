@@ -333,7 +333,7 @@ pub fn catalogues() -> Catalogues {
             "title = \"{name}\"\nrate = \"{rate}\"\nsource = {{}}\n\
              costs = {{ L = \"5 µs\", o = \"1 µs\", g = \"1 µs\", G = \"1 ns\" }}"
         );
-        catalogues.fabric(name, &text, name).expect("reads");
+        catalogues.add_fabric(name, &text, name).expect("reads");
     }
     catalogues
 }

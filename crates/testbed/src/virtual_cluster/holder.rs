@@ -3,7 +3,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_host::namespace::{self, Kinds};
-use crosstalk_host::packet::Packets;
+use crosstalk_host::packet::PacketSocket;
 use crosstalk_host::process::{self, Fork};
 use std::process::ExitCode;
 
@@ -17,16 +17,16 @@ pub(super) const VERB: &str = "hold";
 /// Runs a holder, for the hidden verb `hold`. It creates and keeps one virtual cluster, by
 /// the orders on its standard input, until that ends.
 pub fn holder_main(_: &[String]) -> ExitCode {
-    process::rename("crosstalk-hold");
+    process::set_process_name("crosstalk-hold");
     // Ctrl-C reaches the owner only, which closes its journal first.
     process::leave_session();
-    match Packets::from_stdin().and_then(hold) {
+    match PacketSocket::from_stdin().and_then(hold) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(4),
     }
 }
 
-fn hold(control: Packets) -> Result<(), Fault> {
+fn hold(control: PacketSocket) -> Result<(), Fault> {
     // Nothing is changed before this order. So an owner that ends while it writes its ledger
     // leaves nothing behind.
     let Some((ToHolder::Create { nodes, program, args }, _)) = control.receive(None)? else { return Ok(()) };
@@ -43,7 +43,7 @@ fn hold(control: Packets) -> Result<(), Fault> {
         }
         Ok(Fork::Child) => {
             process::die_with_parent();
-            process::rename("crosstalk-switch");
+            process::set_process_name("crosstalk-switch");
             let served = serve(&control, nodes, launcher);
             // The kernel ends all processes of a PID namespace with its first one.
             std::process::exit(if served.is_ok() { 0 } else { 4 })
@@ -62,7 +62,7 @@ fn enter() -> Result<(), Fault> {
     namespace::enter_as_user(kinds)
 }
 
-fn serve(control: &Packets, nodes: usize, launcher: Launcher) -> Result<(), Fault> {
+fn serve(control: &PacketSocket, nodes: usize, launcher: Launcher) -> Result<(), Fault> {
     let (mut switch, notes) = match Switch::create(nodes, launcher, control) {
         Ok(created) => created,
         Err(fault) => return control.send(&Answer::from(fault), None),

@@ -21,12 +21,12 @@ mod holder;
 mod neighbours;
 mod node;
 mod node_settings;
-mod owner;
 mod protocol;
 mod rate_meter;
 mod shaping;
 mod switch;
+mod testbed;
 
 pub use holder::holder_main;
-pub use owner::Virtual;
 pub(crate) use shaping::{LINKS, SCALES};
+pub use testbed::VirtualTestbed;

@@ -3,8 +3,8 @@
 
 use crosstalk_core::Fault;
 use crosstalk_host::namespace::{self, Kinds};
-use crosstalk_host::netlink::Socket;
-use crosstalk_host::packet::Packets;
+use crosstalk_host::netlink::Netlink;
+use crosstalk_host::packet::PacketSocket;
 use crosstalk_host::{Launcher, process};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -35,8 +35,8 @@ pub(super) struct NodeSpec<'a> {
 }
 
 /// Runs a node until its process ends. All other processes of the node end with it.
-pub(super) fn run(spec: &NodeSpec<'_>, launcher: &Launcher, orders: &Packets) -> ! {
-    process::rename(&format!("crosstalk-{}", spec.number));
+pub(super) fn run(spec: &NodeSpec<'_>, launcher: &Launcher, orders: &PacketSocket) -> ! {
+    process::set_process_name(&format!("crosstalk-{}", spec.number));
     let outcome = match set_up(spec) {
         Ok((netlink, notes)) => {
             orders.send(&Answer::Done { notes }, None).and_then(|()| serve(netlink, launcher, orders))
@@ -46,29 +46,29 @@ pub(super) fn run(spec: &NodeSpec<'_>, launcher: &Launcher, orders: &Packets) ->
     std::process::exit(if outcome.is_ok() { 0 } else { 4 })
 }
 
-fn set_up(spec: &NodeSpec<'_>) -> Result<(Socket, Vec<String>), Fault> {
+fn set_up(spec: &NodeSpec<'_>) -> Result<(Netlink, Vec<String>), Fault> {
     namespace::enter(Kinds::NET.and(Kinds::MOUNT).and(Kinds::UTS).and(Kinds::IPC))?;
     namespace::keep_mounts_private()?;
     let mut notes = Vec::new();
     if let Err(fault) = namespace::mount_proc() {
         notes.push(format!("nodes see the host's process table: {}", fault.message));
     }
-    namespace::name_host(&format!("node{}", spec.number))?;
+    namespace::set_host_name(&format!("node{}", spec.number))?;
     notes.extend(node_settings::apply());
-    let mut netlink = Socket::open()?;
-    netlink.up("lo")?;
+    let mut netlink = Netlink::open()?;
+    netlink.switch_on("lo")?;
     let address = addresses::address(spec.number);
-    netlink.veth(DEVICE, addresses::hardware(address), &spec.port, spec.switch)?;
-    netlink.address(DEVICE, address, PREFIX)?;
-    netlink.up(DEVICE)?;
+    netlink.create_veth(DEVICE, addresses::hardware(address), &spec.port, spec.switch)?;
+    netlink.add_address(DEVICE, address, PREFIX)?;
+    netlink.switch_on(DEVICE)?;
     for peer in neighbours::known(spec.number, spec.count) {
         let address = addresses::address(peer);
-        netlink.neighbour(DEVICE, address, addresses::hardware(address)).map_err(neighbours::explain)?;
+        netlink.add_neighbour(DEVICE, address, addresses::hardware(address)).map_err(neighbours::explain)?;
     }
     Ok((netlink, notes))
 }
 
-fn serve(mut netlink: Socket, launcher: &Launcher, orders: &Packets) -> Result<(), Fault> {
+fn serve(mut netlink: Netlink, launcher: &Launcher, orders: &PacketSocket) -> Result<(), Fault> {
     let failed = |e: std::io::Error| Fault::environment(e.to_string());
     let events = process::child_events().map_err(failed)?;
     let mut rate = None;

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 use crosstalk_core::units::{BitRate, human};
 use crosstalk_host::ethtool;
-use crosstalk_host::netlink::{Shape, Socket};
+use crosstalk_host::netlink::{Netlink, Shape};
 
 /// In bit/s. Below this rate a bucket of two frames takes half a millisecond to fill. No timer is
 /// that late, so that the rate need not be measured.
@@ -21,7 +21,7 @@ pub(crate) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 5
 /// Limits `device` to `rate` in bit/s; `None`: removes the limit. `before` is the former rate.
 /// Segmentation is off while a rate is set.
 pub(super) fn apply(
-    netlink: &mut Socket,
+    netlink: &mut Netlink,
     device: &str,
     before: Option<f64>,
     rate: Option<f64>,

@@ -2,8 +2,8 @@
 //! has the switch, to which all nodes' links are connected.
 
 use crosstalk_core::Fault;
-use crosstalk_host::netlink::Socket;
-use crosstalk_host::packet::{Packets, close_in_this_process};
+use crosstalk_host::netlink::Netlink;
+use crosstalk_host::packet::{PacketSocket, close_in_this_process};
 use crosstalk_host::process::{self, Fork};
 use crosstalk_host::{Launcher, namespace};
 use std::collections::BTreeMap;
@@ -32,11 +32,11 @@ pub(super) struct Switch {
     pids: File,
     /// This process's network namespace.
     network: File,
-    netlink: Socket,
+    netlink: Netlink,
     /// The number of nodes once all are created.
     count: usize,
     /// The connections to the first process of each node.
-    nodes: Vec<Packets>,
+    nodes: Vec<PacketSocket>,
     /// The rate that links are limited to, in bit/s.
     rate: Option<f64>,
     /// Rate (its bits) → the rate that a stream reached, in bit/s, if that is enough.
@@ -49,7 +49,7 @@ impl Switch {
     pub(super) fn create(
         count: usize,
         launcher: Launcher,
-        control: &Packets,
+        control: &PacketSocket,
     ) -> Result<(Switch, Vec<String>), Fault> {
         let open = |kind: &str| {
             let path = format!("/proc/self/ns/{kind}");
@@ -57,10 +57,10 @@ impl Switch {
         };
         let (pids, network) = (open("pid")?, open("net")?);
         namespace::keep_mounts_private()?;
-        namespace::name_host(BRIDGE)?;
-        let mut netlink = Socket::open()?;
-        netlink.bridge(BRIDGE)?;
-        netlink.up(BRIDGE)?;
+        namespace::set_host_name(BRIDGE)?;
+        let mut netlink = Netlink::open()?;
+        netlink.create_bridge(BRIDGE)?;
+        netlink.switch_on(BRIDGE)?;
         let mut switch = Switch {
             launcher,
             pids,
@@ -88,8 +88,12 @@ impl Switch {
 
     /// Starts the first process of a node, which sets up the node. It is a forked copy of this
     /// process, in which `close_in_child` is closed.
-    fn start_node(&mut self, number: usize, close_in_child: &[BorrowedFd<'_>]) -> Result<Packets, Fault> {
-        let (ours, theirs) = Packets::pair()?;
+    fn start_node(
+        &mut self,
+        number: usize,
+        close_in_child: &[BorrowedFd<'_>],
+    ) -> Result<PacketSocket, Fault> {
+        let (ours, theirs) = PacketSocket::pair()?;
         namespace::next_child_in_new_pid_namespace(&self.pids)?;
         match process::fork().map_err(|e| Fault::environment(format!("cannot fork: {e}")))? {
             Fork::Parent(_) => Ok(ours),
@@ -107,9 +111,9 @@ impl Switch {
     /// Waits until a node is set up, and connects its link.
     fn connect_node(&mut self, number: usize) -> Result<Vec<String>, Fault> {
         let notes = answer(&self.nodes[number]).and_then(Answer::done).map_err(|fault| fault.on(number))?;
-        self.netlink.plug(&port(number), BRIDGE)?;
+        self.netlink.add_to_bridge(&port(number), BRIDGE)?;
         // Without this, frames for a node that has not sent any yet would be sent to all nodes.
-        self.netlink.forward(&port(number), hardware(address(number)))?;
+        self.netlink.add_forwarding(&port(number), hardware(address(number)))?;
         Ok(notes)
     }
 
@@ -119,7 +123,7 @@ impl Switch {
         number: usize,
         order: &ToNode,
         file: &OwnedFd,
-        control: &Packets,
+        control: &PacketSocket,
     ) -> Result<(), Fault> {
         if number >= self.nodes.len() {
             return Err(Fault::environment(format!("there is no node {number}")));
@@ -133,7 +137,7 @@ impl Switch {
 
     fn renew(&mut self, number: usize, close_in_child: &[BorrowedFd<'_>]) -> Result<(), Fault> {
         // The kernel removes a link some time after its node. Its name must be free now.
-        let _ = self.netlink.delete(&port(number));
+        let _ = self.netlink.delete_device(&port(number));
         self.nodes[number] = self.start_node(number, close_in_child)?;
         self.connect_node(number)?;
         if self.rate.is_some() {
@@ -212,12 +216,12 @@ impl Switch {
 }
 
 /// Sends an order to a node, and waits for its answer.
-fn order(node: &Packets, order: &ToNode) -> Result<Answer, Fault> {
+fn order(node: &PacketSocket, order: &ToNode) -> Result<Answer, Fault> {
     node.send(order, None)?;
     answer(node)
 }
 
-fn answer(node: &Packets) -> Result<Answer, Fault> {
+fn answer(node: &PacketSocket) -> Result<Answer, Fault> {
     match node.receive(Some(TIMEOUT))? {
         Some((answer, _)) => Ok(answer),
         None => Err(Fault::environment("its first process has ended")),

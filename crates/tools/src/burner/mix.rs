@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::thread;
 
-/// What the work uses.
+/// The resource that a burner uses: processors, caches, memory, disk or network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
     Cpu,
@@ -18,10 +18,10 @@ pub enum Mix {
 }
 
 impl Mix {
-    /// Every one; the first is the default.
+    /// Every mix; the first is the default.
     pub const ALL: [Mix; 5] = [Mix::Cpu, Mix::Cache, Mix::Memory, Mix::Disk, Mix::Network];
 
-    /// As a study writes it.
+    /// Its name in a study file.
     pub fn name(self) -> &'static str {
         match self {
             Mix::Cpu => "cpu",
@@ -33,12 +33,13 @@ impl Mix {
     }
 }
 
-/// Does one round of work.
+/// A function that does one round of work.
 pub type Round = Box<dyn FnMut() -> io::Result<()>>;
 
 const MEBIBYTE: usize = 1 << 20;
 
-/// The rounds of one thread; `path` is a file of its own.
+/// Opens what a thread of a burner uses, and returns the function that does one round of its
+/// work. `path` is a file of the thread's own.
 ///
 /// # Errors
 /// Where the file or the connection cannot be opened.

@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(5);
 /// The lowest priority (nice(1)).
 const LOWEST: i32 = 19;
 
-/// Background work, ready to begin.
+/// Background work that keeps a resource busy, ready to begin.
 pub struct Burner {
     /// What it uses, and with how many threads.
     pub spec: Spec,

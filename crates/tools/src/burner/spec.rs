@@ -2,7 +2,7 @@
 
 use super::mix::Mix;
 
-/// Which resource, by how many threads.
+/// What a burner uses, and by how many threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     pub(super) threads: usize,

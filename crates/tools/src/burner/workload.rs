@@ -10,7 +10,7 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
 use super::mix::Mix;
 use super::run::Burner;
 use super::spec::Spec;
-use crosstalk_work::{Declared, Lasting, alone, threads};
+use crosstalk_work::{Declared, Lasting, prepare_alone, threads};
 
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
@@ -22,13 +22,13 @@ const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("priority", "lowest", "`lowest` (nice 19, as BOINC runs its tasks) or `normal`"),
 ]]);
 
-/// The workload.
+/// The workload `burner`: background work that keeps one resource busy until it is stopped.
 pub const BURNER: Lasting<Spec> = Lasting(Declared {
     name: "burner",
     title: "Background work: threads that use as much of one resource as they get",
     parameters: PARAMETERS,
     read: |params| {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         let mix = params.choice("mix", &Mix::ALL.map(Mix::name))?;
         Ok(Spec {
             threads: threads(params, "threads", 0)?,
@@ -48,7 +48,7 @@ pub const BURNER: Lasting<Spec> = Lasting(Declared {
     needs: |_| vec![Need::found("processors", "this machine's")],
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
         let burner = Burner { spec, scratch: part.scratch.clone() };
-        Ok(alone(|out, cancelled| burner.burn(out, cancelled)))
+        Ok(prepare_alone(|out, cancelled| burner.burn(out, cancelled)))
     },
 });
 

@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::value::{Params, Value};
 
-/// The parameters of the workload.
+/// The parameters of the workload `command`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("argv", "", "the program and its arguments, a list; no shell reads them"),
     Parameter::new("nodes", "1", "number of nodes that run it at once"),
@@ -27,7 +27,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
 
 /// The parameter `argv`: the program and its arguments. A text is a program
 /// without arguments: it is not split at blanks, and no shell reads it.
-pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
+pub fn parse_argv(params: &Params) -> Result<Vec<String>, Fault> {
     let words: Vec<String> = match params.get("argv") {
         Some(Value::List(words)) => words.iter().map(ToString::to_string).collect(),
         Some(Value::Text(word)) => vec![word.to_string()],
@@ -45,7 +45,7 @@ pub fn argv(params: &Params) -> Result<Vec<String>, Fault> {
 }
 
 /// The parameter `env`: pairs of a variable's name and its value.
-pub fn env(params: &Params) -> Result<Vec<(String, String)>, Fault> {
+pub fn parse_env(params: &Params) -> Result<Vec<(String, String)>, Fault> {
     let wrong = || {
         Fault::usage("expected pairs of a name and a value")
             .of_parameter("env")
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_command_line_is_a_list_of_words() {
-        let read = |value: Value| argv(&Params::default().with("argv", value));
+        let read = |value: Value| parse_argv(&Params::default().with("argv", value));
         let words = Value::List(vec!["sleep".into(), Value::Int(1)]);
         assert_eq!(read(words), Ok(vec!["sleep".to_string(), "1".to_string()]));
         assert_eq!(read("my job".into()), Ok(vec!["my job".to_string()]));
@@ -84,10 +84,10 @@ mod tests {
 
     #[test]
     fn variables_are_pairs() {
-        let read = |value: Value| env(&Params::default().with("env", value));
+        let read = |value: Value| parse_env(&Params::default().with("env", value));
         let pair = |name: &str, value: Value| Value::List(vec![name.into(), value]);
         assert_eq!(read(Value::List(vec![pair("N", Value::Int(4))])), Ok(vec![("N".into(), "4".into())]));
-        assert_eq!(env(&Params::default()), Ok(vec![]));
+        assert_eq!(parse_env(&Params::default()), Ok(vec![]));
         for bad in [pair("N", Value::Int(4)), Value::List(vec![pair("A=B", "c".into())]), "N=4".into()] {
             assert!(read(bad.clone()).is_err(), "{bad:?}");
         }

@@ -5,9 +5,10 @@ use crosstalk_core::value::Params;
 use crosstalk_core::{Fault, quoted};
 use regex_lite::Regex;
 
-use super::metrics::is_taken;
+use super::metrics::is_command_metric;
 
-/// The metric, and the pattern of its value.
+/// A metric that is read from a program's output: its declaration, and the pattern of its
+/// value.
 #[derive(Debug, Clone)]
 pub struct CustomMetric {
     /// The metric as the study declares it.
@@ -23,7 +24,7 @@ impl CustomMetric {
     ///
     /// # Errors
     /// A usage fault that names the parameter.
-    pub fn read(params: &Params) -> Result<Option<Self>, Fault> {
+    pub fn from_params(params: &Params) -> Result<Option<Self>, Fault> {
         let name = params.text("metric", "")?;
         if name.is_empty() {
             let alone = ["pattern", "better", "unit"].into_iter().find(|other| params.get(other).is_some());
@@ -78,7 +79,7 @@ fn checked(name: &str) -> Result<&str, Fault> {
             quoted(name)
         ));
     }
-    if is_taken(name) {
+    if is_command_metric(name) {
         return fault(format!("`{name}` is a metric of every command: take another name"));
     }
     Ok(name)
@@ -130,7 +131,10 @@ mod tests {
     }
 
     fn value(pattern: &str, output: &str) -> Result<f64, Fault> {
-        CustomMetric::read(&declared(pattern)).expect("reads").expect("is declared").value(output.as_bytes())
+        CustomMetric::from_params(&declared(pattern))
+            .expect("reads")
+            .expect("is declared")
+            .value(output.as_bytes())
     }
 
     #[test]
@@ -138,9 +142,12 @@ mod tests {
         let pattern = r"([0-9.]+) requests/s";
         assert_eq!(value(pattern, "warm-up: 3 requests/s\n12.5 requests/s\nbye\n"), Ok(12.5));
         assert_eq!(value(r"rate: +(\S+)", "rate:   -1e3\n"), Ok(-1000.0));
-        let custom = CustomMetric::read(&declared(pattern)).expect("reads").expect("is declared");
+        let custom = CustomMetric::from_params(&declared(pattern)).expect("reads").expect("is declared");
         assert_eq!(custom.metric, Metric::new("requests", "/s", Better::Higher));
-        assert!(CustomMetric::read(&Params::default()).expect("reads").is_none(), "nothing is declared");
+        assert!(
+            CustomMetric::from_params(&Params::default()).expect("reads").is_none(),
+            "nothing is declared"
+        );
     }
 
     #[test]
@@ -175,17 +182,18 @@ mod tests {
             (declared("(.)").with("metric", "run_time"), "metric"),
             (declared("(.)").with("metric", "a b"), "metric"),
         ] {
-            let fault = CustomMetric::read(&params).expect_err("refused");
+            let fault = CustomMetric::from_params(&params).expect_err("refused");
             assert_eq!(fault.parameter.as_deref(), Some(parameter), "{fault}");
         }
-        let fault = CustomMetric::read(&declared("(.)").with("better", "hihger")).expect_err("refused");
+        let fault =
+            CustomMetric::from_params(&declared("(.)").with("better", "hihger")).expect_err("refused");
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `higher`?"));
     }
 
     proptest! {
         #[test]
         fn no_text_panics(pattern in "\\PC{0,20}", output in prop::collection::vec(any::<u8>(), 0..60)) {
-            if let Ok(Some(custom)) = CustomMetric::read(&declared(&pattern)) {
+            if let Ok(Some(custom)) = CustomMetric::from_params(&declared(&pattern)) {
                 let _ = custom.value(&output);
             }
         }

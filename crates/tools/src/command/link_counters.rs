@@ -7,7 +7,7 @@
 
 use std::fs;
 
-/// Counts since the namespace was made.
+/// Bytes and packets that this network namespace has sent since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LinkCounters {
     /// TCP segments and UDP datagrams with data.
@@ -54,7 +54,7 @@ impl LinkCounters {
     }
 
     /// Bytes of data, without headers.
-    pub fn payload(&self) -> f64 {
+    pub fn payload_bytes(&self) -> f64 {
         (self.bytes - HEADERS * self.frames).max(0.0)
     }
 
@@ -62,7 +62,7 @@ impl LinkCounters {
     pub fn messages(&self) -> f64 {
         // Segments on the loopback have no frames here.
         let data = self.data.min(self.frames);
-        (data - self.payload() / FULL).max(data.min(1.0))
+        (data - self.payload_bytes() / FULL).max(data.min(1.0))
     }
 }
 

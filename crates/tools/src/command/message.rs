@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crosstalk_core::Fault;
-use crosstalk_work::peer::socket::gone;
-use crosstalk_work::peer::{Line, Until};
+use crosstalk_work::peer::socket::closed_fault;
+use crosstalk_work::peer::{Deadline, Line};
 
-/// A message.
+/// A message between the nodes that run a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "kebab-case")]
 pub enum Message {
@@ -17,9 +17,9 @@ pub enum Message {
 }
 
 /// Waits until node 0's program has ended, and returns how many seconds it ran.
-pub fn await_end(line: &mut Line, until: &Until) -> Result<f64, Fault> {
-    match line.hear(until)? {
+pub fn await_end(line: &mut Line, until: &Deadline) -> Result<f64, Fault> {
+    match line.receive(until)? {
         Some(Message::End { ran }) => Ok(ran),
-        _ => Err(gone(line.peer()).on(0)),
+        _ => Err(closed_fault(line.peer()).on(0)),
     }
 }

@@ -14,12 +14,12 @@ const METRICS: [(&str, &str, Better); 8] = [
     ("own_overhead", "s", Better::Neither),
 ];
 
-/// All of them.
+/// All metrics that the workload `command` reports.
 pub fn metrics() -> impl Iterator<Item = Metric> {
     METRICS.into_iter().map(|(name, unit, better)| Metric::new(name, unit, better))
 }
 
 /// Whether one of them has this name.
-pub fn is_taken(name: &str) -> bool {
+pub fn is_command_metric(name: &str) -> bool {
     METRICS.iter().any(|(known, ..)| *known == name)
 }

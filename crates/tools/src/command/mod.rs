@@ -41,4 +41,4 @@ mod metrics;
 mod part;
 mod workload;
 
-pub use workload::{Command, present};
+pub use workload::{Command, check_program};

@@ -9,12 +9,12 @@ use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
 
 use super::output::CpuOutput;
-use super::run::{needs, sysbench};
+use super::run::{program_needs, sysbench};
 use crate::primes;
-use crosstalk_work::peer::Until;
-use crosstalk_work::{Declared, alone};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::{Declared, prepare_alone};
 
-/// `sysbench cpu`.
+/// The workload `sysbench`: the program's test `cpu`.
 pub const SYSBENCH: Declared<primes::Spec> = Declared {
     name: "sysbench",
     title: "Foreground work: sysbench's CPU test",
@@ -29,10 +29,10 @@ pub const SYSBENCH: Declared<primes::Spec> = Declared {
         ],
         effort: test.effort(),
     },
-    needs: |_| needs(&["sysbench"]),
+    needs: |_| program_needs(&["sysbench"]),
     prepare: |test, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
         let deadline = part.deadline;
-        Ok(alone(move |out, cancelled| run(test, deadline, out, cancelled)))
+        Ok(prepare_alone(move |out, cancelled| run(test, deadline, out, cancelled)))
     },
 };
 
@@ -42,7 +42,7 @@ fn run(
     out: &mut dyn Sink,
     cancelled: &AtomicBool,
 ) -> Result<(), Fault> {
-    let until = Until::new(deadline, cancelled);
+    let until = Deadline::new(deadline, cancelled);
     let primes::Spec { threads, limit, events } = test;
     let arguments = [
         "cpu".to_string(),
@@ -53,7 +53,7 @@ fn run(
         "--time=0".to_string(),
         "run".to_string(),
     ];
-    let output = CpuOutput::parse(&until.blame(sysbench(&arguments, &until))?)?;
+    let output = CpuOutput::parse(&until.interruption_or(sysbench(&arguments, &until))?)?;
     out.take(Reading::value("run_time", output.seconds, Origin::Measured), 1)?;
     let rate = output.events as f64 / output.seconds;
     out.take(Reading::value("event_rate", rate, Origin::Measured), output.events)

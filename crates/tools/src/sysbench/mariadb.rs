@@ -15,11 +15,11 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 
-use super::run::{finish, sysbench};
-use crosstalk_work::peer::Until;
-use crosstalk_work::program::{Program, find, fresh};
+use super::run::{run_to_end, sysbench};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::program::{Program, find, fresh_mark};
 
-/// The tables of a server.
+/// The tables that a database server is filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tables {
     /// How many.
@@ -36,7 +36,7 @@ const START: Duration = Duration::from_secs(60);
 /// The most bytes of a socket's path (unix(7)).
 const LONGEST_PATH: usize = 107;
 
-/// A running server with its tables.
+/// A running MariaDB server with its tables.
 pub struct Server {
     program: Program,
     tables: Tables,
@@ -46,7 +46,7 @@ pub struct Server {
 static KEPT: Mutex<Option<Server>> = Mutex::new(None);
 
 /// Ends the server that was kept for the next attempt.
-pub fn close() {
+pub fn end_kept_server() {
     lock().take();
 }
 
@@ -60,7 +60,7 @@ impl Server {
     ///
     /// # Errors
     /// Where a program is missing or fails, with its last output.
-    pub fn of(tables: &Tables, part: &Part) -> Result<Self, Fault> {
+    pub fn with_tables(tables: &Tables, part: &Part) -> Result<Self, Fault> {
         let kept = lock().take();
         match kept {
             Some(server) if server.tables == *tables && server.program.is_running() => Ok(server),
@@ -73,12 +73,12 @@ impl Server {
     }
 
     /// Keeps the server for the next attempt.
-    pub fn keep(self) {
+    pub fn keep_for_next(self) {
         *lock() = Some(self);
     }
 
     /// sysbench's arguments for this server and its tables.
-    pub fn arguments(&self) -> Vec<String> {
+    pub fn sysbench_arguments(&self) -> Vec<String> {
         vec![
             "oltp_read_write".into(),
             "--db-driver=mysql".into(),
@@ -106,23 +106,23 @@ impl Server {
                 .remedy("set TMPDIR to a folder with a short path"));
         }
         let never = AtomicBool::new(false);
-        let until = Until::new(part.deadline, &never);
+        let until = Deadline::new(part.deadline, &never);
         let data = folder.join("data");
-        finish("mariadb-install-db", &mut install(&data)?, &until)?;
-        let program = Program::start(server(&data, &socket, tables)?, fresh())?;
+        run_to_end("mariadb-install-db", &mut install(&data)?, &until)?;
+        let program = Program::start(server(&data, &socket, tables)?, fresh_mark())?;
         let server = Server { program, tables: *tables, socket };
-        server.await_answer(&until.within(START))?;
-        finish("mariadb", &mut client(&server.socket)?, &until)?;
-        let arguments = [server.arguments(), vec!["--threads=4".into(), "prepare".into()]].concat();
+        server.await_answer(&until.at_most(START))?;
+        run_to_end("mariadb", &mut client(&server.socket)?, &until)?;
+        let arguments = [server.sysbench_arguments(), vec!["--threads=4".into(), "prepare".into()]].concat();
         sysbench(&arguments, &until)?;
         Ok(server)
     }
 
-    fn await_answer(&self, until: &Until) -> Result<(), Fault> {
+    fn await_answer(&self, until: &Deadline) -> Result<(), Fault> {
         while UnixStream::connect(&self.socket).is_err() {
             until.check("MariaDB to start")?;
             if !self.program.is_running() {
-                let output = self.program.last_words();
+                let output = self.program.last_lines();
                 return Err(Fault::attempt(format!("mariadbd has ended; its last output:\n{output}")));
             }
             thread::sleep(Duration::from_millis(20));

@@ -21,5 +21,5 @@ mod output;
 mod run;
 
 pub use cpu::SYSBENCH;
-pub use mariadb::close;
+pub use mariadb::end_kept_server;
 pub use oltp::OLTP;

@@ -11,9 +11,9 @@ use crosstalk_core::units::{Bytes, Seconds};
 
 use super::mariadb::{Server, Tables};
 use super::output::OltpOutput;
-use super::run::{needs, sysbench};
-use crosstalk_work::peer::Until;
-use crosstalk_work::{Declared, alone, threads};
+use super::run::{program_needs, sysbench};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::{Declared, prepare_alone, threads};
 
 const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("threads", "8", "clients, each with one transaction after the other"),
@@ -23,13 +23,13 @@ const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("memory", "64 MiB", "the server's memory for pages (innodb_buffer_pool_size)"),
 ]]);
 
-/// `sysbench oltp_read_write` on MariaDB.
+/// The workload `oltp`: `sysbench oltp_read_write` on MariaDB.
 pub const OLTP: Declared<Spec> = Declared {
     name: "oltp",
     title: "Foreground work: sysbench's transactions on a MariaDB server",
     parameters: PARAMETERS,
     read: |params| {
-        params.only(PARAMETERS)?;
+        params.refuse_unknown(PARAMETERS)?;
         let threads = match params.get("threads") {
             None => 8,
             Some(_) => threads(params, "threads", 1)?,
@@ -59,14 +59,14 @@ pub const OLTP: Declared<Spec> = Declared {
             ..Effort::waiting(spec.duration.0)
         },
     },
-    needs: |_| needs(&["sysbench", "mariadbd", "mariadb-install-db", "mariadb"]),
+    needs: |_| program_needs(&["sysbench", "mariadbd", "mariadb-install-db", "mariadb"]),
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
-        let (deadline, server) = (part.deadline, Server::of(&spec.tables, part)?);
-        Ok(alone(move |out, cancelled| spec.run(server, deadline, out, cancelled)))
+        let (deadline, server) = (part.deadline, Server::with_tables(&spec.tables, part)?);
+        Ok(prepare_alone(move |out, cancelled| spec.run(server, deadline, out, cancelled)))
     },
 };
 
-/// The load, and the tables it is put on.
+/// The load of the workload `oltp`, and the tables that it is put on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spec {
     threads: usize,
@@ -82,8 +82,8 @@ impl Spec {
         out: &mut dyn Sink,
         cancelled: &AtomicBool,
     ) -> Result<(), Fault> {
-        let until = Until::new(deadline, cancelled);
-        let mut arguments = server.arguments();
+        let until = Deadline::new(deadline, cancelled);
+        let mut arguments = server.sysbench_arguments();
         arguments.extend([
             format!("--threads={}", self.threads),
             format!("--time={}", self.duration.0.ceil()),
@@ -93,10 +93,10 @@ impl Spec {
             "--mysql-ignore-errors=1213,1020,1205".to_string(),
             "run".to_string(),
         ]);
-        let printed = until.blame(sysbench(&arguments, &until))?;
+        let printed = until.interruption_or(sysbench(&arguments, &until))?;
         // A server on which a test has failed is not kept.
         let output = OltpOutput::parse(&printed)?;
-        server.keep();
+        server.keep_for_next();
         let mut report =
             |metric: &str, value: f64, n: u64| out.take(Reading::value(metric, value, Origin::Measured), n);
         report("requests", output.requests as f64, 1)?;

@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 
-/// The report of its CPU test.
+/// What `sysbench cpu` reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuOutput {
     /// From its start to its last event.
@@ -11,7 +11,7 @@ pub struct CpuOutput {
     pub events: u64,
 }
 
-/// The report of `oltp_read_write`.
+/// What `sysbench oltp_read_write` reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OltpOutput {
     /// From its start to its last transaction.
@@ -55,7 +55,7 @@ fn total_time(text: &str) -> Result<f64, Fault> {
 }
 
 impl CpuOutput {
-    /// Reads the report.
+    /// Parses the program's output.
     ///
     /// # Errors
     /// Where a line is missing or its number cannot be read.
@@ -65,7 +65,7 @@ impl CpuOutput {
 }
 
 impl OltpOutput {
-    /// Reads the report.
+    /// Parses the program's output.
     ///
     /// # Errors
     /// Where a line is missing or its number cannot be read.

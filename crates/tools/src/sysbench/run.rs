@@ -5,8 +5,8 @@ use std::process::Command;
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 
-use crosstalk_work::peer::Until;
-use crosstalk_work::program::{Program, find, fresh, judge};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::program::{Program, check_exit, find, fresh_mark};
 
 /// Debian's packages that have a program.
 fn package(program: &str) -> &'static str {
@@ -14,7 +14,7 @@ fn package(program: &str) -> &'static str {
 }
 
 /// Whether this machine has these programs.
-pub fn needs(programs: &[&str]) -> Vec<Need> {
+pub fn program_needs(programs: &[&str]) -> Vec<Need> {
     let need = |program: &&str| match find(program) {
         Ok(path) => Need::found(*program, path.display().to_string()),
         Err(_) => Need::missing(
@@ -30,20 +30,20 @@ pub fn needs(programs: &[&str]) -> Vec<Need> {
 ///
 /// # Errors
 /// Where it is missing, fails, or does not end in time.
-pub fn sysbench(arguments: &[String], until: &Until) -> Result<String, Fault> {
-    finish("sysbench", Command::new(find("sysbench")?).args(arguments), until)
+pub fn sysbench(arguments: &[String], until: &Deadline) -> Result<String, Fault> {
+    run_to_end("sysbench", Command::new(find("sysbench")?).args(arguments), until)
 }
 
 /// Runs a program to its end, and returns what it printed.
 ///
 /// # Errors
 /// Where it fails, or does not end in time.
-pub fn finish(name: &str, command: &mut Command, until: &Until) -> Result<String, Fault> {
+pub fn run_to_end(name: &str, command: &mut Command, until: &Deadline) -> Result<String, Fault> {
     let command = std::mem::replace(command, Command::new(name));
-    let mut program = Program::start(command, fresh())?;
+    let mut program = Program::start(command, fresh_mark())?;
     program.watch(&[], until)?;
     let account = program.end()?;
-    judge(name, account.status, || program.last_words())?;
-    let [(_, output), _] = program.output();
+    check_exit(name, account.status, || program.last_lines())?;
+    let [(_, output), _] = program.last_outputs();
     Ok(String::from_utf8_lossy(&output).into_owned())
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::process::descends;
+use crate::process::descends_from;
 use crosstalk_core::FaultKind;
 use std::net::TcpListener;
 use std::process::{Command, id};
@@ -17,7 +17,7 @@ fn a_service_is_found_by_its_port_or_its_process() {
     assert_eq!((by_port.target.ports, by_port.target.processes), (vec![port], vec![]));
     assert!(by_port.served.iter().any(|(identity, _)| identity.pid == id()));
     let by_pid = find(&ServiceQuery { pid: Some(id()), ..ServiceQuery::default() }).expect("listens");
-    assert!(by_pid.target.ports.contains(&port) && by_pid.alive());
+    assert!(by_pid.target.ports.contains(&port) && by_pid.is_alive());
     assert_eq!((by_pid.target.processes, by_pid.target.namespace), (vec![id()], by_port.target.namespace));
 }
 
@@ -46,7 +46,7 @@ fn a_process_that_is_gone_or_does_not_listen_is_refused() {
     let fault =
         find(&ServiceQuery { pid: Some(child.id()), ..ServiceQuery::default() }).expect_err("is gone");
     assert!(fault.message.contains("there is no process"), "{fault}");
-    assert!(descends(id(), std::os::unix::process::parent_id()) && !descends(1, id()));
+    assert!(descends_from(id(), std::os::unix::process::parent_id()) && !descends_from(1, id()));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn another_process_with_the_same_number_is_not_the_service() {
     let (_socket, _) = listening();
     let mut service = find(&ServiceQuery { pid: Some(id()), ..ServiceQuery::default() }).expect("listens");
     service.served[0].0.start += 1;
-    assert!(!service.alive());
+    assert!(!service.is_alive());
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn stages(work: Work) -> BTreeMap<String, f64> {
         (0..300).for_each(|_| _ = request(&mut stream));
     });
     assert_eq!((trace.requests, trace.followed), (300, 300), "{trace:#?}");
-    let named = |stage: &crosstalk_core::trace::Stage| {
+    let named = |stage: &crosstalk_core::trace::StageTimes| {
         (format!("{}: {}", stage.side.word(), stage.name), stage.around_p50)
     };
     account(&trace, Scope::Client).stages.iter().map(named).collect()

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use crosstalk_core::trace::{Account, Scope, Side, Trace};
-use crosstalk_trace::{ServiceQuery, Traced, check, find, trace};
+use crosstalk_core::trace::{Scope, Side, TimeAccount, Trace};
+use crosstalk_trace::{ServiceQuery, Traced, check_needs, find, trace};
 use std::net::SocketAddr;
 
 mod cost;
@@ -27,7 +27,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 /// Waits for the other tests; `None` where this machine cannot trace.
 fn may_trace() -> Option<MutexGuard<'static, ()>> {
-    match check() {
+    match check_needs() {
         Ok(()) => Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner)),
         Err(fault) => {
             eprintln!("skipped: {fault}");
@@ -58,17 +58,17 @@ fn by_port(address: SocketAddr) -> ServiceQuery {
     ServiceQuery { ports: vec![address.port()], ..ServiceQuery::default() }
 }
 
-fn account(trace: &Trace, scope: Scope) -> &Account {
+fn account(trace: &Trace, scope: Scope) -> &TimeAccount {
     trace.accounts.iter().find(|account| account.scope == scope).unwrap_or_else(|| panic!("{trace:#?}"))
 }
 
 /// Seconds of the stages with this name, on every side, around the median.
-fn around_p50(account: &Account, name: &str) -> f64 {
+fn around_p50(account: &TimeAccount, name: &str) -> f64 {
     account.stages.iter().filter(|stage| stage.name == name).map(|stage| stage.around_p50).sum()
 }
 
 /// The share of the time that no stage explains.
-fn unexplained(account: &Account) -> f64 {
+fn unexplained(account: &TimeAccount) -> f64 {
     let stages = account.stages.iter().filter(|stage| stage.side == Side::Unexplained);
     stages.map(|stage| stage.share).sum()
 }

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use crosstalk_core::message::{receive, send};
 use crosstalk_core::{Fault, FaultKind};
 
-use super::socket::{broken, is_closed, is_readable, readable};
-use super::until::Until;
+use super::socket::{connection_fault, is_closed, is_readable, wait_readable};
+use super::until::Deadline;
 
 /// How long a line may take from its first byte to its last, and to be sent.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const LINE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Reads until a deadline, however slowly the peer sends.
 struct DeadlineReader {
@@ -32,7 +32,7 @@ impl Read for DeadlineReader {
     }
 }
 
-/// This node's end of such a connection.
+/// This node's end of a connection to another node, over which both send JSON messages, one a line.
 pub struct Line {
     reader: BufReader<DeadlineReader>,
     writer: TcpStream,
@@ -40,13 +40,13 @@ pub struct Line {
 }
 
 impl Line {
-    /// Over an open connection.
+    /// A line over an open connection.
     ///
     /// # Errors
     /// An attempt fault where the socket cannot be set up.
     pub fn new(stream: TcpStream) -> Result<Self, Fault> {
         let open = || -> io::Result<Self> {
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(LINE_DEADLINE))?;
             let peer = stream.peer_addr()?;
             let reader = DeadlineReader { stream: stream.try_clone()?, deadline: Instant::now() };
             Ok(Line { reader: BufReader::new(reader), writer: stream, peer })
@@ -64,14 +64,14 @@ impl Line {
     /// # Errors
     /// Where the connection has failed.
     pub fn local(&self) -> Result<SocketAddr, Fault> {
-        self.writer.local_addr().map_err(|e| broken(self.peer, &e))
+        self.writer.local_addr().map_err(|e| connection_fault(self.peer, &e))
     }
 
     /// Sends a message.
     ///
     /// # Errors
     /// An attempt fault where the peer does not take it in time, or has closed.
-    pub fn say(&self, message: &impl Serialize) -> Result<(), Fault> {
+    pub fn send(&self, message: &impl Serialize) -> Result<(), Fault> {
         send(&mut &self.writer, message).map_err(|f| self.attempt(f))
     }
 
@@ -80,14 +80,14 @@ impl Line {
     /// # Errors
     /// An attempt fault at the deadline, or where what comes is no such message; an interruption when it is
     /// cancelled.
-    pub fn hear<T: DeserializeOwned>(&mut self, until: &Until) -> Result<Option<T>, Fault> {
+    pub fn receive<T: DeserializeOwned>(&mut self, until: &Deadline) -> Result<Option<T>, Fault> {
         if self.reader.buffer().is_empty() {
-            readable(&self.writer, until, "the other end").map_err(|fault| match fault.kind {
+            wait_readable(&self.writer, until, "the other end").map_err(|fault| match fault.kind {
                 FaultKind::Interrupted => fault,
                 _ => fault.at(self.peer.to_string()),
             })?;
         }
-        let deadline = Instant::now() + PATIENCE.min(until.left());
+        let deadline = Instant::now() + LINE_DEADLINE.min(until.time_left());
         self.reader.get_mut().deadline = deadline;
         receive(&mut self.reader).map_err(|fault| match Instant::now() < deadline {
             true => self.attempt(fault),
@@ -97,12 +97,12 @@ impl Line {
     }
 
     /// Whether the peer has closed, or a message has arrived.
-    pub fn stirs(&self) -> bool {
+    pub fn is_readable(&self) -> bool {
         !self.reader.buffer().is_empty() || is_readable(&self.writer, Duration::ZERO)
     }
 
     /// Whether the peer has closed, even if messages are left to read.
-    pub fn hung_up(&self) -> bool {
+    pub fn peer_has_closed(&self) -> bool {
         is_closed(&self.writer)
     }
 

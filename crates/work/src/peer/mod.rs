@@ -9,4 +9,4 @@ mod until;
 
 pub use line::Line;
 pub use socket::listen;
-pub use until::{TICK, Until};
+pub use until::{Deadline, TICK};

@@ -12,14 +12,14 @@ use std::sync::atomic::AtomicBool;
 /// What the rank does once it is connected, [`Rank::finish`] included.
 pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
 
-/// Gets a node ready.
+/// Prepares a node whose work exchanges messages with all others as a rank.
 ///
 /// # Errors
 /// Where it has no address, or cannot listen there.
 pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
-    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::bind(address)?, task }))
+    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::listen(address)?, task }))
 }
 
 /// A node that listens.

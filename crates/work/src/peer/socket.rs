@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 
-use super::until::{TICK, Until};
+use super::until::{Deadline, TICK};
 
 /// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -35,15 +35,15 @@ pub fn listen(addr: SocketAddr) -> Result<TcpListener, Fault> {
 ///
 /// # Errors
 /// Where nobody listens there, or the deadline has passed.
-pub fn connect(addr: SocketAddr, until: &Until) -> Result<TcpStream, Fault> {
+pub fn connect(addr: SocketAddr, until: &Deadline) -> Result<TcpStream, Fault> {
     until.check("a connection")?;
-    let limit = CONNECT.min(until.left()).max(Duration::from_millis(1));
+    let limit = CONNECT.min(until.time_left()).max(Duration::from_millis(1));
     let stream = TcpStream::connect_timeout(&addr, limit).map_err(|e| {
         Fault::attempt(format!("cannot connect: {e}")).at(addr.to_string()).remedy(
             "see that the other end was started, and check the route and the firewall between the hosts",
         )
     })?;
-    stream.set_nodelay(true).map_err(|e| broken(addr, &e))?;
+    stream.set_nodelay(true).map_err(|e| connection_fault(addr, &e))?;
     Ok(stream)
 }
 
@@ -51,18 +51,18 @@ pub fn connect(addr: SocketAddr, until: &Until) -> Result<TcpStream, Fault> {
 ///
 /// # Errors
 /// At the deadline, or where the socket fails.
-pub fn accept(listener: &TcpListener, until: &Until) -> Result<(TcpStream, SocketAddr), Fault> {
+pub fn accept(listener: &TcpListener, until: &Deadline) -> Result<(TcpStream, SocketAddr), Fault> {
     let failed = |e: io::Error| Fault::environment(format!("cannot take a connection: {e}"));
     // The peer can have closed a connection before it is accepted (accept(2)).
     listener.set_nonblocking(true).map_err(failed)?;
     loop {
-        readable(listener, until, "a connection")?;
+        wait_readable(listener, until, "a connection")?;
         match listener.accept() {
             Ok((stream, peer)) => {
                 stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true)).map_err(failed)?;
                 return Ok((stream, peer));
             }
-            Err(e) if passing(&e) || e.kind() == ErrorKind::ConnectionAborted => {}
+            Err(e) if is_temporary(&e) || e.kind() == ErrorKind::ConnectionAborted => {}
             Err(e) => return Err(failed(e)),
         }
     }
@@ -72,10 +72,10 @@ pub fn accept(listener: &TcpListener, until: &Until) -> Result<(TcpStream, Socke
 ///
 /// # Errors
 /// At the deadline, or when it is cancelled.
-pub fn readable(fd: &impl AsFd, until: &Until, what: &str) -> Result<(), Fault> {
+pub fn wait_readable(fd: &impl AsFd, until: &Deadline, what: &str) -> Result<(), Fault> {
     loop {
         until.check(what)?;
-        if is_readable(fd, until.left().min(TICK)) {
+        if is_readable(fd, until.time_left().min(TICK)) {
             return Ok(());
         }
     }
@@ -99,30 +99,30 @@ fn happens(fd: &impl AsFd, what: PollFlags, wait: Duration) -> bool {
 
 /// A UDP socket on the address of `beside`, on its port where that is free (one
 /// hole in a firewall serves both), else on any.
-pub fn udp_beside(beside: SocketAddr) -> Result<UdpSocket, Fault> {
+pub fn udp_on_address_of(beside: SocketAddr) -> Result<UdpSocket, Fault> {
     UdpSocket::bind(beside)
         .or_else(|_| UdpSocket::bind(SocketAddr::new(beside.ip(), 0)))
         .map_err(|e| Fault::environment(format!("cannot open a UDP socket: {e}")).at(beside.to_string()))
 }
 
 /// Whether an error is temporary: the same call may succeed later.
-pub fn passing(e: &io::Error) -> bool {
+pub fn is_temporary(e: &io::Error) -> bool {
     matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 /// The fault for an error in mid-run.
-pub fn broken(peer: SocketAddr, e: &io::Error) -> Fault {
+pub fn connection_fault(peer: SocketAddr, e: &io::Error) -> Fault {
     match e.kind() {
         ErrorKind::ConnectionReset
         | ErrorKind::BrokenPipe
         | ErrorKind::UnexpectedEof
-        | ErrorKind::ConnectionRefused => gone(peer),
+        | ErrorKind::ConnectionRefused => closed_fault(peer),
         _ => Fault::attempt(format!("the connection failed: {e}")).at(peer.to_string()),
     }
 }
 
 /// The fault for a peer that has closed during the run.
-pub fn gone(peer: SocketAddr) -> Fault {
+pub fn closed_fault(peer: SocketAddr) -> Fault {
     Fault::gone("the other end went away in mid-run")
         .at(peer.to_string())
         .remedy("see on that host why it ended, then run again")
@@ -150,7 +150,7 @@ mod tests {
             listener.local_addr().expect("has one")
         };
         let flag = AtomicBool::new(false);
-        let fault = connect(addr, &Until::new(Seconds(2.0), &flag)).expect_err("nobody listens");
+        let fault = connect(addr, &Deadline::new(Seconds(2.0), &flag)).expect_err("nobody listens");
         assert_eq!(fault.place, Some(addr.to_string()));
         assert!(fault.message.contains("refused") && fault.remedy.is_some(), "{fault}");
     }
@@ -159,7 +159,7 @@ mod tests {
     fn nobody_comes_and_the_wait_ends() {
         let listener = listen(([127, 0, 0, 1], 0).into()).expect("listens");
         let flag = AtomicBool::new(false);
-        let fault = accept(&listener, &Until::new(Seconds(0.2), &flag)).expect_err("nobody comes");
+        let fault = accept(&listener, &Deadline::new(Seconds(0.2), &flag)).expect_err("nobody comes");
         assert!(fault.message.contains("a connection"), "{fault}");
     }
 }

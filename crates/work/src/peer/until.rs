@@ -8,7 +8,7 @@ use crosstalk_core::units::Seconds;
 
 /// A deadline that can be cancelled. Every wait ends soon after either.
 #[derive(Debug, Clone, Copy)]
-pub struct Until<'a> {
+pub struct Deadline<'a> {
     deadline: Instant,
     cancelled: &'a AtomicBool,
 }
@@ -16,40 +16,40 @@ pub struct Until<'a> {
 /// How often a wait checks whether it was cancelled.
 pub const TICK: Duration = Duration::from_millis(100);
 
-impl<'a> Until<'a> {
+impl<'a> Deadline<'a> {
     /// `limit` from now, or as soon as `cancelled` is true.
     pub fn new(limit: Seconds, cancelled: &'a AtomicBool) -> Self {
         // A year stands for "no limit": `Instant` cannot hold any duration.
         let limit = Duration::from_secs_f64(limit.0.clamp(0.0, 365.0 * 86_400.0));
-        Until { deadline: Instant::now() + limit, cancelled }
+        Deadline { deadline: Instant::now() + limit, cancelled }
     }
 
     /// The same, but at most `limit` from now.
     #[must_use]
-    pub fn within(self, limit: Duration) -> Self {
-        Until { deadline: self.deadline.min(Instant::now() + limit), ..self }
+    pub fn at_most(self, limit: Duration) -> Self {
+        Deadline { deadline: self.deadline.min(Instant::now() + limit), ..self }
     }
 
     /// Whether it was cancelled. Cheap enough to check for every message.
     #[inline]
-    pub fn cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Turns a failure into an interruption where it was cancelled: the peer may have seen that first, and
     /// closed.
-    pub fn blame<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
-        outcome.map_err(|fault| if self.cancelled() { Fault::interrupted() } else { fault })
+    pub fn interruption_or<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
+        outcome.map_err(|fault| if self.is_cancelled() { Fault::interrupted() } else { fault })
     }
 
     /// The remaining time.
-    pub fn left(&self) -> Duration {
+    pub fn time_left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
     /// Whether the deadline has passed.
     pub fn is_over(&self) -> bool {
-        self.left().is_zero()
+        self.time_left().is_zero()
     }
 
     /// Continues while there is time; `what` names what is waited for.
@@ -57,7 +57,7 @@ impl<'a> Until<'a> {
     /// # Errors
     /// An interruption where it was cancelled; an attempt fault at the deadline.
     pub fn check(&self, what: &str) -> Result<(), Fault> {
-        if self.cancelled() {
+        if self.is_cancelled() {
             return Err(Fault::interrupted());
         }
         if self.is_over() {
@@ -76,33 +76,33 @@ mod tests {
     #[test]
     fn a_limit_of_zero_is_over_at_once_and_names_what_was_awaited() {
         let flag = AtomicBool::new(false);
-        let fault = Until::new(Seconds(0.0), &flag).check("the reply").expect_err("is over");
+        let fault = Deadline::new(Seconds(0.0), &flag).check("the reply").expect_err("is over");
         assert!(fault.message.contains("the reply"), "{fault}");
     }
 
     #[test]
     fn a_cancelled_wait_is_an_interruption() {
         let flag = AtomicBool::new(true);
-        let fault = Until::new(Seconds(60.0), &flag).check("the reply").expect_err("is cancelled");
+        let fault = Deadline::new(Seconds(60.0), &flag).check("the reply").expect_err("is cancelled");
         assert_eq!(fault.kind, FaultKind::Interrupted);
     }
 
     #[test]
     fn what_fails_once_cancelled_is_an_interruption() {
         let flag = AtomicBool::new(false);
-        let until = Until::new(Seconds(60.0), &flag);
+        let until = Deadline::new(Seconds(60.0), &flag);
         let gone: Result<(), Fault> = Err(Fault::attempt("gone"));
-        assert_eq!(until.blame(gone.clone()), gone);
+        assert_eq!(until.interruption_or(gone.clone()), gone);
         flag.store(true, Ordering::Relaxed);
-        assert_eq!(until.blame(gone), Err(Fault::interrupted()));
-        assert_eq!(until.blame(Ok(1)), Ok(1));
+        assert_eq!(until.interruption_or(gone), Err(Fault::interrupted()));
+        assert_eq!(until.interruption_or(Ok(1)), Ok(1));
     }
 
     #[test]
     fn a_narrower_limit_wins_and_a_wider_one_does_not() {
         let flag = AtomicBool::new(false);
-        let until = Until::new(Seconds(5.0), &flag);
-        assert!(until.within(Duration::from_secs(1)).left() <= Duration::from_secs(1));
-        assert!(until.within(Duration::from_secs(99)).left() <= Duration::from_secs(5));
+        let until = Deadline::new(Seconds(5.0), &flag);
+        assert!(until.at_most(Duration::from_secs(1)).time_left() <= Duration::from_secs(1));
+        assert!(until.at_most(Duration::from_secs(99)).time_left() <= Duration::from_secs(5));
     }
 }

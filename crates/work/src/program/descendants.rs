@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use rustix::process::Pid;
 use wait4::{ResourceUsage, try_wait4_pid};
 
-use super::tree::{Activity, members, orphans};
+use super::tree::{ThreadActivity, orphans, program_processes};
 
-/// The processes that a program has started.
+/// The processes that a program has started, directly or not.
 pub struct Descendants {
     root: Pid,
     mark: String,
@@ -16,14 +16,14 @@ pub struct Descendants {
 }
 
 impl Descendants {
-    /// Those of the program `root`, whose processes carry `mark`.
+    /// The descendants of the program `root`, whose processes carry `mark`.
     pub fn new(root: Pid, mark: String) -> Self {
         Descendants { root, mark, seen: BTreeSet::new() }
     }
 
     /// Samples the activity of the program and its descendants. An orphan that starts and ends between two
     /// samples is not seen: it stays a zombie, uncounted, until this process ends.
-    pub fn sample(&mut self, activity: &mut Activity) {
+    pub fn sample(&mut self, activity: &mut ThreadActivity) {
         let orphans = orphans(&self.mark);
         self.seen.extend(orphans.iter().copied().map(Pid::as_raw_pid));
         self.seen.extend(activity.sample([self.root].into_iter().chain(orphans)));
@@ -32,7 +32,7 @@ impl Descendants {
     /// Reaps orphans that have ended, and adds what they used; returns the processes that are still alive,
     /// the program's first one among them.
     pub fn reap(&mut self, used: &mut Vec<ResourceUsage>) -> Vec<Pid> {
-        let found = members(self.root, &self.mark);
+        let found = program_processes(self.root, &self.mark);
         self.seen.extend(found.iter().map(|process| process.pid.as_raw_pid()));
         self.seen.remove(&self.root.as_raw_pid());
         // The kernel refuses those that are not children of this process.

@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use crosstalk_core::Fault;
 
 /// A fault unless the program ended with exit code 0. `said` returns what it wrote last.
-pub fn judge(program: &str, status: ExitStatus, said: impl FnOnce() -> String) -> Result<(), Fault> {
+pub fn check_exit(program: &str, status: ExitStatus, said: impl FnOnce() -> String) -> Result<(), Fault> {
     let how = match (status.code(), status.signal()) {
         (Some(0), _) => return Ok(()),
         (Some(code), _) => format!("ended with exit code {code}"),
@@ -18,7 +18,7 @@ pub fn judge(program: &str, status: ExitStatus, said: impl FnOnce() -> String) -
 }
 
 /// The fault for a program that does not end.
-pub fn hung(program: &str, seconds: f64, said: &str) -> Fault {
+pub fn hung_fault(program: &str, seconds: f64, said: &str) -> Fault {
     Fault::attempt(format!("not finished after {seconds:.1} s: `{program}` was killed{}", quoted(said)))
         .remedy("give it more time with --deadline, such as --deadline '5 min', or look for what hangs")
 }
@@ -55,16 +55,16 @@ mod tests {
 
     #[test]
     fn an_exit_code_quotes_what_was_said() {
-        assert_eq!(judge("job", ExitStatus::from_raw(0), || "chatter".into()), Ok(()));
+        assert_eq!(check_exit("job", ExitStatus::from_raw(0), || "chatter".into()), Ok(()));
         let fault =
-            judge("job", ExitStatus::from_raw(3 << 8), || "no such\nfile".into()).expect_err("failed");
+            check_exit("job", ExitStatus::from_raw(3 << 8), || "no such\nfile".into()).expect_err("failed");
         assert!(fault.message.starts_with("`job` ended with exit code 3"), "{fault}");
         assert!(fault.message.ends_with("\n    no such\n    file"), "{fault}");
     }
 
     #[test]
     fn a_signal_is_named() {
-        let fault = judge("job", ExitStatus::from_raw(11), String::new).expect_err("failed");
+        let fault = check_exit("job", ExitStatus::from_raw(11), String::new).expect_err("failed");
         assert!(fault.message.contains("signal 11 (SIGSEGV)"), "{fault}");
     }
 }

@@ -32,7 +32,7 @@ pub fn find(program: &str) -> Result<PathBuf, Fault> {
 ///
 /// # Errors
 /// Where it cannot be run. Where the line is one for a shell, the remedy says what to write.
-pub fn find_first(argv: &[String]) -> Result<PathBuf, Fault> {
+pub fn find_program_of(argv: &[String]) -> Result<PathBuf, Fault> {
     find(&argv[0]).map_err(|fault| match suggestion(argv) {
         Some(suggestion) if !Path::new(&argv[0]).exists() => {
             Fault::environment(format!("`{}` is no program: {}", argv[0], suggestion.why))

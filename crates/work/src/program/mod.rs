@@ -20,8 +20,8 @@ mod split;
 mod tail;
 mod tree;
 
-pub use exit::{hung, judge};
-pub use find::{find, find_first};
-pub use need::{fresh, need};
+pub use exit::{check_exit, hung_fault};
+pub use find::{find, find_program_of};
+pub use need::{fresh_mark, need};
 pub use process::{Event, Program};
-pub use split::Account;
+pub use split::ProgramAccount;

@@ -6,7 +6,7 @@ use crosstalk_core::need::Need;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 /// A random mark for a program's processes: 16 hexadecimal digits.
-pub fn fresh() -> String {
+pub fn fresh_mark() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 

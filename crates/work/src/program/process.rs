@@ -13,11 +13,11 @@ use wait4::try_wait4_pid;
 use crosstalk_core::Fault;
 
 use super::descendants::Descendants;
-use super::split::{Account, SampleInterval};
+use super::split::{ProgramAccount, SampleInterval};
 use super::tail::Tail;
-use super::tree::{Activity, MARK, children_cpu};
+use super::tree::{RUN_MARK, ThreadActivity, children_cpu};
 use crate::peer::socket::is_readable;
-use crate::peer::{Line, Until};
+use crate::peer::{Deadline, Line};
 
 /// Termination grace: time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ pub struct Program {
     begin: Instant,
     started: Duration,
     ended: Option<Instant>,
-    activity: Activity,
+    activity: ThreadActivity,
     interval: SampleInterval,
     descendants: Descendants,
     stdout: Tail,
@@ -40,7 +40,7 @@ pub struct Program {
     reaped: bool,
 }
 
-/// What ended a wait for a program.
+/// What ended the watch of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The program ended.
@@ -60,7 +60,7 @@ impl Program {
         set_child_subreaper(Some(getpid()))
             .map_err(|e| Fault::environment(format!("cannot adopt a program's orphans: {e}")))?;
         let program = command.get_program().to_string_lossy().into_owned();
-        command.env(MARK, &mark).process_group(0);
+        command.env(RUN_MARK, &mark).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let begin = Instant::now();
         let mut child = command.spawn().map_err(|e| not_started(&program, &e))?;
@@ -78,7 +78,7 @@ impl Program {
             begin,
             started,
             ended: None,
-            activity: Activity::default(),
+            activity: ThreadActivity::default(),
             interval: SampleInterval::default(),
             descendants: Descendants::new(pid, mark),
             stdout: tail::<ChildStdout>(stdout),
@@ -91,10 +91,10 @@ impl Program {
     ///
     /// # Errors
     /// An attempt fault at the deadline; an interruption when it is cancelled.
-    pub fn watch(&mut self, lines: &[Line], until: &Until) -> Result<Event, Fault> {
+    pub fn watch(&mut self, lines: &[Line], until: &Deadline) -> Result<Event, Fault> {
         loop {
             until.check("the program to end")?;
-            if let Some(index) = lines.iter().position(Line::stirs) {
+            if let Some(index) = lines.iter().position(Line::is_readable) {
                 return Ok(Event::Message(index));
             }
             self.sample();
@@ -109,12 +109,12 @@ impl Program {
     fn sample(&mut self) {
         let began = Instant::now();
         self.descendants.sample(&mut self.activity);
-        self.interval.took(began.elapsed());
+        self.interval.note_cost(began.elapsed());
     }
 
     /// Sleeps until something happens, or until the next sample is due; returns whether the program ended.
-    fn wait_for_sample(&mut self, lines: &[Line], until: &Until) -> bool {
-        let wait = until.left().min(self.interval.next());
+    fn wait_for_sample(&mut self, lines: &[Line], until: &Deadline) -> bool {
+        let wait = until.time_left().min(self.interval.next());
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
         let mut fds: Vec<_> = lines.iter().map(|line| PollFd::new(line, PollFlags::IN)).collect();
         fds.push(PollFd::new(&self.fd, PollFlags::IN));
@@ -123,7 +123,7 @@ impl Program {
         fds.last().is_some_and(|fd| !fd.revents().is_empty())
     }
 
-    /// Whether it still runs.
+    /// Whether the program still runs.
     pub fn is_running(&self) -> bool {
         self.ended.is_none() && !is_readable(&self.fd, Duration::ZERO)
     }
@@ -135,30 +135,30 @@ impl Program {
     }
 
     /// Whether it ended with exit code 0. It is not reaped.
-    pub fn ended_well(&self) -> bool {
+    pub fn has_succeeded(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.pid), options).ok().flatten();
         status.and_then(|status| status.exit_status()) == Some(0)
     }
 
     /// The last it wrote to its standard error, else to its standard output, in lines.
-    pub fn last_words(&self) -> String {
+    pub fn last_lines(&self) -> String {
         let said = self.stderr.last_lines();
         if said.is_empty() { self.stdout.last_lines() } else { said }
     }
 
     /// The last it wrote to its standard output.
-    pub fn written(&self) -> Vec<u8> {
-        self.stdout.kept()
+    pub fn last_output(&self) -> Vec<u8> {
+        self.stdout.bytes()
     }
 
     /// The last it wrote: to its standard output, to its standard error.
-    pub fn output(&self) -> [(&'static str, Vec<u8>); 2] {
-        [("out", self.written()), ("err", self.stderr.kept())]
+    pub fn last_outputs(&self) -> [(&'static str, Vec<u8>); 2] {
+        [("out", self.last_output()), ("err", self.stderr.bytes())]
     }
 
     /// Run time so far, or until its end.
-    pub fn wall(&self) -> Duration {
+    pub fn run_time(&self) -> Duration {
         self.ended.map_or_else(|| self.begin.elapsed(), |ended| ended - self.begin)
     }
 
@@ -166,7 +166,7 @@ impl Program {
     ///
     /// # Errors
     /// An attempt fault where it survives SIGKILL.
-    pub fn end(&mut self) -> Result<Account, Fault> {
+    pub fn end(&mut self) -> Result<ProgramAccount, Fault> {
         self.end_by(&[(Signal::TERM, GRACE), (Signal::KILL, DEATH)])
     }
 
@@ -176,9 +176,9 @@ impl Program {
         let _ = self.end_by(&[(Signal::KILL, DEATH)]);
     }
 
-    fn end_by(&mut self, signals: &[(Signal, Duration)]) -> Result<Account, Fault> {
+    fn end_by(&mut self, signals: &[(Signal, Duration)]) -> Result<ProgramAccount, Fault> {
         let orphans = self.signal(signals);
-        let wall = self.wall().as_secs_f64();
+        let wall = self.run_time().as_secs_f64();
         self.activity.sample([self.pid]);
         let used = try_wait4_pid(self.pid.as_raw_pid().cast_unsigned())
             .ok()
@@ -186,12 +186,12 @@ impl Program {
             .ok_or_else(|| Fault::attempt("the program does not end, though it was killed"))?;
         self.reaped = true;
         let cpu = |usage: wait4::ResourceUsage| (usage.utime + usage.stime).as_secs_f64();
-        Ok(Account {
+        Ok(ProgramAccount {
             status: used.status,
             wall,
             cpu: cpu(used.rusage) + orphans.iter().copied().map(cpu).sum::<f64>(),
-            queued: self.activity.queued(),
-            at_once: self.activity.at_once(),
+            queued: self.activity.queued_seconds(),
+            at_once: self.activity.mean_parallelism(),
             start: self.started.as_secs_f64(),
         })
     }
@@ -241,8 +241,8 @@ impl Drop for Program {
 /// Collects what a stream ends with.
 fn tail<S: std::io::Read + Send + 'static>(stream: Option<S>) -> Tail {
     match stream {
-        Some(stream) => Tail::of(stream),
-        None => Tail::of(std::io::empty()),
+        Some(stream) => Tail::collect(stream),
+        None => Tail::collect(std::io::empty()),
     }
 }
 

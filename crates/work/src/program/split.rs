@@ -24,7 +24,7 @@ use crate::peer::TICK;
 
 /// How a program ended and what it used. Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Account {
+pub struct ProgramAccount {
     /// How it ended.
     pub status: ExitStatus,
     /// From before its start to its end.
@@ -39,9 +39,9 @@ pub struct Account {
     pub start: f64,
 }
 
-/// The run time's parts, and what ran in parallel. Times in seconds.
+/// A program's run time in parts that add up to it, and what ran in parallel. Times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Split {
+pub struct RunTimeSplit {
     /// Busy, and on a processor.
     pub compute: f64,
     /// Busy, but without a processor.
@@ -52,14 +52,14 @@ pub struct Split {
     pub parallel: f64,
 }
 
-impl Account {
-    /// The parts, which add up to the run time.
-    pub fn split(&self) -> Split {
+impl ProgramAccount {
+    /// The run time in parts, which add up to it.
+    pub fn split(&self) -> RunTimeSplit {
         let queued = self.queued.unwrap_or(0.0);
         let at_once = self.at_once.max((self.cpu + queued) / self.wall.max(f64::MIN_POSITIVE)).max(1.0);
         let (compute, queue) = (self.cpu / at_once, queued / at_once);
         let wait = (self.wall - compute - queue).max(0.0);
-        Split { compute, queue, wait, parallel: self.cpu - compute }
+        RunTimeSplit { compute, queue, wait, parallel: self.cpu - compute }
     }
 }
 
@@ -77,7 +77,7 @@ impl SampleInterval {
     const SHARE: u32 = 200;
 
     /// Notes how long a sample took.
-    pub fn took(&mut self, time: Duration) {
+    pub fn note_cost(&mut self, time: Duration) {
         self.taken = self.taken.wrapping_add(1);
         self.last = time;
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How much is kept.
-pub const KEPT: usize = 64 << 10;
+/// The number of bytes that a [`Tail`] keeps.
+pub const TAIL_BYTES: usize = 64 << 10;
 
 /// Lines of it that a fault quotes, and bytes at most.
 const QUOTED_LINES: usize = 10;
@@ -26,15 +26,15 @@ pub struct Tail {
 
 impl Tail {
     /// Collects from `stream` until its end.
-    pub fn of(mut stream: impl Read + Send + 'static) -> Self {
-        let kept = Arc::new(Mutex::new(VecDeque::with_capacity(KEPT)));
+    pub fn collect(mut stream: impl Read + Send + 'static) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::with_capacity(TAIL_BYTES)));
         let shared = Arc::clone(&kept);
         let reader = thread::spawn(move || {
             let mut chunk = [0; 8192];
             while let Ok(n @ 1..) = stream.read(&mut chunk) {
                 let mut kept = lock(&shared);
                 kept.extend(&chunk[..n]);
-                let surplus = kept.len().saturating_sub(KEPT);
+                let surplus = kept.len().saturating_sub(TAIL_BYTES);
                 kept.drain(..surplus);
             }
         });
@@ -42,7 +42,7 @@ impl Tail {
     }
 
     /// All that is kept. Waits a little for the end of what was written.
-    pub fn kept(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         let deadline = Instant::now() + LINGER;
         while !self.reader.is_finished() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(5));
@@ -52,7 +52,7 @@ impl Tail {
 
     /// The last lines, for people; empty where nothing was written.
     pub fn last_lines(&self) -> String {
-        let kept = self.kept();
+        let kept = self.bytes();
         quote(&String::from_utf8_lossy(&kept[kept.len().saturating_sub(QUOTED_BYTES)..]))
     }
 }
@@ -76,15 +76,15 @@ mod tests {
     #[test]
     fn the_last_lines_are_quoted() {
         let text: String = (0..1000).map(|n| format!("line {n}\n\n")).collect();
-        let quoted = Tail::of(std::io::Cursor::new(text)).last_lines();
+        let quoted = Tail::collect(std::io::Cursor::new(text)).last_lines();
         assert!(quoted.starts_with("line 990\n") && quoted.ends_with("line 999"), "{quoted}");
     }
 
     #[test]
     fn an_endless_line_stays_small_and_colours_are_left_out() {
-        let tail = Tail::of(std::io::Cursor::new(vec![b'x'; 3 * KEPT]));
+        let tail = Tail::collect(std::io::Cursor::new(vec![b'x'; 3 * TAIL_BYTES]));
         assert_eq!(tail.last_lines().len(), QUOTED_BYTES);
-        assert_eq!(lock(&tail.kept).len(), KEPT);
+        assert_eq!(lock(&tail.kept).len(), TAIL_BYTES);
         assert_eq!(quote("\u{1b}[31mred\u{1b}[0m"), "[31mred[0m");
     }
 
@@ -99,7 +99,7 @@ mod tests {
             }
         }
         let (over, silent) = std::sync::mpsc::channel();
-        assert_eq!(Tail::of(Silent(silent)).last_lines(), "");
+        assert_eq!(Tail::collect(Silent(silent)).last_lines(), "");
         drop(over);
     }
 }

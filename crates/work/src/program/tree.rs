@@ -12,9 +12,9 @@ use std::time::Duration;
 /// Tries to count processes that change meanwhile.
 const COUNTS: usize = 1000;
 /// The environment variable that marks a program's processes.
-pub const MARK: &str = "CROSSTALK_RUN";
+pub const RUN_MARK: &str = "CROSSTALK_RUN";
 
-/// One process.
+/// One process of a program's tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     /// Its number.
@@ -24,8 +24,8 @@ pub struct Process {
 }
 
 /// Every process that is in process group `group` or carries `mark`, except this one.
-pub fn members(group: Pid, mark: &str) -> Vec<Process> {
-    let entry = format!("{MARK}={mark}");
+pub fn program_processes(group: Pid, mark: &str) -> Vec<Process> {
+    let entry = format!("{RUN_MARK}={mark}");
     let me = getpid();
     processes()
         .filter(|(pid, _)| *pid != me)
@@ -44,7 +44,7 @@ fn carries(pid: Pid, entry: &str) -> bool {
 /// came to this process as their nearest subreaper (prctl(2)). One that ends is
 /// a zombie without an environment, so they are to be looked for while they live.
 pub fn orphans(mark: &str) -> Vec<Pid> {
-    let entry = format!("{MARK}={mark}");
+    let entry = format!("{RUN_MARK}={mark}");
     children(getpid().as_raw_pid())
         .into_iter()
         .filter_map(Pid::from_raw)
@@ -151,7 +151,7 @@ fn waited_by(pid: Pid) -> Option<u64> {
 /// What a program's threads were doing at each sample, and how long each queued. What a thread queued
 /// between the last sample and its end is not seen.
 #[derive(Debug, Default)]
-pub struct Activity {
+pub struct ThreadActivity {
     /// Thread → nanoseconds that it was ready to run, but had no processor.
     queued: BTreeMap<i32, u64>,
     /// Samples that found a thread running or ready to run, and how many such threads they found.
@@ -159,7 +159,7 @@ pub struct Activity {
     ready: u64,
 }
 
-impl Activity {
+impl ThreadActivity {
     /// Samples these processes and all that they started; returns their numbers.
     pub fn sample(&mut self, roots: impl IntoIterator<Item = Pid>) -> BTreeSet<i32> {
         let mut open: Vec<i32> = roots.into_iter().map(Pid::as_raw_pid).collect();
@@ -186,12 +186,12 @@ impl Activity {
     }
 
     /// Seconds that the threads queued, added up; `None` where the kernel does not report it.
-    pub fn queued(&self) -> Option<f64> {
+    pub fn queued_seconds(&self) -> Option<f64> {
         (!self.queued.is_empty()).then(|| self.queued.values().sum::<u64>() as f64 * 1e-9)
     }
 
     /// How many threads ran or were ready to run at once, on average over the samples that found any: at least 1.
-    pub fn at_once(&self) -> f64 {
+    pub fn mean_parallelism(&self) -> f64 {
         if self.busy_samples == 0 { 1.0 } else { self.ready as f64 / self.busy_samples as f64 }
     }
 }

@@ -3,31 +3,31 @@
 use super::*;
 
 fn refusal(name: &str, value: impl Into<Value>) -> String {
-    Config::new(&Params::default().with(name, value)).expect_err("refused").to_string()
+    Config::from_params(&Params::default().with(name, value)).expect_err("refused").to_string()
 }
 
 fn with_list(name: &str, values: Vec<Value>) -> Result<Config, Fault> {
     let mut params = Params::default();
     params.0.insert(name.into(), Value::List(values));
-    Config::new(&params)
+    Config::from_params(&params)
 }
 
 #[test]
 fn what_is_not_said_is_as_cloudsuite_has_it() {
-    let config = Config::new(&Params::default()).expect("reads");
+    let config = Config::from_params(&Params::default()).expect("reads");
     assert_eq!((config.slaves, config.grid.len(), config.recommend), (1, 8, 50));
-    assert_eq!(config.grid[0], Setting { rank: 8, lambda: 0.1, iterations: 10 });
-    assert_eq!(config.grid[1], Setting { rank: 8, lambda: 0.1, iterations: 20 });
-    assert_eq!(config.grid[2], Setting { rank: 8, lambda: 10.0, iterations: 10 });
-    assert_eq!(config.grid[7], Setting { rank: 12, lambda: 10.0, iterations: 20 });
-    assert_eq!(config.iterations(), 120);
+    assert_eq!(config.grid[0], ModelSetting { rank: 8, lambda: 0.1, iterations: 10 });
+    assert_eq!(config.grid[1], ModelSetting { rank: 8, lambda: 0.1, iterations: 20 });
+    assert_eq!(config.grid[2], ModelSetting { rank: 8, lambda: 10.0, iterations: 10 });
+    assert_eq!(config.grid[7], ModelSetting { rank: 12, lambda: 10.0, iterations: 20 });
+    assert_eq!(config.all_iterations(), 120);
 }
 
 #[test]
 fn a_grid_is_listed_or_a_single_number() {
     let config = with_list("rank", vec![Value::Int(4), Value::Int(6), Value::Int(9)]).expect("reads");
     assert_eq!(config.grid.len(), 12);
-    let config = Config::new(&Params::default().with("lambda", 0).with("rank", 100)).expect("reads");
+    let config = Config::from_params(&Params::default().with("lambda", 0).with("rank", 100)).expect("reads");
     assert_eq!(config.grid.len(), 2);
     assert_eq!((config.grid[0].lambda, config.grid[0].rank), (0.0, 100));
 }
@@ -53,6 +53,6 @@ fn bad_values_are_named() {
 #[test]
 fn a_file_has_its_own_size() {
     let params = Params::default().with("ratings", "ratings.csv").with("scale", 2);
-    let fault = Config::new(&params).expect_err("refused");
+    let fault = Config::from_params(&params).expect_err("refused");
     assert_eq!(fault.remedy.as_deref(), Some("leave out `ratings` or `scale`"));
 }

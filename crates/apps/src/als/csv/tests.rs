@@ -11,12 +11,12 @@ fn all(text: &str) -> Result<Vec<(Rating, u64)>, Fault> {
 }
 
 fn refusal(line: &str) -> String {
-    all(&format!("{HEADING}\n1,2,3.0,4\n{line}\n")).expect_err("refused").to_string()
+    all(&format!("{CSV_HEADING}\n1,2,3.0,4\n{line}\n")).expect_err("refused").to_string()
 }
 
 #[test]
 fn lines_are_read_as_movielens_writes_them() {
-    let found = all(&format!("{HEADING}\r\n1,31,2.5,1260759144\r\n7,9,4,10\n\n")).expect("reads");
+    let found = all(&format!("{CSV_HEADING}\r\n1,31,2.5,1260759144\r\n7,9,4,10\n\n")).expect("reads");
     assert_eq!(found.len(), 2);
     assert_eq!(found[0], (Rating { user: 1, item: 31, stars: 2.5 }, 1_260_759_144));
     assert_eq!(found[1], (Rating { user: 7, item: 9, stars: 4.0 }, 10));
@@ -96,7 +96,7 @@ proptest! {
         written in proptest::collection::vec((1..=LARGEST_ID, 0..=LARGEST_ID, 1_u8..=10, 0..=LATEST), 1..9),
         layout in 0_usize..3,
     ) {
-        let (heading, separator) = [(HEADING, ","), ("", "::"), ("", "\t")][layout];
+        let (heading, separator) = [(CSV_HEADING, ","), ("", "::"), ("", "\t")][layout];
         let mut text = if heading.is_empty() { String::new() } else { format!("{heading}\n") };
         let mut expected = Vec::new();
         for (user, item, halves, time) in written {
@@ -113,10 +113,12 @@ proptest! {
 fn the_new_users_ratings_have_no_heading_and_zeros_are_left_out() {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(b"0,253,3.0,900660748\n0,5,0,900660748\n0,1407,5.0,900660871\n").expect("written");
-    let found = personal(file.path()).expect("reads");
+    let found = read_personal_ratings(file.path()).expect("reads");
     assert_eq!(found.iter().map(|rating| rating.item).collect::<Vec<_>>(), [253, 1407]);
     file.write_all(b"4,1407,5.0,900660871\n").expect("written");
-    let fault = personal(file.path()).expect_err("refused").to_string();
+    let fault = read_personal_ratings(file.path()).expect_err("refused").to_string();
     assert!(fault.contains(":4: expected ratings of user 0, found user 4"), "{fault}");
-    assert!(personal(Path::new("/nowhere")).expect_err("refused").to_string().contains("/nowhere"));
+    assert!(
+        read_personal_ratings(Path::new("/nowhere")).expect_err("refused").to_string().contains("/nowhere")
+    );
 }

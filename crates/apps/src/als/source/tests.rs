@@ -6,7 +6,7 @@ use tempfile::NamedTempFile;
 
 fn file(lines: &str) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a file");
-    write!(file, "{}\n{lines}", csv::HEADING).expect("written");
+    write!(file, "{}\n{lines}", csv::CSV_HEADING).expect("written");
     file
 }
 
@@ -18,7 +18,7 @@ fn open(lines: &str) -> Result<Split, Fault> {
 fn a_file_is_split_and_the_new_user_trains() {
     let file = file("1,5,3.0,10\n2,5,4.0,11\n2,6,1.0,12\n1,6,2.0,16\n2,7,3.0,19\n");
     let input = Source::File(file.path().into()).open(None).expect("good");
-    let split = input.read().expect("reads");
+    let split = input.read_split().expect("reads");
     assert_eq!([split.training.len(), split.validation.len(), split.test.len()], [5, 1, 1]);
     // Item 5 was rated most.
     assert_eq!(split.training[3], Rating { user: NEW_USER, item: 5, stars: 3.0 });
@@ -37,14 +37,14 @@ fn other_formats_are_read_alike_and_are_a_ratings_csv_to_spark() {
     let lines = "1,5,3,10\n2,5,4.5,11\n2,6,1,12\n1,6,2,16\n2,7,3,19\n";
     let csv = file(lines);
     let input = Source::File(csv.path().into()).open(None).expect("good");
-    let expected = input.read().expect("reads");
+    let expected = input.read_split().expect("reads");
     for separator in ["::", "\t"] {
         let mut file = NamedTempFile::new().expect("a file");
         write!(file, "\u{feff}{}", lines.replace(',', separator).replace('\n', "\r\n")).expect("written");
         let input = Source::File(file.path().into()).open(None).expect("good");
-        assert_eq!(input.read().expect("reads"), expected);
-        let text = String::from_utf8(input.csv().expect("reads").into_owned()).expect("text");
-        assert_eq!(text, format!("{}\n{lines}", csv::HEADING));
+        assert_eq!(input.read_split().expect("reads"), expected);
+        let text = String::from_utf8(input.csv_text().expect("reads").into_owned()).expect("text");
+        assert_eq!(text, format!("{}\n{lines}", csv::CSV_HEADING));
     }
 }
 
@@ -66,8 +66,8 @@ fn an_empty_part_is_refused() {
 #[test]
 fn a_generated_source_can_be_read_twice() {
     let input = Source::Generated { scale: 0.1, seed: 1 }.open(None).expect("good");
-    let split = input.read().expect("reads");
-    assert_eq!(split, input.read().expect("reads"));
+    let split = input.read_split().expect("reads");
+    assert_eq!(split, input.read_split().expect("reads"));
     let ratings = split.training.len() + split.validation.len() + split.test.len();
     assert_eq!(ratings, 10_000 + PERSONAL);
 }

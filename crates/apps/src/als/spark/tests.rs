@@ -6,19 +6,19 @@ use std::fmt::Write;
 
 fn config() -> Config {
     let params = Params::default().with("scale", 0.1).with("rank", 4).with("iterations", 5);
-    Config::new(&params.with("lambda", 0.1)).expect("reads")
+    Config::from_params(&params.with("lambda", 0.1)).expect("reads")
 }
 
 /// Our own model, written and reported as Spark would.
 fn answered(config: &Config, scratch: &Path) -> Object {
-    let split = config.source.open(None).and_then(|input| input.read()).expect("reads");
+    let split = config.source.open(None).and_then(|input| input.read_split()).expect("reads");
     let mut alone = Alone;
     let mut node = UntimedNode(&mut alone);
     let shard = Shard::build(split.clone(), &mut node).expect("builds");
     // From another start, as MLlib's would be.
     let model = train(&shard, &config.grid[0], 77, &mut node).expect("trains");
-    let mut whole = Whole::default();
-    whole.add(&Whole::pack(&shard, &model), 4).expect("is whole");
+    let mut whole = WholeModel::default();
+    whole.add_part(&WholeModel::pack_part(&shard, &model), 4).expect("is whole");
     for (side, by_id) in [("users", &whole.users), ("items", &whole.items)] {
         let folder = scratch.join("als-model").join(side);
         fs::create_dir_all(&folder).expect("makes");
@@ -29,7 +29,7 @@ fn answered(config: &Config, scratch: &Path) -> Object {
         }
         fs::write(folder.join("part-00000"), text).expect("writes");
     }
-    let error = |part: &[_]| squares(part, &whole).expect("finite").root_mean(part.len());
+    let error = |part: &[_]| squared_errors(part, &whole).expect("finite").root_mean(part.len());
     let answer = json!({
         "best": [4, 0.1, 5], "rmse_mean": 1.0,
         "rmse_validation": error(&split.validation), "rmse_test": error(&split.test),
@@ -68,7 +68,7 @@ fn a_user_whose_vector_is_another_is_found() {
 #[test]
 fn mllib_trains_the_whole_grid() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
-    let config = Config::new(&Params::default().with("scale", 0.1)).expect("reads");
+    let config = Config::from_params(&Params::default().with("scale", 0.1)).expect("reads");
     let request = request(&config, scratch.path(), 2).expect("asks");
     assert_eq!((&request["rank"], &request["iterations"]), (&json!([8, 12]), &json!([10, 20])));
     assert_eq!(request["lambda"], json!([0.1, 10.0]));

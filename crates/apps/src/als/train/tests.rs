@@ -4,22 +4,22 @@ use super::*;
 use crate::als::node::UntimedNode;
 use crate::als::rating::{Rating, Split};
 use crate::als::reference;
-use crate::als::route::owner;
+use crate::als::route::owner_of;
 use crate::als::source::Source;
 use crate::exchange::mock::on_threads;
 use std::collections::BTreeMap;
 
-const SETTING: Setting = Setting { rank: 8, lambda: 0.1, iterations: 3 };
+const SETTING: ModelSetting = ModelSetting { rank: 8, lambda: 0.1, iterations: 3 };
 
 fn split() -> Split {
     let input = Source::Generated { scale: 0.1, seed: 3 }.open(None).expect("good");
-    input.read().expect("reads")
+    input.read_split().expect("reads")
 }
 
 /// A slave's users' ratings.
 fn share(split: &Split, part: usize, parts: usize) -> Split {
     let mine = |ratings: &Vec<Rating>| {
-        ratings.iter().copied().filter(|rating| owner(rating.user, parts) == part).collect()
+        ratings.iter().copied().filter(|rating| owner_of(rating.user, parts) == part).collect()
     };
     Split { training: mine(&split.training), validation: mine(&split.validation), test: mine(&split.test) }
 }
@@ -34,7 +34,7 @@ fn trained(parts: usize) -> (ById, ById, [u64; 3]) {
         let mine = share(&split, node.part(), parts);
         let shard = Shard::build(mine, &mut node).expect("builds");
         let model = train(&shard, &SETTING, 5, &mut node).expect("trains");
-        let squares = shard.validation.squares(&model, &mut node).expect("predicts");
+        let squares = shard.validation.squared_errors(&model, &mut node).expect("predicts");
         let by_id = |ids: &[u32], factors: &Factors| -> ById {
             ids.iter().enumerate().map(|(row, id)| (*id, factors.row(row).to_vec())).collect()
         };
@@ -74,7 +74,7 @@ fn a_model_is_what_the_plain_recurrence_gives() {
     }
     let step = |rows: &BTreeMap<u32, (Vec<u32>, Vec<f32>)>, from: &ById| -> ById {
         let solve = |(columns, ratings): &(Vec<u32>, Vec<f32>)| {
-            let x = reference::solve((columns, ratings), |c| from[&c].clone(), SETTING.lambda);
+            let x = reference::solve_row((columns, ratings), |c| from[&c].clone(), SETTING.lambda);
             x.into_iter().map(|x| x as f32).collect()
         };
         rows.iter().map(|(id, row)| (*id, solve(row))).collect()

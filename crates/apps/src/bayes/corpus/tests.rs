@@ -1,8 +1,8 @@
 //! Tests of `corpus`.
 
 use super::*;
-use crate::bayes::category::label;
-use crate::bayes::page::article;
+use crate::bayes::category::category_of;
+use crate::bayes::page::parse_article;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn corpus() -> Corpus {
@@ -19,7 +19,7 @@ fn corpus() -> Corpus {
 
 fn page(corpus: &Corpus, number: u64) -> String {
     let mut page = String::new();
-    corpus.write(number, &mut page);
+    corpus.write_page(number, &mut page);
     page
 }
 
@@ -29,11 +29,11 @@ fn pages_are_articles_of_so_many_words_with_a_category() {
     let mut labels = BTreeMap::<u8, u64>::new();
     for number in 0..corpus.documents {
         let page = page(&corpus, number);
-        let article = article(&page).expect("a page").expect("an article");
+        let article = parse_article(&page).expect("a page").expect("an article");
         assert_eq!(article.title, format!("Article {number}"));
         let (body, _) = article.text.split_once("\n[[").expect("a link");
         assert_eq!(body.split_whitespace().count(), 200);
-        *labels.entry(label(&article.text).expect("a category")).or_default() += 1;
+        *labels.entry(category_of(&article.text).expect("a category")).or_default() += 1;
     }
     assert_eq!(labels.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
     assert!(labels.values().all(|count| count.abs_diff(400) < 100), "{labels:?}");

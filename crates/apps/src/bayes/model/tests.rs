@@ -27,7 +27,7 @@ proptest! {
     ) {
         let labels = vec![0, 2, 3];
         let sum = |label: usize, feature: usize| if label == 1 { 0 } else { sums[label][feature] };
-        let units = UNITS as u64 / 4;
+        let units = UNITS_PER_WEIGHT as u64 / 4;
         let mut cells = Vec::new();
         for feature in 0..6 {
             for label in (0..4).filter(|label| sum(*label, feature) > 0) {
@@ -41,7 +41,7 @@ proptest! {
         let scores = reference(&plain, &labels, &weights, alpha, norm);
         let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sparse = (0..).zip(weights.iter().copied()).filter(|(_, x)| *x > 0.0);
-        let decided = labels.iter().position(|label| *label == model.decide(sparse.clone())).expect("a label");
+        let decided = labels.iter().position(|label| *label == model.label_of(sparse.clone())).expect("a label");
         // Equal scores may round to either side.
         prop_assert!(scores[decided] >= best - 1e-9 * best.abs(), "{:?}, decided {}", scores, decided);
     }
@@ -50,8 +50,8 @@ proptest! {
 #[test]
 fn a_document_without_features_gets_the_first_label() {
     let model = Model::new(vec![(0, 3, 1 << 40), (0, 4, 1 << 40)], 1, vec![3, 4], 1.0, false);
-    assert_eq!(model.decide(std::iter::empty()), 3);
-    assert_eq!(model.decide([(0, 1.0)].into_iter()), 3);
+    assert_eq!(model.label_of(std::iter::empty()), 3);
+    assert_eq!(model.label_of([(0, 1.0)].into_iter()), 3);
 }
 
 #[test]

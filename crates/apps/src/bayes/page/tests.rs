@@ -3,7 +3,7 @@
 use super::*;
 
 fn read(page: &str) -> (String, String) {
-    let article = article(page).expect("a page").expect("an article");
+    let article = parse_article(page).expect("a page").expect("an article");
     (article.title, article.text)
 }
 
@@ -47,19 +47,22 @@ fn of_several_revisions_the_last_counts() {
 #[test]
 fn redirects_are_no_articles() {
     for redirect in ["<redirect />", "<redirect title=\"y\" />", "<redirect\n></redirect>"] {
-        assert_eq!(article(&format!("<page><title>x</title>{redirect}<text>y</text></page>")), Ok(None));
+        assert_eq!(
+            parse_article(&format!("<page><title>x</title>{redirect}<text>y</text></page>")),
+            Ok(None)
+        );
     }
 }
 
 #[test]
 fn what_is_missing_is_said() {
-    assert_eq!(article("<page><text>y</text></page>"), Err("a page has no <title>".into()));
-    assert_eq!(article("<page><title>y</title></page>"), Err("a page has no <text>".into()));
-    assert_eq!(article("<page/>"), Err("a page has no <title>".into()));
-    assert_eq!(article("<page><title>y</title>"), Err("a page does not end".into()));
-    let mismatch = article("<page><title>y</page>").expect_err("refused");
+    assert_eq!(parse_article("<page><text>y</text></page>"), Err("a page has no <title>".into()));
+    assert_eq!(parse_article("<page><title>y</title></page>"), Err("a page has no <text>".into()));
+    assert_eq!(parse_article("<page/>"), Err("a page has no <title>".into()));
+    assert_eq!(parse_article("<page><title>y</title>"), Err("a page does not end".into()));
+    let mismatch = parse_article("<page><title>y</page>").expect_err("refused");
     assert!(mismatch.starts_with("a page is no well-formed XML: "), "{mismatch}");
-    assert!(article("<page><title>y</title><text</page").is_err());
+    assert!(parse_article("<page><title>y</title><text</page").is_err());
 }
 
 #[test]

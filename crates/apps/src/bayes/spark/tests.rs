@@ -5,7 +5,7 @@ use crosstalk_core::value::Params;
 
 fn config() -> Config {
     let params = Params::default().with("documents", 300).with("document_words", 60);
-    Config::new(&params.with("categories", 4)).expect("reads")
+    Config::from_params(&params.with("categories", 4)).expect("reads")
 }
 
 #[test]
@@ -58,7 +58,8 @@ fn spark_reads_a_file_without_a_parser() {
 fn spark_reads_the_corpus_that_is_generated() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let path = export(&config().source, scratch.path()).expect("writes");
-    let read = Config::new(&Params::default().with("corpus", path.display().to_string())).expect("reads");
+    let read =
+        Config::from_params(&Params::default().with("corpus", path.display().to_string())).expect("reads");
     let (written, generated) = (ours(&read).expect("runs"), ours(&config()).expect("runs"));
     assert_eq!((written.features, written.accuracy), (generated.features, generated.accuracy));
 }

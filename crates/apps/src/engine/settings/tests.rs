@@ -3,7 +3,9 @@
 use super::*;
 
 fn with(pairs: &[(&str, &str)]) -> Result<Engine, Fault> {
-    Engine::new(&pairs.iter().fold(Params::default(), |params, (name, value)| params.with(name, *value)))
+    Engine::from_params(
+        &pairs.iter().fold(Params::default(), |params, (name, value)| params.with(name, *value)),
+    )
 }
 
 #[test]
@@ -35,11 +37,11 @@ fn a_master_that_does_not_answer_is_missing() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("listens");
     let url = format!("spark://{}", listener.local_addr().expect("an address"));
     assert!(at(&url).need().is_found());
-    assert_eq!(at(&url).seen_from().expect("is routed"), IpAddr::from([127, 0, 0, 1]));
+    assert_eq!(at(&url).own_address().expect("is routed"), IpAddr::from([127, 0, 0, 1]));
     drop(listener);
     assert!(!at(&url).need().is_found());
     let nowhere = at("spark://no-such-host.invalid:7077");
-    assert!(!nowhere.need().is_found() && nowhere.seen_from().is_err());
+    assert!(!nowhere.need().is_found() && nowhere.own_address().is_err());
 }
 
 #[test]

@@ -7,10 +7,10 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use super::driver::{died, environment};
+use super::driver::{ended_fault, set_spark_environment};
 use super::installation::Installation;
-use crosstalk_work::peer::Until;
-use crosstalk_work::program::{Program, fresh};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::program::{Program, fresh_mark};
 
 /// How long a master may take to listen.
 const START: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ const START: Duration = Duration::from_secs(60);
 /// Java's options for a master or a worker: they compute little, and a fast start matters most.
 const JAVA: [&str; 3] = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
-/// A master that listens.
+/// A running master of a Spark cluster.
 pub struct Master {
     program: Program,
     /// The address for workers and drivers.
@@ -27,17 +27,22 @@ pub struct Master {
 
 impl Master {
     /// Starts one on `address`, on any free port.
-    pub fn start(found: &Installation, address: IpAddr, folder: &Path, until: &Until) -> Result<Self, Fault> {
+    pub fn start(
+        found: &Installation,
+        address: IpAddr,
+        folder: &Path,
+        until: &Deadline,
+    ) -> Result<Self, Fault> {
         let at = free(address)?;
         let port = at.port().to_string();
         let host = address.to_string();
         let words = ["--host", &host, "--port", &port, "--webui-port", "0"];
         let program = daemon(found, address, folder, "org.apache.spark.deploy.master.Master", &words)?;
-        let until = until.within(START);
+        let until = until.at_most(START);
         while TcpStream::connect_timeout(&at, Duration::from_millis(200)).is_err() {
             until.check("Spark's master to start")?;
             if !program.is_running() {
-                return Err(died("Spark's master", &program));
+                return Err(ended_fault("Spark's master", &program));
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -45,13 +50,13 @@ impl Master {
     }
 
     /// Checks that it still runs.
-    pub fn check(&self) -> Result<(), Fault> {
-        if self.program.is_running() { Ok(()) } else { Err(died("Spark's master", &self.program)) }
+    pub fn check_running(&self) -> Result<(), Fault> {
+        if self.program.is_running() { Ok(()) } else { Err(ended_fault("Spark's master", &self.program)) }
     }
 }
 
 /// Starts a worker that offers so many cores, and so many mebibytes of heap.
-pub fn worker(
+pub fn start_worker(
     found: &Installation,
     address: IpAddr,
     folder: &Path,
@@ -88,10 +93,10 @@ fn daemon(
     })?;
     let mut command = Command::new(&found.java);
     command.args(JAVA).arg("-cp").arg(found.home.join("jars/*")).arg(class).args(words).current_dir(folder);
-    environment(&mut command, found, address);
+    set_spark_environment(&mut command, found, address);
     // Shuffle files and logs stay in the folder, which is removed.
     command.env("SPARK_LOCAL_DIRS", folder).env("SPARK_WORKER_DIR", folder);
-    Program::start(command, fresh())
+    Program::start(command, fresh_mark())
 }
 
 /// A port that was free a moment ago.

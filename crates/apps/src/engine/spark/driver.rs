@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use super::installation::Installation;
 use super::job::Object;
-use crosstalk_work::peer::socket::{accept, is_readable, readable};
-use crosstalk_work::peer::{Line, Until, listen};
-use crosstalk_work::program::{Program, fresh};
+use crosstalk_work::peer::socket::{accept, is_readable, wait_readable};
+use crosstalk_work::peer::{Deadline, Line, listen};
+use crosstalk_work::program::{Program, fresh_mark};
 
 /// The driver program's files, as they are written for Python to import.
 const FILES: &[(&str, &str)] = &[
@@ -66,20 +66,25 @@ enum Answer {
 }
 
 impl Driver {
-    /// Starts one that keeps its files in `folder`.
-    pub fn start(found: &Installation, folder: &Path, address: IpAddr, until: &Until) -> Result<Self, Fault> {
+    /// Starts a driver program that keeps its files in `folder`.
+    pub fn start(
+        found: &Installation,
+        folder: &Path,
+        address: IpAddr,
+        until: &Deadline,
+    ) -> Result<Self, Fault> {
         let script = install(folder).map_err(|e| {
             Fault::environment(format!("cannot write the driver program: {e}"))
                 .at(folder.display().to_string())
         })?;
         let listener = listen((Ipv4Addr::LOCALHOST, 0).into())?;
         let port = listener.local_addr().map_err(|e| Fault::environment(e.to_string()))?.port();
-        let key = fresh();
+        let key = fresh_mark();
         let mut command = Command::new(&found.python);
         command.arg(script).arg(port.to_string()).arg(&key).current_dir(folder);
-        environment(&mut command, found, address);
-        let mut program = Program::start(command, fresh())?;
-        let line = called_back(&listener, &key, &mut program, &until.within(START))?;
+        set_spark_environment(&mut command, found, address);
+        let mut program = Program::start(command, fresh_mark())?;
+        let line = called_back(&listener, &key, &mut program, &until.at_most(START))?;
         Ok(Driver { line, program })
     }
 
@@ -95,21 +100,21 @@ impl Driver {
     pub fn request(
         &mut self,
         request: &impl Serialize,
-        until: &Until,
+        until: &Deadline,
         mut check: impl FnMut() -> Result<(), Fault>,
     ) -> Result<Object, Fault> {
-        self.line.say(request)?;
+        self.line.send(request)?;
         loop {
             until.check("Spark's answer")?;
             check()?;
-            if !self.line.stirs() {
+            if !self.line.is_readable() {
                 if !self.program.is_running() {
                     return Err(self.ended());
                 }
                 is_readable(&self.line, POLL);
                 continue;
             }
-            match self.line.hear::<Answer>(until)? {
+            match self.line.receive::<Answer>(until)? {
                 Some(Answer::Progress {}) => {}
                 Some(Answer::Done(object)) => return Ok(object),
                 Some(Answer::Failed { reason, remedy }) => {
@@ -122,7 +127,7 @@ impl Driver {
     }
 
     fn ended(&self) -> Fault {
-        died("Spark's driver", &self.program)
+        ended_fault("Spark's driver", &self.program)
     }
 }
 
@@ -141,26 +146,26 @@ fn called_back(
     listener: &TcpListener,
     key: &str,
     program: &mut Program,
-    until: &Until,
+    until: &Deadline,
 ) -> Result<Line, Fault> {
     loop {
         until.check("Spark's driver to start")?;
         if !is_readable(listener, POLL) {
             if !program.is_running() {
-                return Err(died("Spark's driver", program));
+                return Err(ended_fault("Spark's driver", program));
             }
             continue;
         }
         let mut line = Line::new(accept(listener, until)?.0)?;
-        readable(&line, until, "Spark's driver to greet")?;
-        if line.hear::<Greeting>(until).is_ok_and(|greeting| greeting.is_some_and(|g| g.key == key)) {
+        wait_readable(&line, until, "Spark's driver to greet")?;
+        if line.receive::<Greeting>(until).is_ok_and(|greeting| greeting.is_some_and(|g| g.key == key)) {
             return Ok(line);
         }
     }
 }
 
-/// The environment of Spark's programs.
-pub fn environment(command: &mut Command, found: &Installation, address: IpAddr) {
+/// Sets the environment variables that Spark's programs need.
+pub fn set_spark_environment(command: &mut Command, found: &Installation, address: IpAddr) {
     command.env("SPARK_HOME", &found.home);
     // Workers need it; Spark's scripts would set it. Spark 4 has one version of Scala.
     command.env("SPARK_SCALA_VERSION", "2.13");
@@ -177,14 +182,14 @@ pub fn environment(command: &mut Command, found: &Installation, address: IpAddr)
 }
 
 /// The fault for a program of Spark's that ended by itself.
-pub fn died(what: &str, program: &Program) -> Fault {
-    let said = program.last_words();
+pub fn ended_fault(what: &str, program: &Program) -> Fault {
+    let said = program.last_lines();
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it wrote nothing");
     Fault::attempt(format!("{what} ended in mid-run; the last it wrote: {}", last.trim()))
 }
 
 /// A number of an answer, which must be finite.
-pub fn number(answer: &Object, name: &str) -> Result<f64, Fault> {
+pub fn number_in_answer(answer: &Object, name: &str) -> Result<f64, Fault> {
     let number = answer.get(name).and_then(Value::as_f64).filter(|number| number.is_finite());
     number.ok_or_else(|| Fault::attempt(format!("Spark's driver reported no `{name}`")))
 }

@@ -8,13 +8,13 @@ use std::path::Path;
 /// A JSON object.
 pub type Object = Map<String, Value>;
 
-/// Makes the request for so many cores; the folder is for files that every node sees.
+/// Makes a job's request for so many cores; the folder is for files that every node sees.
 pub type MakeRequest = Box<dyn Fn(&Path, usize) -> Result<Value, Fault> + Send>;
 
 /// Checks an answer; returns the application's readings beyond the times.
 pub type Check = Box<dyn Fn(&Object, &Path) -> Result<Vec<Reading>, Fault> + Send>;
 
-/// One application's work for Spark.
+/// What an application asks of Spark, and how its answer is checked.
 pub struct Job {
     /// Slaves: executors.
     pub slaves: usize,

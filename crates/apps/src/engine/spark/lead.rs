@@ -18,13 +18,13 @@ use super::installation::{self, Installation};
 use super::job::{Job, Object};
 use super::messages::{Message, WorkerRequest};
 use super::outcome;
-use super::session::{self, Key, RunningCluster};
+use super::session::{self, ClusterKey, RunningCluster};
 use super::worker;
 use crate::engine::settings::Spark;
-use crosstalk_work::peer::barrier::gather;
-use crosstalk_work::peer::socket::gone;
-use crosstalk_work::peer::{Line, Until, listen};
-use crosstalk_work::program::fresh;
+use crosstalk_work::peer::barrier::await_others;
+use crosstalk_work::peer::socket::closed_fault;
+use crosstalk_work::peer::{Deadline, Line, listen};
+use crosstalk_work::program::fresh_mark;
 
 /// How long workers may take to register their executors, in seconds: each starts
 /// two Javas, and all may share two cores.
@@ -47,7 +47,7 @@ struct Ready {
     listener: Option<TcpListener>,
 }
 
-/// Gets a node ready: finds Spark, and on node 0 listens for the other nodes.
+/// Prepares a node for a Spark job: finds Spark, and on node 0 listens for the other nodes.
 pub fn prepare(part: &Part, settings: Spark, job: Job) -> Result<Box<dyn Prepared>, Fault> {
     let found = installation::find()?;
     let shared = part.shared.clone().ok_or_else(|| {
@@ -70,7 +70,7 @@ impl Prepared for Ready {
         out: &mut dyn Sink,
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
-        let until = Until::new(self.part.deadline, cancelled);
+        let until = Deadline::new(self.part.deadline, cancelled);
         let outcome = match &self.listener {
             Some(listener) => self.lead(listener, out, &until),
             None => {
@@ -79,28 +79,28 @@ impl Prepared for Ready {
                 worker::run(&self.part, &self.found, node_0, &until)
             }
         };
-        until.blame(outcome).map_err(|fault| fault.on(self.part.node))?;
+        until.interruption_or(outcome).map_err(|fault| fault.on(self.part.node))?;
         Ok(None)
     }
 }
 
 impl Ready {
-    fn lead(&self, listener: &TcpListener, out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
-        let mut lines = gather(listener, self.part.nodes, until)?;
+    fn lead(&self, listener: &TcpListener, out: &mut dyn Sink, until: &Deadline) -> Result<(), Fault> {
+        let mut lines = await_others(listener, self.part.nodes, until)?;
         let outcome = self.conduct(&mut lines, out, until);
         for line in &mut lines {
             // However it ended: this node reports the fault. A node that has closed needs no message.
-            let _ = line.say(&Message::End);
+            let _ = line.send(&Message::End);
         }
         outcome
     }
 
-    fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Until) -> Result<(), Fault> {
+    fn conduct(&self, lines: &mut [Line], out: &mut dyn Sink, until: &Deadline) -> Result<(), Fault> {
         let key = self.key();
-        session::end_others(&key);
+        session::end_other_applications(&key);
         let request = (self.job.request)(&self.shared, key.slaves * key.cores)?;
         // After a failure from here on, the cluster is not kept.
-        let mut cluster = match session::take(&key) {
+        let mut cluster = match session::take_cluster(&key) {
             Some(cluster) => {
                 self.want_workers(&cluster, &key, lines)?;
                 cluster
@@ -109,18 +109,18 @@ impl Ready {
         };
         let (answer, fresh) = self.request(&mut cluster, request, lines, until)?;
         let own = (self.job.check)(&answer, &self.shared)?;
-        outcome::report(&answer, own, &self.part, (key.cores, fresh), out)?;
-        session::keep(key, cluster);
+        outcome::report_answer(&answer, own, &self.part, (key.cores, fresh), out)?;
+        session::keep_cluster(key, cluster);
         Ok(())
     }
 
     /// The executors, by the settings and their defaults.
-    fn key(&self) -> Key {
+    fn key(&self) -> ClusterKey {
         let slaves = self.job.slaves;
         let own = self.settings.own.as_ref().map(|own| own.url.clone());
         // Other machines are unknown.
         let (cores, heap) = if own.is_some() { (1, OWN_HEAP) } else { shares(slaves) };
-        Key {
+        ClusterKey {
             own,
             slaves,
             cores: self.settings.cores.unwrap_or(cores),
@@ -132,7 +132,7 @@ impl Ready {
     fn address(&self) -> Result<IpAddr, Fault> {
         match &self.settings.own {
             None => Ok(self.part.addresses[0]),
-            Some(own) => own.seen_from().map_err(|e| {
+            Some(own) => own.own_address().map_err(|e| {
                 Fault::attempt(format!("cannot reach the Spark master {}: {e}", own.url))
                     .remedy("look whether the address is right, and whether a master listens there")
             }),
@@ -144,8 +144,8 @@ impl Ready {
         self.shared.join("spark").join(id)
     }
 
-    fn start(&self, key: &Key, lines: &mut [Line], until: &Until) -> Result<RunningCluster, Fault> {
-        let id = fresh();
+    fn start(&self, key: &ClusterKey, lines: &mut [Line], until: &Deadline) -> Result<RunningCluster, Fault> {
+        let id = fresh_mark();
         let (folder, address) = (self.folder(&id), self.address()?);
         let (url, master) = match &key.own {
             Some(url) => (url.clone(), None),
@@ -166,7 +166,7 @@ impl Ready {
             "keep": self.events()?,
             "executors": key.slaves,
             // Leaves it time to say what it waited for.
-            "patience": PATIENCE.min(0.8 * until.left().as_secs_f64()),
+            "patience": PATIENCE.min(0.8 * until.time_left().as_secs_f64()),
         });
         let RunningCluster { driver, master, .. } = &mut cluster;
         driver.request(&open, until, || check(lines, master.as_ref(), until))?;
@@ -174,8 +174,13 @@ impl Ready {
     }
 
     /// Sends every other node the worker that it is to run.
-    fn want_workers(&self, cluster: &RunningCluster, key: &Key, lines: &mut [Line]) -> Result<(), Fault> {
-        let mut kept = session::ids();
+    fn want_workers(
+        &self,
+        cluster: &RunningCluster,
+        key: &ClusterKey,
+        lines: &mut [Line],
+    ) -> Result<(), Fault> {
+        let mut kept = session::kept_cluster_ids();
         kept.push(cluster.id.clone());
         let wanted = WorkerRequest {
             id: cluster.id.clone(),
@@ -185,7 +190,7 @@ impl Ready {
             folder: self.folder(&cluster.id),
             kept,
         };
-        lines.iter_mut().try_for_each(|line| line.say(&Message::Work(wanted.clone())))
+        lines.iter_mut().try_for_each(|line| line.send(&Message::Work(wanted.clone())))
     }
 
     /// The driver's answer, and whether this was the first such request.
@@ -194,7 +199,7 @@ impl Ready {
         cluster: &mut RunningCluster,
         mut request: Value,
         lines: &mut [Line],
-        until: &Until,
+        until: &Deadline,
     ) -> Result<(Object, bool), Fault> {
         let name = request.to_string();
         let fresh = cluster.requested.insert(name.clone());
@@ -204,7 +209,7 @@ impl Ready {
         request["passes"] = json!({ "least": passes.0, "most": passes.1 });
         let RunningCluster { driver, master, .. } = cluster;
         let answer = driver.request(&request, until, || check(lines, master.as_ref(), until))?;
-        if outcome::warm(&answer) {
+        if outcome::is_warm(&answer) {
             cluster.warmed.insert(name);
         }
         Ok((answer, fresh))
@@ -217,7 +222,7 @@ impl Ready {
     }
 
     /// Settings of the Spark application.
-    fn conf(&self, key: &Key, address: IpAddr, folder: &Path) -> Result<Value, Fault> {
+    fn conf(&self, key: &ClusterKey, address: IpAddr, folder: &Path) -> Result<Value, Fault> {
         let local = folder.join("local");
         made(&local)?;
         Ok(json!({
@@ -253,13 +258,13 @@ fn made(folder: &Path) -> Result<(), Fault> {
 }
 
 /// Checks for what could end the wait for the driver, other than its answer.
-fn check(lines: &mut [Line], master: Option<&Master>, until: &Until) -> Result<(), Fault> {
-    master.map_or(Ok(()), Master::check)?;
-    let Some(index) = lines.iter().position(Line::stirs) else { return Ok(()) };
+fn check(lines: &mut [Line], master: Option<&Master>, until: &Deadline) -> Result<(), Fault> {
+    master.map_or(Ok(()), Master::check_running)?;
+    let Some(index) = lines.iter().position(Line::is_readable) else { return Ok(()) };
     let node = index + 1;
-    Err(match lines[index].hear(until)? {
+    Err(match lines[index].receive(until)? {
         Some(Message::Failed { reason }) => Fault::attempt(reason).on(node),
-        _ => gone(lines[index].peer()).on(node),
+        _ => closed_fault(lines[index].peer()).on(node),
     })
 }
 

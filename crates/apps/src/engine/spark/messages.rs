@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The worker that another node is to run.
+/// Which worker of Spark another node is to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRequest {
     /// Its cluster.
@@ -20,7 +20,7 @@ pub struct WorkerRequest {
     pub kept: Vec<String>,
 }
 
-/// A message.
+/// A message between node 0 and another node of a Spark cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "word", rename_all = "kebab-case")]
 pub enum Message {

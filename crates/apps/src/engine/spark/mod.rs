@@ -2,7 +2,7 @@
 //!
 //! A standalone cluster: its master and driver run on node 0, its workers on the other nodes, one executor
 //! each. It is kept between attempts: starting it takes longer than most of what runs on it, and its Java
-//! stays warm. It ends with the agents that started it, by [`close`] or with the testbed's processes.
+//! stays warm. It ends with the agents that started it, by [`end_kept_clusters`] or with the testbed's processes.
 //!
 //! | file | holds |
 //! |---|---|
@@ -27,10 +27,10 @@ mod output;
 mod session;
 mod worker;
 
-pub use driver::number;
+pub use driver::number_in_answer;
 pub use installation::{needs, versions};
 pub use job::{Job, Object};
 pub use lead::prepare;
 pub use outcome::deployment;
-pub use output::lines;
-pub use session::close;
+pub use output::parse_lines;
+pub use session::end_kept_clusters;

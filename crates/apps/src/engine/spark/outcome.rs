@@ -17,7 +17,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Sink, Timing};
 use serde_json::Value;
 
-use super::driver::number;
+use super::driver::number_in_answer;
 use super::job::Object;
 use crate::account;
 use crate::engine::settings::Spark;
@@ -54,7 +54,7 @@ pub fn deployment(settings: &Spark, slaves: usize, own: Vec<Metric>, seconds: f6
 
 /// Reports all readings of an answer, by executors of so many cores; `fresh`: whether it was a new cluster's
 /// first such request.
-pub fn report(
+pub fn report_answer(
     answer: &Object,
     own: Vec<Reading>,
     part: &Part,
@@ -70,7 +70,7 @@ pub fn report(
         take("first_time", first)?;
     }
     take("passes", times.len() as f64)?;
-    take("load_time", number(answer, "loading")?)?;
+    take("load_time", number_in_answer(answer, "loading")?)?;
     let mut exchanged = 0.0;
     for (index, split) in executors(answer).into_iter().enumerate() {
         let node = node_of(split, part).unwrap_or(index + 1);
@@ -94,7 +94,7 @@ fn times(answer: &Object) -> Vec<f64> {
 }
 
 /// Whether the passes show that Java is warm.
-pub fn warm(answer: &Object) -> bool {
+pub fn is_warm(answer: &Object) -> bool {
     answer.get("warm").and_then(Value::as_bool).unwrap_or(false)
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// Where a part cannot be read, or `parse` refuses a line.
-pub fn lines<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Fault> {
+pub fn parse_lines<T>(folder: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Fault> {
     let at = |path: &Path, e: io::Error| {
         Fault::environment(format!("cannot read what Spark wrote: {e}")).at(path.display().to_string())
     };
@@ -41,12 +41,12 @@ mod tests {
         write("part-00001.csv", "3\n5\n");
         write("_SUCCESS", "");
         write(".part-00000.crc", "x");
-        let read = || lines(folder.path(), |line| line.parse::<u32>().ok());
+        let read = || parse_lines(folder.path(), |line| line.parse::<u32>().ok());
         let mut numbers = read().expect("reads");
         numbers.sort_unstable();
         assert_eq!(numbers, [3, 5, 7]);
         write("part-00002", "seven\n");
         assert!(read().expect_err("refused").message.contains("`seven`"));
-        assert!(lines(&folder.path().join("x"), |_| Some(())).is_err());
+        assert!(parse_lines(&folder.path().join("x"), |_| Some(())).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crosstalk_work::program::Program;
 
 /// The identity of a cluster: slaves, and the cores and mebibytes of each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct ClusterKey {
     /// The user's own master, if that is used.
     pub own: Option<String>,
     pub slaves: usize,
@@ -36,26 +36,26 @@ pub struct RunningCluster {
 impl RunningCluster {
     /// Whether all of it still runs.
     fn is_up(&self) -> bool {
-        self.driver.is_running() && self.master.as_ref().is_none_or(|master| master.check().is_ok())
+        self.driver.is_running() && self.master.as_ref().is_none_or(|master| master.check_running().is_ok())
     }
 }
 
-static CLUSTERS: Mutex<BTreeMap<Key, RunningCluster>> = Mutex::new(BTreeMap::new());
+static CLUSTERS: Mutex<BTreeMap<ClusterKey, RunningCluster>> = Mutex::new(BTreeMap::new());
 static WORKERS: Mutex<BTreeMap<String, Program>> = Mutex::new(BTreeMap::new());
 
 /// Takes the cluster, where it is kept and runs; the caller keeps it again on success.
-pub fn take(key: &Key) -> Option<RunningCluster> {
+pub fn take_cluster(key: &ClusterKey) -> Option<RunningCluster> {
     lock(&CLUSTERS).remove(key).filter(RunningCluster::is_up)
 }
 
 /// Ends the other applications on the user's own cluster `key`: each occupies its executors' cores even when
 /// idle.
-pub fn end_others(key: &Key) {
+pub fn end_other_applications(key: &ClusterKey) {
     lock(&CLUSTERS).retain(|kept, _| kept == key || kept.own.is_none() || kept.own != key.own);
 }
 
 /// Keeps a cluster for the next attempt.
-pub fn keep(key: Key, cluster: RunningCluster) {
+pub fn keep_cluster(key: ClusterKey, cluster: RunningCluster) {
     lock(&CLUSTERS).insert(key, cluster);
 }
 
@@ -64,18 +64,18 @@ pub fn take_worker(id: &str) -> Option<Program> {
     lock(&WORKERS).remove(id).filter(Program::is_running)
 }
 
-/// The clusters that are kept.
-pub fn ids() -> Vec<String> {
+/// The ids of the clusters that are kept.
+pub fn kept_cluster_ids() -> Vec<String> {
     lock(&CLUSTERS).values().map(|cluster| cluster.id.clone()).collect()
 }
 
 /// Ends the workers of all other clusters than these.
-pub fn keep_only(ids: &[String]) {
+pub fn keep_only_clusters(ids: &[String]) {
     lock(&WORKERS).retain(|id, _| ids.contains(id));
 }
 
 /// Ends every cluster that is kept.
-pub fn close() {
+pub fn end_kept_clusters() {
     lock(&CLUSTERS).clear();
     lock(&WORKERS).clear();
 }

@@ -67,6 +67,6 @@ fn a_run_is_read_front_to_back_a_window_at_a_time() {
     let mut records = Run::new(&file, 0..end, 1024).records::<Number, u64>();
     while records(&mut disk).is_some() {}
     assert!(disk.0.iter().all(|(_, bytes)| *bytes <= 1024));
-    assert_eq!(disk.moved(), (end, 1), "each byte once; the head moves to the begin");
+    assert_eq!(disk.bytes_and_seeks(), (end, 1), "each byte once; the head moves to the begin");
     assert_eq!((disk.0[0].0, disk.0[1].0), (Seek, Sequential));
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::exchange::Exchange;
 use crate::mapreduce::cluster::mock::on_threads;
 use crate::mapreduce::combine::Combiner;
-use crate::mapreduce::list::List;
+use crate::mapreduce::list::OccurrenceList;
 use crate::mapreduce::record::{Number, Tally};
 use crate::mapreduce::word::Word;
 use crate::spill::Traffic;
@@ -35,15 +35,15 @@ fn expected(parts: u64) -> Counts {
 fn counted(parts: usize, limit: u64) -> Vec<(Counts, Traffic, usize)> {
     on_threads(parts, |cluster| {
         let scratch = Scratch::temporary();
-        let budget = Budget::of(limit, parts);
+        let budget = Budget::new(limit, parts);
         let mut combiner = Combiner::<Tally>::new(budget, &scratch);
         let mut last = 0;
         for (document, word) in words(cluster.part() as u64) {
             if document != last {
-                combiner.settle(&mut cluster.disk).expect("settles");
+                combiner.spill_if_full(&mut cluster.disk).expect("settles");
             }
             last = document;
-            combiner.at(word).see(document);
+            combiner.value_of(word).count_in(document);
         }
         let mut found = BTreeMap::new();
         let mut before: Option<Word> = None;
@@ -61,8 +61,8 @@ fn counted(parts: usize, limit: u64) -> Vec<(Counts, Traffic, usize)> {
             },
         )
         .expect("shuffles");
-        let results = std::mem::take(&mut cluster.disk).moved();
-        let moved = scratch.moved();
+        let results = std::mem::take(&mut cluster.disk).bytes_and_seeks();
+        let moved = scratch.traffic();
         assert_eq!(results, (moved.written + moved.read, moved.seeks as usize), "all is accounted for");
         (found, moved, cluster.rounds)
     })
@@ -92,7 +92,7 @@ fn many_runs_are_merged_in_several_passes() {
     let (found, moved, rounds) = counted(1, 4 << 10).remove(0);
     assert_eq!(found, expected(1));
     assert!(moved.writes > 300, "{moved:?}");
-    let once: usize = words(0).map(|(_, word)| word.with(<[u8]>::len) + 3).sum();
+    let once: usize = words(0).map(|(_, word)| word.with_bytes(<[u8]>::len) + 3).sum();
     assert!(moved.written > once as u64, "{moved:?} of {once} bytes");
     assert!(moved.read >= moved.written, "{moved:?}");
     assert!(rounds > 1, "rounds of at most a kibibyte");
@@ -101,16 +101,19 @@ fn many_runs_are_merged_in_several_passes() {
 #[test]
 fn a_list_counts_as_the_table_does() {
     let number = |word: &Word| {
-        Number(word.with(|word| std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0))) << 20)
+        Number(
+            word.with_bytes(|word| std::str::from_utf8(word).map_or(0, |text| text.parse().unwrap_or(0)))
+                << 20,
+        )
     };
     for (parts, limit) in [(1, 1 << 30), (1, 4 << 10), (3, 1 << 30), (3, 64 << 10)] {
         let results = on_threads(parts, |cluster| {
-            let (budget, scratch) = (Budget::of(limit, parts), Scratch::temporary());
-            let mut list = List::<Number, Tally>::new(budget, &scratch);
+            let (budget, scratch) = (Budget::new(limit, parts), Scratch::temporary());
+            let mut list = OccurrenceList::<Number, Tally>::new(budget, &scratch);
             let mut last = 0;
             for (document, word) in words(cluster.part() as u64) {
                 if document != last {
-                    list.settle(&mut cluster.disk).expect("settles");
+                    list.spill_if_full(&mut cluster.disk).expect("settles");
                 }
                 last = document;
                 list.add(number(&word), document);
@@ -121,7 +124,7 @@ fn a_list_counts_as_the_table_does() {
                 Ok(())
             };
             shuffle(|disk| list.finish(disk), budget, &scratch, cluster, keep).expect("shuffles");
-            (found, scratch.moved().written)
+            (found, scratch.traffic().written)
         });
         assert!(results.iter().all(|(found, _)| found.is_sorted_by_key(|(key, _)| *key)));
         assert_eq!(results.iter().any(|(_, bytes)| *bytes > 0), limit < 1 << 30);
@@ -136,8 +139,8 @@ fn a_list_counts_as_the_table_does() {
 #[test]
 fn nothing_is_shuffled_in_one_round() {
     let rounds = on_threads(3, |cluster| {
-        let (budget, scratch) = (Budget::of(1 << 20, 3), Scratch::temporary());
-        let list = List::<Number, u64>::new(budget, &scratch);
+        let (budget, scratch) = (Budget::new(1 << 20, 3), Scratch::temporary());
+        let list = OccurrenceList::<Number, u64>::new(budget, &scratch);
         let nothing = |_, _| Err(Fault::attempt("there is no key"));
         assert_eq!(shuffle(|disk| list.finish(disk), budget, &scratch, cluster, nothing), Ok(0));
         cluster.rounds

@@ -6,7 +6,7 @@ use crosstalk_core::{Fault, quoted};
 pub const LARGEST_ID: u64 = 1 << 63;
 
 /// Up to 18 digits, which never overflow, and what follows them.
-pub fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
+pub fn parse_digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut value, mut length) = (0_u64, 0);
     while let Some(digit) = text.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
         value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
@@ -15,15 +15,15 @@ pub fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     (1..=18).contains(&length).then(|| (value, &text[length..]))
 }
 
-/// A whole number.
-pub fn whole(field: &[u8]) -> Option<u64> {
+/// The whole number in a field; `None` where it is none.
+pub fn parse_number(field: &[u8]) -> Option<u64> {
     let digits = !field.is_empty() && field.iter().all(u8::is_ascii_digit);
     str::from_utf8(field).ok().filter(|_| digits)?.parse().ok()
 }
 
-/// A vertex id.
-pub fn id(field: &[u8]) -> Result<u64, Fault> {
-    if let Some(id) = whole(field).filter(|id| *id <= LARGEST_ID) {
+/// The vertex id in a field.
+pub fn parse_vertex_id(field: &[u8]) -> Result<u64, Fault> {
+    if let Some(id) = parse_number(field).filter(|id| *id <= LARGEST_ID) {
         return Ok(id);
     }
     if !field.is_empty() && field.iter().all(u8::is_ascii_digit) {
@@ -37,8 +37,8 @@ pub fn id(field: &[u8]) -> Result<u64, Fault> {
         .remedy("write vertices as whole numbers from 0, as on the first lines; or as names on all lines"))
 }
 
-/// A vertex's name.
-pub fn text(field: &[u8]) -> Result<&str, Fault> {
+/// The vertex name in a field.
+pub fn parse_vertex_name(field: &[u8]) -> Result<&str, Fault> {
     let why = match str::from_utf8(field) {
         Err(_) => "it is no UTF-8",
         Ok("") => "there is nothing",

@@ -7,8 +7,8 @@
 
 use crosstalk_core::{Fault, quoted};
 
-use super::field::{digits, id, text, whole};
-use super::separator::{Separator, between_numbers, is_number, separates_alike, split};
+use super::field::{parse_digits, parse_number, parse_vertex_id, parse_vertex_name};
+use super::separator::{Separator, detect_separator, looks_like_number, separates_alike, split};
 use crate::pagerank::name::Name;
 
 /// The beginning of a MatrixMarket file, in any case.
@@ -21,7 +21,7 @@ const HEADINGS: [[&str; 2]; 4] =
 /// The remedy for lines in another format.
 const AS_A_LIST: &str = "write one edge a line: a source, a blank, a target, and perhaps a weight";
 
-/// The format of edges.
+/// How a file of edges is written: its separator, columns and headings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     separator: Separator,
@@ -53,7 +53,7 @@ struct Banner {
     symmetric: bool,
 }
 
-/// Learns the format from the first lines.
+/// Learns the format of a file of edges from its first lines.
 #[derive(Debug, Default)]
 pub struct Learner {
     banner: Option<Banner>,
@@ -110,24 +110,24 @@ impl Banner {
 
 impl Format {
     /// The first line that may have an edge.
-    pub fn first(&self) -> u64 {
+    pub fn first_edge_line(&self) -> u64 {
         self.first
     }
 
     /// The line of a list's heading.
-    pub fn heading(&self) -> Option<u64> {
+    pub fn heading_line(&self) -> Option<u64> {
         self.headed.then(|| self.first - 1)
     }
 
     /// The heading, if it is MatrixMarket's.
-    pub fn matrix(&self) -> Option<Matrix> {
+    pub fn matrix_heading(&self) -> Option<Matrix> {
         self.matrix
     }
 
     /// Of a file with this banner, from the line with its size.
     fn of_matrix(banner: Banner, line: &[u8], number: u64) -> Result<Self, Fault> {
         let fields = split(line, Separator::Blanks);
-        let numbers: Vec<u64> = fields.iter().filter_map(|field| whole(field)).collect();
+        let numbers: Vec<u64> = fields.iter().filter_map(|field| parse_number(field)).collect();
         let [rows, columns, entries] = numbers[..] else {
             return Err(Fault::usage(format!(
                 "expected a matrix's rows, columns and entries, found `{}`",
@@ -152,7 +152,7 @@ impl Format {
 
     /// Of a list, from the first line that is no comment, and the one after.
     fn of_list(line: &[u8], number: u64, next: Option<&[u8]>) -> Result<Self, Fault> {
-        if let Some(separator) = between_numbers(line) {
+        if let Some(separator) = detect_separator(line) {
             return Format::list(line, separator, true, number);
         }
         // Blanks may be within names where something else separates them.
@@ -164,8 +164,9 @@ impl Format {
             return Err(Fault::usage(format!("expected a source and a target, found `{}`", quoted(line)))
                 .remedy(AS_A_LIST));
         }
-        let words = !fields[..2].iter().any(|field| is_number(field));
-        if let Some((next, separator)) = next.filter(|_| words).and_then(|n| Some((n, between_numbers(n)?))) {
+        let words = !fields[..2].iter().any(|field| looks_like_number(field));
+        if let Some((next, separator)) = next.filter(|_| words).and_then(|n| Some((n, detect_separator(n)?)))
+        {
             let format = Format::list(next, separator, true, number + 1)?;
             if split(line, separator).len() == format.columns && separates_alike(line, separator) {
                 return Ok(Format { headed: true, ..format });
@@ -200,7 +201,7 @@ impl Format {
     }
 
     /// The edge on a line, or none where there is a comment or nothing.
-    pub fn edge<'a>(&self, line: &'a [u8]) -> Result<Option<(Name<'a>, Name<'a>)>, Fault> {
+    pub fn parse_edge<'a>(&self, line: &'a [u8]) -> Result<Option<(Name<'a>, Name<'a>)>, Fault> {
         let edge = match self.two_numbers(line) {
             Some((source, target)) => (Name::Number(source), Name::Number(target)),
             None if is_empty(line) => return Ok(None),
@@ -223,12 +224,12 @@ impl Format {
         if !self.numbers {
             return None;
         }
-        let (source, rest) = digits(line)?;
-        let (target, rest) = digits(self.after_separator(rest)?)?;
+        let (source, rest) = parse_digits(line)?;
+        let (target, rest) = parse_digits(self.after_separator(rest)?)?;
         let right = match self.columns {
             2 => rest.trim_ascii_start().is_empty(),
             // The usual weights; others are checked again.
-            _ => digits(self.after_separator(rest)?).is_some_and(|(_, rest)| match rest {
+            _ => parse_digits(self.after_separator(rest)?).is_some_and(|(_, rest)| match rest {
                 [b'.', decimals @ ..] => decimals.iter().all(u8::is_ascii_digit),
                 rest => rest.is_empty(),
             }),
@@ -270,9 +271,12 @@ impl Format {
             self.weight(field)?;
         }
         if self.numbers {
-            return Ok((Name::Number(id(fields[0])?), Name::Number(id(fields[1])?)));
+            return Ok((
+                Name::Number(parse_vertex_id(fields[0])?),
+                Name::Number(parse_vertex_id(fields[1])?),
+            ));
         }
-        let weightless = |field: &&&[u8]| !matches!(**field, b"" | b"{}") && !is_number(field);
+        let weightless = |field: &&&[u8]| !matches!(**field, b"" | b"{}") && !looks_like_number(field);
         if let Some(weight) = fields.get(2).filter(weightless) {
             return Err(Fault::usage(format!("expected a weight, found `{}`", quoted(weight)))
                 .remedy("separate columns by a tab, `,` or `;` if names have blanks in them"));
@@ -280,7 +284,7 @@ impl Format {
         if let Some(field) = fields.get(2).filter(|field| **field != b"{}") {
             self.weight(field)?;
         }
-        Ok((Name::Text(text(fields[0])?), Name::Text(text(fields[1])?)))
+        Ok((Name::Text(parse_vertex_name(fields[0])?), Name::Text(parse_vertex_name(fields[1])?)))
     }
 }
 

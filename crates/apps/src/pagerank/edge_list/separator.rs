@@ -1,6 +1,6 @@
 //! The separator of a line's columns.
 
-/// A separator.
+/// What separates the columns of an edge list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separator {
     /// Blanks and tabs, as many as there are.
@@ -30,11 +30,11 @@ impl Separator {
 }
 
 /// The separator of the numbers at a line's beginning.
-pub fn between_numbers(line: &[u8]) -> Option<Separator> {
+pub fn detect_separator(line: &[u8]) -> Option<Separator> {
     let candidates = [Separator::Blanks, Separator::Byte(b','), Separator::Byte(b';')];
     candidates.into_iter().find(|separator| {
         let fields = split(line, *separator);
-        fields.len() >= 2 && fields[..2].iter().all(|field| is_number(field))
+        fields.len() >= 2 && fields[..2].iter().all(|field| looks_like_number(field))
     })
 }
 
@@ -56,7 +56,7 @@ fn unquoted(field: &[u8]) -> &[u8] {
 }
 
 /// Whether a text looks like a number, whole and positive or not.
-pub fn is_number(field: &[u8]) -> bool {
+pub fn looks_like_number(field: &[u8]) -> bool {
     let begins = matches!(field.first(), Some(b'0'..=b'9' | b'-' | b'+' | b'.'));
     begins && str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
 }

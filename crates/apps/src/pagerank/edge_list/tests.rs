@@ -119,7 +119,7 @@ fn a_heading_is_written_as_the_columns_below_it_and_is_remarked() {
     }
     let remark = |text: &str| {
         let file = file(text.as_bytes());
-        remark(file.path())
+        heading_remark(file.path())
             .expect("reads")
             .map(|remark| remark.replace(&file.path().display().to_string(), "FILE"))
     };

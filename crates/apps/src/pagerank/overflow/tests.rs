@@ -18,23 +18,23 @@ fn played(parts: usize, lacks: u64) -> Vec<(u64, Vec<Balance>, u64, AccessLog)> 
     on_threads(parts, |exchange| {
         let (mut shard, _) = build(&source, extent, 1, exchange).expect("builds");
         let mut disk = AccessLog::default();
-        let memory = Bytes(shard.resident() + EDGE * shard.edges() as u64 - lacks);
-        let mut overflow = Overflow::of(&mut shard, memory, &mut disk).expect("spills");
+        let memory = Bytes(shard.resident() + EDGE_BYTES * shard.edges() as u64 - lacks);
+        let mut overflow = Overflow::move_excess(&mut shard, memory, &mut disk).expect("spills");
         let mut ranks = Ranks::new(&shard, 0.15);
         let mut balances = Vec::new();
         for iteration in 1..=3 {
-            let packed = ranks.pack();
+            let packed = ranks.pack_shares();
             let arrived = exchange.exchange(packed).expect("exchanged");
-            ranks.unpack(arrived).expect("unpacked");
-            let mut balance = ranks.step(iteration == 3);
+            ranks.unpack_shares(arrived).expect("unpacked");
+            let mut balance = ranks.iterate(iteration == 3);
             if let Some(overflow) = &mut overflow {
-                let rest = overflow.step(&mut ranks, iteration == 3, &mut disk, |_, gather| gather());
+                let rest = overflow.iterate(&mut ranks, iteration == 3, &mut disk, |_, gather| gather());
                 balance.add(&rest.expect("read back"));
             }
             balances.push(balance);
         }
-        let spilled = overflow.map_or(0, |overflow| overflow.bytes());
-        (checksum(ranks.named()), balances, spilled, disk)
+        let spilled = overflow.map_or(0, |overflow| overflow.disk_bytes());
+        (checksum(ranks.iter_named()), balances, spilled, disk)
     })
 }
 
@@ -89,7 +89,7 @@ proptest! {
                 largest = largest.max(offsets[rows.end] - offsets[rows.start]);
             }
             prop_assert_eq!(next, degrees.len());
-            prop_assert!(resident + EDGE * u64::from(offsets[held] + largest) <= memory);
+            prop_assert!(resident + EDGE_BYTES * u64::from(offsets[held] + largest) <= memory);
         }
     }
 }

@@ -24,10 +24,10 @@ fn distributed(
         let mut ranks = Ranks::new(&shard, 0.15);
         let mut balances = vec![ranks.balance()];
         for iteration in 1..=iterations {
-            let packed = ranks.pack();
+            let packed = ranks.pack_shares();
             let arrived = exchange.exchange(packed).expect("exchanged");
-            ranks.unpack(arrived).expect("unpacked");
-            balances.push(ranks.step(iteration == iterations));
+            ranks.unpack_shares(arrived).expect("unpacked");
+            balances.push(ranks.iterate(iteration == iterations));
         }
         let named: Vec<_> =
             ranks.iter().map(|(place, r)| (partition.label(exchange.part(), place), r)).collect();
@@ -110,8 +110,8 @@ fn the_answer_is_the_same_bit_by_bit_for_any_number_of_parts() {
 #[test]
 fn the_top_are_the_highest_in_order() {
     let ranks = [(0, 1.0), (1, 3.0), (2, 2.0), (3, 3.0), (4, 0.5)];
-    assert_eq!(top(ranks.into_iter(), 3), [(1, 3.0), (3, 3.0), (2, 2.0)]);
-    assert_eq!(top(ranks.into_iter(), 9).len(), 5);
+    assert_eq!(highest_ranks(ranks.into_iter(), 3), [(1, 3.0), (3, 3.0), (2, 2.0)]);
+    assert_eq!(highest_ranks(ranks.into_iter(), 9).len(), 5);
 }
 
 proptest! {
@@ -134,8 +134,8 @@ proptest! {
             prop_assert!((rank - expected).abs() < 1e-12 * expected);
         }
         for pair in balances.windows(2) {
-            let expected = 0.15 * ranks.len() as f64 + 0.85 * pair[0].flowing.total();
-            prop_assert!((pair[1].all.total() - expected).abs() < 1e-9 * expected);
+            let expected = 0.15 * ranks.len() as f64 + 0.85 * pair[0].flowing.to_number();
+            prop_assert!((pair[1].all.to_number() - expected).abs() < 1e-9 * expected);
         }
     }
 }

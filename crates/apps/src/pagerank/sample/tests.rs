@@ -19,11 +19,11 @@ fn examined(tamper: impl Fn(&mut Shard) + Sync) -> Vec<(f64, f64)> {
         tamper(&mut shard);
         let mut ranks = Ranks::new(&shard, 0.15);
         for iteration in 1..=2 {
-            let packed = ranks.pack();
-            ranks.unpack(exchange.exchange(packed).expect("exchanged")).expect("unpacked");
-            ranks.step(iteration == 2);
+            let packed = ranks.pack_shares();
+            ranks.unpack_shares(exchange.exchange(packed).expect("exchanged")).expect("unpacked");
+            ranks.iterate(iteration == 2);
         }
-        let sums = sampled.sums(exchange, |place| ranks.given(place)).expect("summed");
+        let sums = sampled.partial_sums(exchange, |place| ranks.last_share(place)).expect("summed");
         let own = |label: &u32| {
             let here = partition.owner(*label) == exchange.part();
             here.then(|| ranks.rank(partition.place(*label))).flatten().unwrap_or(0.0)

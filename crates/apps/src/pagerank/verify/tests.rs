@@ -4,33 +4,33 @@ use super::*;
 use crate::pagerank::mass::Mass;
 
 fn balance(all: f64, flowing: f64) -> Balance {
-    Balance { all: Mass::of(all), flowing: Mass::of(flowing) }
+    Balance { all: Mass::of_rank(all), flowing: Mass::of_rank(flowing) }
 }
 
 #[test]
 fn a_star_balances() {
     // Three leaves and a sink, by hand: 4, then 0.6 + 0.85 · 3, then 0.6 + 0.85 · 0.45.
     let good = [balance(4.0, 3.0), balance(3.15, 0.45), balance(0.9825, 0.45)];
-    assert_eq!(balances(4, &good, 0.15), Ok(()));
+    assert_eq!(check_balances(4, &good, 0.15), Ok(()));
     let mut lost = good;
     lost[2] = balance(0.9824, 0.45);
-    let fault = balances(4, &lost, 0.15).expect_err("refused");
+    let fault = check_balances(4, &lost, 0.15).expect_err("refused");
     assert!(fault.message.starts_with("wrong answer: the ranks of iteration 2 add up to"), "{fault}");
-    assert!(balances(5, &good, 0.15).is_err());
+    assert!(check_balances(5, &good, 0.15).is_err());
 }
 
 #[test]
 fn a_missing_edge_is_found() {
-    assert_eq!(edges(7, 7), Ok(()));
-    assert!(edges(7, 6).expect_err("refused").message.contains("has 7 edges, the slaves hold 6"));
+    assert_eq!(check_edge_count(7, 7), Ok(()));
+    assert!(check_edge_count(7, 6).expect_err("refused").message.contains("has 7 edges, the slaves hold 6"));
 }
 
 #[test]
 fn the_highest_ranks_are_as_many_as_there_are_vertices_and_descend() {
-    assert_eq!(highest(&[(7, 2.0), (3, 1.0)], 2), Ok(()));
-    assert_eq!(highest(&[(7, 2.0); TOP], 1000), Ok(()));
-    assert!(highest(&[(7, 2.0)], 2).is_err());
-    assert!(highest(&[(7, 1.0), (3, 2.0)], 2).is_err());
+    assert_eq!(check_highest(&[(7, 2.0), (3, 1.0)], 2), Ok(()));
+    assert_eq!(check_highest(&[(7, 2.0); TOP_RANKS], 1000), Ok(()));
+    assert!(check_highest(&[(7, 2.0)], 2).is_err());
+    assert!(check_highest(&[(7, 1.0), (3, 2.0)], 2).is_err());
 }
 
 #[test]

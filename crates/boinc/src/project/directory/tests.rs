@@ -72,12 +72,12 @@ fn another_program_is_a_new_version() {
     let program = File::open(&path).expect("opens");
     let first = directory.add_program(&program, None).expect("is taken").expect("is new");
     assert_eq!((first.number, first.bytes, first.md5.as_str()), (1, 3, "900150983cd24fb0d6963f7d28e17f72"));
-    assert!(directory.program(&first).is_file());
+    assert!(directory.program_path(&first).is_file());
     assert_eq!(directory.add_program(&program, Some(&first)).expect("is taken"), None);
     fs::write(&path, "abcd").expect("writes");
     let second = directory.add_program(&program, Some(&first)).expect("is taken").expect("is new");
     assert_eq!(second.number, 2);
-    assert!(directory.program(&first).is_file() && directory.program(&second).is_file());
+    assert!(directory.program_path(&first).is_file() && directory.program_path(&second).is_file());
 }
 
 #[test]
@@ -88,10 +88,10 @@ fn a_program_that_exists_is_not_copied_again() {
     fs::write(&path, "abc").expect("writes");
     let program = File::open(&path).expect("opens");
     let first = directory.add_program(&program, None).expect("is taken").expect("is new");
-    fs::write(directory.program(&first), "ab").expect("writes");
+    fs::write(directory.program_path(&first), "ab").expect("writes");
     assert_eq!(directory.add_program(&program, Some(&first)).expect("is taken"), None);
     assert_eq!(
-        fs::read(directory.program(&first)).expect("reads"),
+        fs::read(directory.program_path(&first)).expect("reads"),
         b"abc",
         "a copy that is damaged is made anew"
     );

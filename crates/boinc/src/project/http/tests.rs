@@ -58,13 +58,13 @@ fn exchanged(request: &'static [u8], longest: u64) -> String {
     let stream = listener.accept().expect("comes").0;
     let (head, mut exchange) = Exchange::begin(&stream, Duration::from_millis(500)).expect("is one");
     exchange.send_continue(&head).expect("sends");
-    let (status, text) = match exchange.body(longest) {
+    let (status, text) = match exchange.read_body(longest) {
         Ok(body) => (200, String::from_utf8(body).expect("is text")),
         Err(Refusal(status, why)) => (status, why),
     };
-    exchange.extend(Duration::from_secs(1));
+    exchange.extend_limit(Duration::from_secs(1));
     exchange.reply(status, "text/plain", &text).expect("sends");
-    exchange.end();
+    exchange.close();
     drop(stream);
     host.join().expect("ends")
 }
@@ -124,7 +124,7 @@ fn a_host_that_reads_slowly_is_given_up() {
     let until = Instant::now() + Duration::from_millis(300);
     let mut exchange = Exchange { stream: &stream, until, buffered: Vec::new(), left: 0 };
     // The host would take all of it in more than a minute.
-    assert!(exchange.send(&vec![0; 256 << 20]).is_err(), "it takes longer than that");
+    assert!(exchange.send_bytes(&vec![0; 256 << 20]).is_err(), "it takes longer than that");
     drop(stream);
     host.join().expect("ends");
 }

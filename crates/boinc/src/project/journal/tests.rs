@@ -39,8 +39,8 @@ fn journal() -> Vec<u8> {
 fn lines_are_there_after_it_was_closed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
-    journal.add(&[line(1), line(2)]).expect("writes");
-    journal.add(&[]).expect("writes");
+    journal.append(&[line(1), line(2)]).expect("writes");
+    journal.append(&[]).expect("writes");
     let fault = lines(folder.path()).expect_err("is held");
     assert!(fault.message.contains("another process"), "{fault}");
     drop(journal);
@@ -126,7 +126,7 @@ proptest! {
     fn killed_anywhere_the_whole_lines_stay(cut in 0_usize..800) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
-        journal.add(&six()).expect("writes");
+        journal.append(&six()).expect("writes");
         drop(journal);
         let path = folder.path().join("journal.ndjson");
         let text = fs::read(&path).expect("reads");
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(lines(folder.path()).expect("opens").len(), whole);
         // A line that is added then is whole.
         let mut journal = Journal::open(folder.path(), |_| Ok(())).expect("opens");
-        journal.add(&[line(9)]).expect("writes");
+        journal.append(&[line(9)]).expect("writes");
         drop(journal);
         prop_assert_eq!(lines(folder.path()).expect("opens").pop(), Some(line(9)));
     }

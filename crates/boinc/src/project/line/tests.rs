@@ -36,8 +36,8 @@ fn a_name_has_one_spelling() {
     {
         assert_eq!(bad.parse::<ResultId>(), Err(()), "{bad}");
     }
-    assert_eq!(ResultId::of_output("c_1_0"), None);
-    assert_eq!(ResultId::of_output("../c_1_0_out"), None);
+    assert_eq!(ResultId::from_output_name("c_1_0"), None);
+    assert_eq!(ResultId::from_output_name("../c_1_0_out"), None);
 }
 
 proptest! {
@@ -45,12 +45,12 @@ proptest! {
     fn names_survive(unit in any::<u64>(), instance in any::<u32>()) {
         let result = ResultId { unit, instance };
         prop_assert_eq!(result.to_string().parse(), Ok(result));
-        prop_assert_eq!(ResultId::of_output(&result.output()), Some(result));
+        prop_assert_eq!(ResultId::from_output_name(&result.output_name()), Some(result));
     }
 
     #[test]
     fn no_name_panics(name in "\\PC{0,40}") {
         let _ = name.parse::<ResultId>();
-        let _ = ResultId::of_output(&name);
+        let _ = ResultId::from_output_name(&name);
     }
 }

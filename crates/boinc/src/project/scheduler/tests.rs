@@ -1,7 +1,7 @@
 //! The test plays the hosts, and kills the project between any two requests.
 
 use super::*;
-use crate::collatz::{Block, Span, answer};
+use crate::collatz::{Block, NumberRange, answer_file};
 use crate::markup::{Element, first};
 use crate::project::line::Line;
 use std::fs;
@@ -19,7 +19,7 @@ fn open(folder: &Path, units: u64) -> Scheduler {
         fs::write(&program, "program").expect("writes");
         let program = fs::File::open(program).expect("opens");
         let version = scheduler.directory.add_program(&program, None).expect("is taken").expect("is new");
-        scheduler.record(Line::Version(version)).expect("writes");
+        scheduler.record_event(Line::Version(version)).expect("writes");
     }
     scheduler
 }
@@ -54,13 +54,16 @@ fn output(scheduler: &Scheduler, reply: &str, name: &str, spoil: bool) -> Vec<u8
     let info = whole.elements().find(named).expect("is there");
     let signature = first(info.body, "xml_signature").expect("is there").text();
     let unit = name.parse::<ResultId>().expect("is one").unit;
-    let span = Span::parse(&scheduler.input(&format!("c_{unit}.in")).expect("is one")).expect("is one");
-    let blocks: Vec<Block> = (0..BLOCKS).map(|index| Block::of(span.block(index))).collect();
-    let mut data = answer(span, &blocks);
+    let span =
+        NumberRange::parse(&scheduler.input_file(&format!("c_{unit}.in")).expect("is one")).expect("is one");
+    let blocks: Vec<Block> = (0..BLOCKS_PER_RANGE).map(|index| Block::of(span.block(index))).collect();
+    let mut data = answer_file(span, &blocks);
     if spoil {
         // Every block: whichever is computed again is wrong.
-        data =
-            answer(span, &blocks.into_iter().map(|b| Block { steps: b.steps + 1, ..b }).collect::<Vec<_>>());
+        data = answer_file(
+            span,
+            &blocks.into_iter().map(|b| Block { steps: b.steps + 1, ..b }).collect::<Vec<_>>(),
+        );
     }
     format!(
         "<data_server_request>\n<file_upload>\n<file_info>\n<name>{file}</name>\n<xml_signature>\n{signature}\
@@ -79,16 +82,16 @@ fn report(name: &str) -> super::super::request::Report {
 fn a_work_unit_goes_out_and_comes_back_once() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
-    let reply = scheduler.schedule(&request(&scheduler, 2.0), 10.0).expect("answers");
+    let reply = scheduler.answer_request(&request(&scheduler, 2.0), 10.0).expect("answers");
     assert_eq!(number(&reply, "hostid"), Some(1.0));
     assert!(reply.contains("<code_sign_key>") && reply.contains("<main_program/>"));
     assert_eq!(names(&reply, "result"), ["c_0_0"]);
     let upload = output(&scheduler, &reply, "c_0_0", false);
-    assert_eq!(scheduler.upload(&upload), Ok(None));
-    assert_eq!(scheduler.upload(&upload), Ok(None), "again changes nothing");
+    assert_eq!(scheduler.accept_upload(&upload), Ok(None));
+    assert_eq!(scheduler.accept_upload(&upload), Ok(None), "again changes nothing");
     let report = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..request(&scheduler, 2.0) };
     for _ in 0..2 {
-        let reply = scheduler.schedule(&report, 20.0).expect("answers");
+        let reply = scheduler.answer_request(&report, 20.0).expect("answers");
         assert_eq!(names(&reply, "result_ack"), ["c_0_0"]);
         assert!(number(&reply, "hostid").is_none() && names(&reply, "result").is_empty());
     }
@@ -101,23 +104,23 @@ fn a_work_unit_goes_out_and_comes_back_once() {
 fn a_host_cannot_report_another_host_s_result() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
-    let reply = scheduler.schedule(&request(&scheduler, 1.0), 10.0).expect("answers");
-    assert_eq!(scheduler.upload(&output(&scheduler, &reply, "c_0_0", false)), Ok(None));
+    let reply = scheduler.answer_request(&request(&scheduler, 1.0), 10.0).expect("answers");
+    assert_eq!(scheduler.accept_upload(&output(&scheduler, &reply, "c_0_0", false)), Ok(None));
     let other = SchedulerRequest { name: "another host".into(), ..request(&scheduler, 0.0) };
     let failed = super::super::request::Report { failure: Some("it failed".into()), ..report("c_0_0") };
     for said in [failed, report("c_0_0")] {
         let reply = scheduler
-            .schedule(&SchedulerRequest { reports: vec![said], ..other.clone() }, 20.0)
+            .answer_request(&SchedulerRequest { reports: vec![said], ..other.clone() }, 20.0)
             .expect("answers");
         assert_eq!(names(&reply, "result_ack"), ["c_0_0"], "else it would come again for ever");
     }
     let held = [ResultId { unit: 0, instance: 0 }].into();
-    let reply = scheduler.schedule(&SchedulerRequest { held, ..other }, 20.0).expect("answers");
+    let reply = scheduler.answer_request(&SchedulerRequest { held, ..other }, 20.0).expect("answers");
     assert_eq!(names(&reply, "result_abort"), ["c_0_0"]);
     let counts = scheduler.counts().0;
     assert_eq!((counts.failed, counts.valid, counts.out), (0, 0, 1));
     let own = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..request(&scheduler, 0.0) };
-    scheduler.schedule(&own, 30.0).expect("answers");
+    scheduler.answer_request(&own, 30.0).expect("answers");
     assert_eq!(scheduler.counts().0.valid, 1);
 }
 
@@ -125,18 +128,18 @@ fn a_host_cannot_report_another_host_s_result() {
 fn a_result_that_was_lost_on_its_way_is_sent_again_under_its_name() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 5);
-    let first_reply = scheduler.schedule(&request(&scheduler, 2.0), 10.0).expect("answers");
+    let first_reply = scheduler.answer_request(&request(&scheduler, 2.0), 10.0).expect("answers");
     let result = names(&first_reply, "result");
     assert_eq!(result.len(), 2);
     drop(scheduler);
     // The project was killed; the host got no reply, and has no number.
     let scheduler = open(folder.path(), 5);
-    let reply = scheduler.schedule(&request(&scheduler, 0.0), 11.0).expect("answers");
+    let reply = scheduler.answer_request(&request(&scheduler, 0.0), 11.0).expect("answers");
     assert_eq!((names(&reply, "result"), number(&reply, "hostid")), (result.clone(), Some(1.0)));
     // Now it lists one of the two.
     let held = [result[0].parse().expect("is one")].into();
     let reply = scheduler
-        .schedule(&SchedulerRequest { host: 1, held, ..request(&scheduler, 0.0) }, 12.0)
+        .answer_request(&SchedulerRequest { host: 1, held, ..request(&scheduler, 0.0) }, 12.0)
         .expect("answers");
     assert_eq!(names(&reply, "result"), result[1..]);
     assert_eq!(scheduler.counts().0.sent, 2);
@@ -147,7 +150,7 @@ fn no_host_gets_more_results_than_allowed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 100);
     let reply = scheduler
-        .schedule(&SchedulerRequest { seconds: 1e9, ..request(&scheduler, 2.0) }, 10.0)
+        .answer_request(&SchedulerRequest { seconds: 1e9, ..request(&scheduler, 2.0) }, 10.0)
         .expect("answers");
     assert_eq!(names(&reply, "result").len(), 8, "four for each of two processors");
 }
@@ -156,10 +159,10 @@ fn no_host_gets_more_results_than_allowed() {
 fn a_wrong_answer_is_no_answer() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 1);
-    let reply = scheduler.schedule(&request(&scheduler, 1.0), 10.0).expect("answers");
-    assert_eq!(scheduler.upload(&output(&scheduler, &reply, "c_0_0", true)), Ok(None));
+    let reply = scheduler.answer_request(&request(&scheduler, 1.0), 10.0).expect("answers");
+    assert_eq!(scheduler.accept_upload(&output(&scheduler, &reply, "c_0_0", true)), Ok(None));
     let reported = SchedulerRequest { host: 1, reports: vec![report("c_0_0")], ..request(&scheduler, 1.0) };
-    let reply = scheduler.schedule(&reported, 20.0).expect("answers");
+    let reply = scheduler.answer_request(&reported, 20.0).expect("answers");
     assert_eq!(
         (names(&reply, "result_ack"), names(&reply, "result")),
         (vec!["c_0_0".into()], vec!["c_0_1".into()])
@@ -177,7 +180,7 @@ fn wrong_keys_and_other_platforms_get_nothing_and_leave_no_trace() {
         SchedulerRequest { platforms: vec!["windows_x86_64".into()], ..request(&scheduler, 1.0) },
     ];
     for request in refused {
-        let reply = scheduler.schedule(&request, 10.0).expect("answers");
+        let reply = scheduler.answer_request(&request, 10.0).expect("answers");
         assert!(names(&reply, "result").is_empty() && names(&reply, "result_ack").is_empty(), "{reply}");
         assert!(reply.contains("priority=\"notice\""));
     }
@@ -190,7 +193,7 @@ fn results_that_are_not_needed_are_cancelled() {
     let scheduler = open(folder.path(), 1);
     let held = [ResultId { unit: 7, instance: 0 }].into();
     let request = SchedulerRequest { held, unknown: vec!["old_wu".into()], ..request(&scheduler, 0.0) };
-    let reply = scheduler.schedule(&request, 10.0).expect("answers");
+    let reply = scheduler.answer_request(&request, 10.0).expect("answers");
     assert_eq!(names(&reply, "result_abort"), ["c_7_0", "old_wu"]);
 }
 
@@ -198,24 +201,24 @@ fn results_that_are_not_needed_are_cancelled() {
 fn an_upload_for_a_result_that_was_never_sent_is_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 2);
-    let reply = scheduler.schedule(&request(&scheduler, 1.0), 10.0).expect("answers");
+    let reply = scheduler.answer_request(&request(&scheduler, 1.0), 10.0).expect("answers");
     let upload = String::from_utf8(output(&scheduler, &reply, "c_0_0", false)).expect("is text");
     let forged = upload.replace("c_0_0_out", "c_1_0_out");
-    assert!(matches!(scheduler.upload(forged.as_bytes()), Err(UploadRefusal::Permanent(_))));
+    assert!(matches!(scheduler.accept_upload(forged.as_bytes()), Err(UploadRefusal::Permanent(_))));
     assert_eq!(fs::read_dir(folder.path().join("upload")).expect("is there").count(), 0);
     let size = "<data_server_request>\n<get_file_size>c_0_0_out</get_file_size>\n</data_server_request>\n";
-    assert_eq!(scheduler.upload(size.as_bytes()), Ok(Some(0)));
-    assert_eq!(scheduler.upload(upload.as_bytes()), Ok(None));
-    assert_eq!(scheduler.upload(size.as_bytes()), Ok(Some(LONGEST_FILE)));
+    assert_eq!(scheduler.accept_upload(size.as_bytes()), Ok(Some(0)));
+    assert_eq!(scheduler.accept_upload(upload.as_bytes()), Ok(None));
+    assert_eq!(scheduler.accept_upload(size.as_bytes()), Ok(Some(LONGEST_FILE)));
 }
 
 #[test]
 fn only_inputs_that_there_are_can_be_had() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scheduler = open(folder.path(), 2);
-    assert!(scheduler.input("c_1.in").is_some());
+    assert!(scheduler.input_file("c_1.in").is_some());
     for name in ["c_2.in", "c_01.in", "c_1", "../journal.ndjson", "c_1_0.in", ".in", ""] {
-        assert_eq!(scheduler.input(name), None, "{name}");
+        assert_eq!(scheduler.input_file(name), None, "{name}");
     }
-    assert_eq!(scheduler.version("../code_key.pem"), None);
+    assert_eq!(scheduler.program_called("../code_key.pem"), None);
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::digest::md5_hex;
 use crate::project::directory::Directory;
-use crate::project::load::{BodyReservation, IN_FLIGHT};
+use crate::project::load::{BodyReservation, MOST_BODY_BYTES};
 use crate::project::pages::PROGRAMS;
 use crate::project::settings::Settings;
 use std::io::Read;
@@ -21,12 +21,12 @@ fn serving(with: impl FnOnce(&Server, SocketAddr)) {
         Ok(Settings { units: Some(3), ..Settings::default() })
     })
     .expect("opens");
-    let place = Endpoint::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
+    let place = ServerAddress::new(([127, 0, 0, 1], 0).into(), None).expect("listens");
     let server = Server::new(open, place, &program).expect("has a program");
     let address = server.listener.local_addr().expect("has one");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let running = scope.spawn(|| server.run(&stop, |_, _| true));
+        let running = scope.spawn(|| server.serve(&stop, |_, _| true));
         // Also when `with` panics, or the scope never ends.
         struct Stops<'a>(&'a AtomicBool);
         impl Drop for Stops<'_> {
@@ -62,7 +62,7 @@ fn the_pages_that_a_client_asks_for_are_there() {
         assert!(master.starts_with("HTTP/1.1 200 OK\r\n") && master.contains(&link), "{master}");
         assert!(get(address, "/project/get_project_config.php").contains("<name>Crosstalk</name>"));
         assert!(get(address, "/project/status").contains("\"done\":false"));
-        let key = server.attach().key;
+        let key = server.attachment().key;
         let hash = md5_hex(format!("{key}a@b").as_bytes());
         let path = format!("/project/lookup_account.php?email_addr=A%40b&passwd_hash={hash}");
         assert!(get(address, &path).contains(&format!("<authenticator>{key}</authenticator>")));
@@ -74,7 +74,7 @@ fn the_pages_that_a_client_asks_for_are_there() {
 #[test]
 fn programs_come_whole_or_from_a_byte_on_and_nothing_else_comes() {
     serving(|server, address| {
-        let file = server.scheduler.latest().expect("has one").file;
+        let file = server.scheduler.latest_program().expect("has one").file;
         let whole = get(address, &format!("/project/download/{file}"));
         assert!(whole.starts_with("HTTP/1.1 200") && whole.ends_with("\r\n\r\n0123456789"), "{whole}");
         let request = format!("GET /project/download/{file} HTTP/1.1\r\nRange: bytes=7-\r\n\r\n");
@@ -125,7 +125,7 @@ fn malformed_requests_are_refused_and_the_server_continues() {
 #[test]
 fn bodies_share_a_limit() {
     let all = AtomicU64::new(0);
-    let held = BodyReservation::new(&all, IN_FLIGHT).expect("there is room");
+    let held = BodyReservation::new(&all, MOST_BODY_BYTES).expect("there is room");
     assert_eq!(BodyReservation::new(&all, 1).err().map(|refusal| refusal.0), Some(503));
     drop(held);
     drop(BodyReservation::new(&all, 1).expect("there is room again"));
@@ -157,6 +157,6 @@ fn too_many_requests_get_an_error_and_programs_have_a_limit() {
 #[test]
 fn an_address_in_use_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let fault = Endpoint::new(taken.local_addr().expect("has one"), None);
+    let fault = ServerAddress::new(taken.local_addr().expect("has one"), None);
     assert!(fault.expect_err("refused").remedy.is_some_and(|remedy| remedy.contains("--listen")));
 }

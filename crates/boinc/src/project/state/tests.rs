@@ -6,14 +6,14 @@ use proptest::prelude::*;
 fn state(settings: Settings) -> State {
     let mut state = State::new(settings);
     for host in 1..=3 {
-        state.apply(&Line::Host { host, name: format!("host {host}") }).expect("comes");
+        state.apply_line(&Line::Host { host, name: format!("host {host}") }).expect("comes");
     }
     state
 }
 
 fn give(state: &mut State, host: u64, now: f64) -> Option<ResultId> {
-    let line = state.next_result(host, now)?;
-    state.apply(&line).expect("may be result");
+    let line = state.next_result_line(host, now)?;
+    state.apply_line(&line).expect("may be result");
     match line {
         Line::Sent { result, .. } => Some(result),
         _ => panic!("gives {line:?}"),
@@ -22,14 +22,14 @@ fn give(state: &mut State, host: u64, now: f64) -> Option<ResultId> {
 
 fn upload(state: &mut State, result: ResultId, answer: &str) {
     state
-        .apply(&Line::Uploaded { result, outcome: Outcome::Valid { answer: answer.into() } })
+        .apply_line(&Line::Uploaded { result, outcome: Outcome::Valid { answer: answer.into() } })
         .expect("arrives");
 }
 
 fn report(state: &mut State, result: ResultId, failure: Option<&str>) -> bool {
     let host = (1..=3).find(|host| state.was_given_to(result, *host)).expect("was result");
-    let line = state.report(host, result, failure.map(str::to_string), 1.0, 5.0);
-    line.iter().for_each(|line| state.apply(line).expect("is taken"));
+    let line = state.report_line(host, result, failure.map(str::to_string), 1.0, 5.0);
+    line.iter().for_each(|line| state.apply_line(line).expect("is taken"));
     line.is_some()
 }
 
@@ -57,9 +57,9 @@ fn a_result_is_reported_by_the_host_that_has_it_and_by_no_other() {
     give(&mut state, 2, 0.0).expect("to another");
     upload(&mut state, result, "a");
     for failure in [None, Some("it failed".to_string())] {
-        assert_eq!(state.report(2, result, failure.clone(), 1.0, 5.0), None, "{failure:?}");
+        assert_eq!(state.report_line(2, result, failure.clone(), 1.0, 5.0), None, "{failure:?}");
     }
-    assert!(state.report(1, result, None, 1.0, 5.0).is_some());
+    assert!(state.report_line(1, result, None, 1.0, 5.0).is_some());
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn one_host_may_agree_with_itself_where_that_is_said() {
 fn a_result_that_is_late_is_given_again_and_counts_once_when_it_comes_after_all() {
     let mut state = state(few(1));
     let first = give(&mut state, 1, 0.0).expect("there is one");
-    assert_eq!(state.overdue(100.0), []);
-    for line in state.overdue(100.1) {
-        state.apply(&line).expect("is lost");
+    assert_eq!(state.overdue_lines(100.0), []);
+    for line in state.overdue_lines(100.1) {
+        state.apply_line(&line).expect("is lost");
     }
     let second = give(&mut state, 1, 101.0).expect("again");
     assert_ne!(first, second);
@@ -138,13 +138,13 @@ fn lines_of_another_journal_are_refused() {
         Line::Sent { result: ResultId { unit: 1, instance: 0 }, host: 1, at: 0.0, deadline: 1.0 },
         Line::Sent { result: ResultId { unit: 7, instance: 0 }, host: 1, at: 0.0, deadline: 1.0 },
     ] {
-        assert!(state.clone().apply(&line).is_err(), "{line:?}");
+        assert!(state.clone().apply_line(&line).is_err(), "{line:?}");
     }
     let result = give(&mut state, 1, 0.0).expect("there is one");
     upload(&mut state, result, "a");
-    assert!(state.clone().apply(&Line::Uploaded { result, outcome: valid.clone() }).is_err());
+    assert!(state.clone().apply_line(&Line::Uploaded { result, outcome: valid.clone() }).is_err());
     report(&mut state, result, None);
-    assert!(state.apply(&Line::Reported { result, outcome: valid, cpu: 0.0, at: 0.0 }).is_err());
+    assert!(state.apply_line(&Line::Reported { result, outcome: valid, cpu: 0.0, at: 0.0 }).is_err());
 }
 
 /// What can happen.
@@ -214,7 +214,7 @@ impl Simulation {
 
     /// Writes lines; those that are `seen` by a host must never be lost.
     fn write(&mut self, lines: Vec<Line>, seen: bool) {
-        lines.iter().for_each(|line| self.state.apply(line).expect("follows"));
+        lines.iter().for_each(|line| self.state.apply_line(line).expect("follows"));
         self.lines.extend(lines);
         if seen {
             self.seen = self.lines.len();
@@ -234,12 +234,12 @@ impl Simulation {
     fn step(&mut self, step: &Step) {
         match *step {
             Step::Ask { host, lost } => {
-                self.write(self.state.overdue(self.now), true);
+                self.write(self.state.overdue_lines(self.now), true);
                 // Results that it should have and has not are sent again.
                 let known = self.hosts.entry(host).or_default().clone();
                 let again: Vec<ResultId> =
                     self.state.held_by(host).filter(|result| !known.contains(result)).collect();
-                let new: Vec<Line> = self.state.next_result(host, self.now).into_iter().collect();
+                let new: Vec<Line> = self.state.next_result_line(host, self.now).into_iter().collect();
                 let sent: Vec<ResultId> = new
                     .iter()
                     .map(|line| match line {
@@ -267,7 +267,7 @@ impl Simulation {
             Step::Report { host, which, fails, lost } => {
                 let Some(result) = self.pick(host, which) else { return };
                 let failure = fails.then(|| "it failed".to_string());
-                let line = self.state.report(host, result, failure, 1.0, self.now);
+                let line = self.state.report_line(host, result, failure, 1.0, self.now);
                 let lines: Vec<Line> = line.into_iter().collect();
                 self.write(lines, !lost);
                 if !lost {
@@ -277,7 +277,7 @@ impl Simulation {
             Step::Meddle { host, with, which, fails } => {
                 let Some(result) = self.pick(with, which).filter(|_| host != with) else { return };
                 let failure = fails.then(|| "it failed".to_string());
-                assert_eq!(self.state.report(host, result, failure, 1.0, self.now), None);
+                assert_eq!(self.state.report_line(host, result, failure, 1.0, self.now), None);
             }
             Step::Forget { host } => drop(self.hosts.remove(&host)),
             Step::Crash { cut } => {
@@ -316,7 +316,7 @@ impl Simulation {
 
 fn replay(settings: Settings, lines: &[Line]) -> State {
     let mut state = State::new(settings);
-    lines.iter().for_each(|line| state.apply(line).expect("follows"));
+    lines.iter().for_each(|line| state.apply_line(line).expect("follows"));
     state
 }
 

@@ -17,7 +17,7 @@ const GIVEN: ResultId = ResultId { unit: 5, instance: 1 };
 
 /// An upload as the client writes it.
 fn upload(name: &str, most: u64, bytes: usize, offset: u64, data: &str) -> String {
-    let signature = key().sign(certificate("c_5_1_out", LONGEST_FILE).as_bytes()).expect("signs");
+    let signature = key().sign(certificate_text("c_5_1_out", LONGEST_FILE).as_bytes()).expect("signs");
     format!(
         "<data_server_request>\n    <core_client_major_version>7</core_client_major_version>\n<file_upload>\n\
          <file_info>\n<name>{name}</name>\n<xml_signature>\n{}</xml_signature>\n\
@@ -29,7 +29,7 @@ fn upload(name: &str, most: u64, bytes: usize, offset: u64, data: &str) -> Strin
 }
 
 fn parse(body: &str) -> Result<UploadRequest, UploadRefusal> {
-    read(body.as_bytes(), key())
+    parse_upload(body.as_bytes(), key())
 }
 
 #[test]
@@ -87,11 +87,11 @@ fn a_size_is_asked_for_by_name() {
         assert!(parse(body).is_err(), "{body}");
     }
     assert_eq!(
-        reply(&Ok(Some(7))),
+        upload_reply(&Ok(Some(7))),
         "<data_server_reply>\n<status>0</status>\n<file_size>7</file_size>\n</data_server_reply>\n"
     );
     assert!(
-        reply(&Err(UploadRefusal::Permanent("a<b".into())))
+        upload_reply(&Err(UploadRefusal::Permanent("a<b".into())))
             .contains("<status>-1</status>\n<message>a&lt;b</message>")
     );
 }
@@ -112,14 +112,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn no_bytes_are_taken_without_a_certificate(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert!(!matches!(read(&bytes, key()), Ok(UploadRequest::Put(..))));
+        prop_assert!(!matches!(parse_upload(&bytes, key()), Ok(UploadRequest::Put(..))));
     }
 
     #[test]
     fn no_damaged_upload_is_stored_as_another(
         body in damaged(upload("c_5_1_out", LONGEST_FILE, 3, 0, "abc").into_bytes())
     ) {
-        if let Ok(UploadRequest::Put(result, data)) = read(&body, key()) {
+        if let Ok(UploadRequest::Put(result, data)) = parse_upload(&body, key()) {
             // If the checksum is damaged, too, the data may differ; they are never stored for another
             // result.
             prop_assert_eq!(result, GIVEN);

@@ -24,10 +24,10 @@ fn a_place_in_the_directory_has_its_name_for_people() {
     for (place, name) in
         [("./journal.ndjson:1", "/root/p/journal.ndjson:1"), (".", "/root/p"), ("--listen", "--listen")]
     {
-        let fault = entered.named(Fault::usage("wrong").at(place));
+        let fault = entered.name_fault(Fault::usage("wrong").at(place));
         assert_eq!(fault.place.as_deref(), Some(name));
     }
-    assert_eq!(entered.named(Fault::usage("wrong")).place, None);
+    assert_eq!(entered.name_fault(Fault::usage("wrong")).place, None);
 }
 
 #[test]

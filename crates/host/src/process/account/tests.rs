@@ -35,7 +35,7 @@ fn four(number: u32) -> String {
 fn cat(account: Account, folder: &Path) -> Child {
     let mut command = Command::new("cat");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).current_dir(folder);
-    account.run(&mut command);
+    account.run_as_user(&mut command);
     command.spawn().expect("cat starts")
 }
 

@@ -14,7 +14,7 @@ struct MockServer {
     size: usize,
 }
 
-impl Duplex for MockServer {
+impl NonBlocking for MockServer {
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n = bytes.len().min(5);
         self.taken.extend_from_slice(&bytes[..n]);
@@ -57,18 +57,18 @@ fn offered(per_reply: u64, gap: u64, count: u64) -> RateResult {
     let schedule: Vec<u64> = (0..count).map(|place| place * gap).collect();
     let (line, _other) = line();
     let never = AtomicBool::new(false);
-    let until = Until::new(Seconds(60.0), &never);
+    let until = Deadline::new(Seconds(60.0), &never);
     let mut connection = Connection::new(server, Bytes(16), &line);
     // Twice: a late reply of the first must not count for the second.
-    connection.offer(&schedule, Seconds(0.01), &until).expect("offers");
-    connection.offer(&schedule, Seconds(2.0), &until).expect("offers")
+    connection.send_on_schedule(&schedule, Seconds(0.01), &until).expect("offers");
+    connection.send_on_schedule(&schedule, Seconds(2.0), &until).expect("offers")
 }
 
 #[test]
 fn a_fast_server_keeps_up() {
     // On a busy machine the client itself may be late, but not in every one of ten tries.
     let result = (0..10).map(|_| offered(20_000, 100_000, 500)).find(RateResult::kept_up).expect("keeps up");
-    assert_eq!((result.latency.count(), result.lost()), (500, 0.0));
+    assert_eq!((result.latency.count(), result.lost_share()), (500, 0.0));
     assert!(result.latency.quantile(0.1).expect("some") >= 20_000.0);
 }
 
@@ -81,5 +81,5 @@ fn the_latency_of_a_slow_server_grows() {
     // Half of the messages wait for at least 200 · 100 µs, however fast the machine is.
     let median = result.latency.quantile(0.5).expect("some");
     assert!(median >= 0.95 * 20e6, "{median} ns");
-    assert!(result.achieved() <= 1.01 * 1e9 / 300_000.0, "{}", result.achieved());
+    assert!(result.achieved_rate() <= 1.01 * 1e9 / 300_000.0, "{}", result.achieved_rate());
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::wire::times::CALLS;
+use crate::wire::times::TIMES_WITH_CALLS;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -45,14 +45,14 @@ impl Port for MockPort {
     }
 }
 
-fn limits(most: usize) -> Limits {
-    Limits::new(Duration::from_millis(500), most, true)
+fn limits(most: usize) -> MeasureLimits {
+    MeasureLimits::new(Duration::from_millis(500), most, true)
 }
 
 #[test]
 fn every_message_of_one_thread_is_timed() {
     let (first, second) = wire(0);
-    let result = one_thread(first, second, 64, limits(1 << 24)).expect("runs");
+    let result = time_in_one_thread(first, second, 64, limits(1 << 24)).expect("runs");
     assert_eq!((result.times.len() as u64, result.lost), (result.received, 0));
     assert!(result.received > 0 && result.cost > 0.0 && result.times.iter().any(|time| *time > 0));
 }
@@ -60,15 +60,15 @@ fn every_message_of_one_thread_is_timed() {
 #[test]
 fn every_call_is_timed() {
     let (first, second) = wire(4);
-    let result = one_thread_calls(first, second, 64, limits(1 << 24)).expect("runs");
-    assert_eq!(result.times.len() as u64, result.received * CALLS as u64);
+    let result = time_calls_in_one_thread(first, second, 64, limits(1 << 24)).expect("runs");
+    assert_eq!(result.times.len() as u64, result.received * TIMES_WITH_CALLS as u64);
     assert!(result.received > 0 && result.lost > 0, "{result:?}");
 }
 
 #[test]
 fn lost_messages_are_counted_and_not_timed() {
     let (first, second) = wire(5);
-    let result = one_thread(first, second, 64, limits(1 << 24)).expect("runs");
+    let result = time_in_one_thread(first, second, 64, limits(1 << 24)).expect("runs");
     assert_eq!(result.times.len() as u64, result.received);
     assert_eq!(result.lost, (result.received + result.lost) / 5, "every fifth");
 }
@@ -76,8 +76,8 @@ fn lost_messages_are_counted_and_not_timed() {
 #[test]
 fn both_directions_are_timed_between_two() {
     let (first, second) = wire(0);
-    let server = thread::spawn(move || echo(second, 64).expect_err("ends when the wire does"));
-    let result = ping(first, 64, limits(1 << 24)).expect("runs");
+    let server = thread::spawn(move || return_messages(second, 64).expect_err("ends when the wire does"));
+    let result = time_round_trips(first, 64, limits(1 << 24)).expect("runs");
     assert_eq!((result.times.len() as u64, result.lost), (2 * result.received, 0));
     assert!(server.join().is_ok_and(|fault| fault.message.contains("wire")));
 }

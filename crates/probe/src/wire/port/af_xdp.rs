@@ -13,7 +13,7 @@ use super::namespace::enter;
 use super::traits::Port;
 use crate::wire::veth::{DEVICE, HARDWARE};
 
-/// An AF_XDP socket, and the program that redirects frames to it.
+/// A port over an AF_XDP socket, and the program that redirects frames to it.
 pub struct AfXdp {
     socket: Xdp,
     endpoint: usize,

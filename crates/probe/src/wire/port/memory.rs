@@ -10,7 +10,7 @@ use crosstalk_core::Fault;
 
 use super::traits::Port;
 
-/// Rings in shared memory. A frame is a fixed number of bytes in them.
+/// A port over rings in shared memory. A frame is a fixed number of bytes in them.
 pub struct Memory {
     ring: Ring,
 }

@@ -7,7 +7,7 @@ use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::Value;
 
 use super::Drawing;
-use crate::analyse::cell_value::value;
+use crate::analyse::cell_value::mean_at;
 use crate::findings::{Point, Series};
 use crate::level;
 
@@ -52,9 +52,9 @@ impl Drawing<'_> {
     fn frontier_point(&self, levels: &[(&str, Value)]) -> Option<(Point, Origin)> {
         let spec = self.spec;
         let levels_here = levels.iter().map(|(factor, level)| ((*factor).into(), level.clone())).collect();
-        let at = level::with(&spec.at, &levels_here);
-        let (x, from) = value(self.view, &spec.x, &at, None)?;
-        let (y, origin) = value(self.view, &spec.metric, &at, spec.relative_to.as_ref())?;
+        let at = level::overlaid(&spec.at, &levels_here);
+        let (x, from) = mean_at(self.view, &spec.x, &at, None)?;
+        let (y, origin) = mean_at(self.view, &spec.metric, &at, spec.relative_to.as_ref())?;
         let point = Point { x: Some(x.value), x_interval: x.interval, label: combination_name(levels), y };
         Some((point, origin.max(from)))
     }

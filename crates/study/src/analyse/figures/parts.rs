@@ -26,7 +26,7 @@ impl Drawing<'_> {
         let levels = self.view.levels_of(self.spec.series_factor(), &self.spec.at);
         let cells: Vec<&Cell> =
             levels.iter().flat_map(|level| self.across(Some(level), |at| self.cell(at))).collect();
-        let Some(node) = split::busiest(&cells, &self.prefix()) else {
+        let Some(node) = split::busiest_node(&cells, &self.prefix()) else {
             return (Vec::new(), String::new());
         };
         let split = |at: &Levels| self.split(at, self.cell(at)?, &node);
@@ -34,7 +34,7 @@ impl Drawing<'_> {
             .iter()
             .flat_map(|level| self.stack(&self.level_name(level), self.across(Some(level), split)))
             .collect();
-        let alone = cells.iter().all(|cell| split::nodes(cell, &self.prefix()).len() <= 1);
+        let alone = cells.iter().all(|cell| split::nodes_with_parts(cell, &self.prefix()).len() <= 1);
         let name = match self.node_name(&node).as_str() {
             "master" => "the master".to_string(),
             other => other.to_string(),
@@ -51,7 +51,7 @@ impl Drawing<'_> {
         let positions = self.positions_across(&Levels::new());
         let cells: Vec<(Levels, &Cell)> =
             positions.into_iter().filter_map(|at| Some((at.clone(), self.cell(&at)?))).collect();
-        let known = cells.iter().flat_map(|(_, cell)| split::nodes(cell, &self.prefix()));
+        let known = cells.iter().flat_map(|(_, cell)| split::nodes_with_parts(cell, &self.prefix()));
         let mut nodes: Vec<String> = known.collect::<BTreeSet<_>>().into_iter().collect();
         nodes.sort_by_key(|node| node.parse::<usize>().unwrap_or(usize::MAX));
         let splits =
@@ -71,7 +71,7 @@ impl Drawing<'_> {
             }
         }
         let series = |(part, points): (String, Vec<Point>)| Series {
-            name: part::words(&part),
+            name: part::part_in_words(&part),
             group: bar.to_string(),
             origin,
             points,
@@ -82,8 +82,8 @@ impl Drawing<'_> {
     fn split(&self, at: &Levels, cell: &Cell, node: &str) -> Option<TimeSplit> {
         let prefix = self.prefix();
         let blocks: BTreeMap<usize, BTreeMap<String, f64>> = cell
-            .counted()
-            .filter_map(|(block, _)| Some((block, split::parts(cell, block, node, &prefix)?)))
+            .counted_attempts()
+            .filter_map(|(block, _)| Some((block, split::parts_of_time(cell, block, node, &prefix)?)))
             .collect();
         let names: BTreeSet<&String> = blocks.values().flat_map(BTreeMap::keys).collect();
         // A part that a node does not report in a block took no time there.
@@ -92,8 +92,9 @@ impl Drawing<'_> {
         };
         let from = format!("{prefix}{}", names.first()?);
         let origin = origins([cell], &from).last().copied()?;
-        let parts =
-            names.iter().filter_map(|name| Some(((*name).clone(), estimate::of(values(name).values())?)));
+        let parts = names
+            .iter()
+            .filter_map(|name| Some(((*name).clone(), estimate::estimate(values(name).values())?)));
         Some(TimeSplit { at: at.clone(), parts: parts.collect(), origin })
     }
 

@@ -8,8 +8,8 @@ use crosstalk_core::value::Value;
 
 use super::Drawing;
 use crate::analyse::cell::ByBlock;
-use crate::analyse::cell_value::by_block;
-use crate::analyse::datum::combine;
+use crate::analyse::cell_value::mean_at_by_block;
+use crate::analyse::datum::combine_by_block;
 use crate::findings::{Estimate, Point, Series};
 
 /// The name of the last bar.
@@ -25,12 +25,12 @@ impl Drawing<'_> {
     fn waterfall(&self, level: Option<&Value>) -> Option<Series> {
         let metric = &self.spec.metric;
         let steps = self.across(level, |at| {
-            let (values, origin) = by_block(self.view, metric, at, None)?;
+            let (values, origin) = mean_at_by_block(self.view, metric, at, None)?;
             (!values.is_empty()).then(|| (at.clone(), values, origin))
         });
         let origin: Origin = steps.iter().map(|(.., origin)| *origin).max()?;
         let parts: Vec<ByBlock> = steps.iter().map(|(_, values, _)| values.clone()).collect();
-        let sums = combine(&parts, |v| v.iter().sum());
+        let sums = combine_by_block(&parts, |v| v.iter().sum());
         let typical = middle_half(&sums);
         let mean = |values: &ByBlock| {
             let sum: f64 = typical.iter().filter_map(|block| values.get(block)).sum();

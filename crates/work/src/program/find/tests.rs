@@ -24,10 +24,10 @@ fn a_line_for_a_shell_is_refused_with_what_to_write() {
         (&["no-such-python job.py"], "no-such-python job.py"),
         (&["echo 'x' > y"], r"sh -c 'echo '\''x'\'' > y'"),
     ] {
-        let fault = find_first(&words(line)).expect_err("is no program");
+        let fault = find_program_of(&words(line)).expect_err("is no program");
         assert_eq!(fault.remedy, Some(format!("write -- {instead}")), "{line:?}: {fault}");
     }
-    let fault = find_first(&words(&["no-such-program", "|"])).expect_err("is nowhere");
+    let fault = find_program_of(&words(&["no-such-program", "|"])).expect_err("is nowhere");
     assert!(fault.message.contains("cannot be found in PATH"), "{fault}");
 }
 

@@ -4,20 +4,26 @@ use super::*;
 use proptest::prelude::*;
 use std::os::unix::process::ExitStatusExt;
 
-fn split(wall: f64, cpu: f64, queued: f64, at_once: f64) -> Split {
+fn split(wall: f64, cpu: f64, queued: f64, at_once: f64) -> RunTimeSplit {
     let status = ExitStatus::from_raw(0);
-    Account { status, wall, cpu, queued: Some(queued), at_once, start: 0.0 }.split()
+    ProgramAccount { status, wall, cpu, queued: Some(queued), at_once, start: 0.0 }.split()
 }
 
 #[test]
 fn one_thread_s_times_are_the_kernel_s() {
-    assert_eq!(split(1.0, 0.5, 0.125, 1.0), Split { compute: 0.5, queue: 0.125, wait: 0.375, parallel: 0.0 });
+    assert_eq!(
+        split(1.0, 0.5, 0.125, 1.0),
+        RunTimeSplit { compute: 0.5, queue: 0.125, wait: 0.375, parallel: 0.0 }
+    );
 }
 
 #[test]
 fn threads_that_compute_and_wait_together_share_the_run_time() {
     // Two threads, each 0.3 s on a processor, 0.1 s queueing, 0.6 s asleep.
-    assert_eq!(split(1.0, 0.6, 0.2, 2.0), Split { compute: 0.3, queue: 0.1, wait: 0.6, parallel: 0.3 });
+    assert_eq!(
+        split(1.0, 0.6, 0.2, 2.0),
+        RunTimeSplit { compute: 0.3, queue: 0.1, wait: 0.6, parallel: 0.3 }
+    );
 }
 
 #[test]
@@ -33,14 +39,14 @@ fn samples_are_spread_and_cost_little() {
     let mut interval = SampleInterval::default();
     let mut total = Duration::ZERO;
     for _ in 0..1000 {
-        interval.took(Duration::from_micros(10));
+        interval.note_cost(Duration::from_micros(10));
         assert!((10..=30).contains(&interval.next().as_millis()));
         total += interval.next();
     }
     assert!((19_500..20_500).contains(&total.as_millis()), "20 ms on average: {total:?}");
-    interval.took(Duration::from_micros(300));
+    interval.note_cost(Duration::from_micros(300));
     assert!(interval.next() >= Duration::from_millis(30));
-    interval.took(Duration::from_secs(1));
+    interval.note_cost(Duration::from_secs(1));
     assert!(interval.next() <= 2 * TICK);
 }
 

@@ -74,5 +74,5 @@ fn children_count_while_they_run_and_after() {
 #[test]
 fn no_process_carries_a_mark_that_was_never_set() {
     let nobody = Pid::from_raw(i32::MAX).expect("is not zero");
-    assert_eq!(members(nobody, "never given"), []);
+    assert_eq!(program_processes(nobody, "never given"), []);
 }

@@ -4,14 +4,14 @@ use std::io::{self, BufRead, Read};
 
 use crosstalk_core::Fault;
 
-use crate::input::Text;
+use crate::input::TextFile;
 
 /// Bytes that are read at once.
 pub const CHUNK: usize = 256 << 10;
 
 /// The parser's input. What was read is kept until a page is complete.
 pub struct Input {
-    text: Text,
+    text: TextFile,
     chunk: Vec<u8>,
     /// Number of bytes of the chunk that were read.
     at: usize,
@@ -25,7 +25,7 @@ pub struct Input {
 
 impl Input {
     /// The input that reads this text.
-    pub fn new(text: Text) -> Self {
+    pub fn new(text: TextFile) -> Self {
         Input { text, chunk: Vec::new(), at: 0, kept: Vec::new(), most: CHUNK, fault: None }
     }
 }
@@ -38,7 +38,7 @@ impl BufRead for Input {
             }
             self.chunk.clear();
             self.at = 0;
-            if let Err(fault) = self.text.fill(&mut self.chunk, CHUNK) {
+            if let Err(fault) = self.text.append_to(&mut self.chunk, CHUNK) {
                 self.fault = Some(fault);
                 return Err(io::ErrorKind::InvalidData.into());
             }

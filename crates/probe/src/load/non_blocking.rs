@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::UdpSocket;
 
-/// Carries messages in both directions without ever sleeping.
-pub trait Duplex {
+/// Sends and receives messages, and never sleeps.
+pub trait NonBlocking {
     /// Sends as much of a message as there is room for; of a datagram all or nothing.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Receives what is there; of datagrams one.
@@ -13,10 +13,10 @@ pub trait Duplex {
     fn is_stream(&self) -> bool;
 }
 
-/// A stream of bytes.
-pub struct StreamDuplex<S>(pub S);
+/// A stream of bytes that never sleeps.
+pub struct NonBlockingStream<S>(pub S);
 
-impl<S: Read + Write> Duplex for StreamDuplex<S> {
+impl<S: Read + Write> NonBlocking for NonBlockingStream<S> {
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -30,18 +30,18 @@ impl<S: Read + Write> Duplex for StreamDuplex<S> {
     }
 }
 
-/// UDP datagrams to and from one peer.
-pub struct DatagramDuplex(UdpSocket);
+/// UDP datagrams to and from one peer, without ever sleeping.
+pub struct NonBlockingDatagrams(UdpSocket);
 
-impl DatagramDuplex {
-    /// Over a connected socket.
+impl NonBlockingDatagrams {
+    /// Makes a connected socket non-blocking.
     pub fn new(socket: UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(DatagramDuplex(socket))
+        Ok(NonBlockingDatagrams(socket))
     }
 }
 
-impl Duplex for DatagramDuplex {
+impl NonBlocking for NonBlockingDatagrams {
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.send(bytes) {
             // The error is an earlier datagram's.

@@ -9,7 +9,7 @@ fn read(bytes: &[u8]) -> Result<Vec<String>, Fault> {
     file.write_all(bytes).expect("written");
     let mut pages = Pages::open(file.path())?;
     let mut found = Vec::new();
-    while let Some(page) = pages.page()? {
+    while let Some(page) = pages.next_page()? {
         found.push(page.to_string());
     }
     Ok(found)

@@ -8,7 +8,7 @@ use super::source::Extent;
 const NO_LABELS: u64 = u64::MAX;
 
 impl Extent {
-    /// As words.
+    /// The extent as words, for a message.
     pub fn to_words(self) -> [u64; 3] {
         [self.chunks, self.edges, self.labels.map_or(NO_LABELS, u64::from)]
     }
@@ -20,7 +20,7 @@ impl Extent {
 }
 
 impl Balance {
-    /// As words.
+    /// The balance as words, for a message.
     pub fn to_words(self) -> [u64; 4] {
         let [a, b] = halves(self.all);
         let [c, d] = halves(self.flowing);
@@ -34,7 +34,7 @@ impl Balance {
 }
 
 fn halves(mass: Mass) -> [u64; 2] {
-    let units = mass.units();
+    let units = mass.to_units();
     [units as u64, (units >> 64) as u64]
 }
 
@@ -50,9 +50,9 @@ mod tests {
     proptest! {
         #[test]
         fn messages_survive(all in 0.0..1e8_f64, flowing in 0.0..1e8_f64, chunks: u64, edges: u64, labels: Option<u32>) {
-            let mut all = Mass::of(all);
+            let mut all = Mass::of_rank(all);
             (0..40).for_each(|_| all += all);
-            let balance = Balance { all, flowing: Mass::of(flowing) };
+            let balance = Balance { all, flowing: Mass::of_rank(flowing) };
             prop_assert_eq!(Balance::from_words(balance.to_words()), balance);
             let extent = Extent { chunks, edges, labels };
             prop_assert_eq!(Extent::from_words(extent.to_words()), extent);

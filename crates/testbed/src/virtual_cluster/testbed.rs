@@ -1,12 +1,12 @@
-//! The owner's side: the testbed, and a running cluster.
+//! The testbed of virtual nodes, and a running cluster as its owner controls it.
 
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::testbed::{AgentStream, Cluster, Link, Testbed};
 use crosstalk_core::units::human;
 use crosstalk_host::ledger::{Entry, Ledger, TemporaryFolder};
-use crosstalk_host::limits::Demand;
-use crosstalk_host::packet::Packets;
+use crosstalk_host::limits::ResourceDemand;
+use crosstalk_host::packet::PacketSocket;
 use crosstalk_host::process::wait_readable;
 use crosstalk_host::{Launcher, user};
 use std::net::IpAddr;
@@ -30,30 +30,30 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a cluster may take to end by itself before it is killed.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Virtual clusters on this machine.
+/// A testbed whose nodes are virtual: namespaces of this machine, joined by a switch.
 #[derive(Debug, Clone)]
-pub struct Virtual {
+pub struct VirtualTestbed {
     launcher: Launcher,
     interrupted: Arc<AtomicBool>,
 }
 
-impl Virtual {
+impl VirtualTestbed {
     /// A testbed that uses the verbs `agent`, `hold` and `reap` of `launcher`.
     pub fn new(launcher: Launcher) -> Self {
-        Virtual { launcher, interrupted: Arc::default() }
+        VirtualTestbed { launcher, interrupted: Arc::default() }
     }
 
     /// The same, but waits for the cluster end when `interrupted` is set. Creating a thousand
     /// nodes takes a while.
     pub fn interrupted_by(self, interrupted: &Arc<AtomicBool>) -> Self {
-        Virtual { interrupted: Arc::clone(interrupted), ..self }
+        VirtualTestbed { interrupted: Arc::clone(interrupted), ..self }
     }
 
     fn create_cluster(&self, nodes: usize) -> Result<VirtualCluster, Fault> {
         let ledger = Ledger::open(&self.launcher)?;
         let folder = ledger.temporary_folder("temporary files of the nodes")?;
         let entry = ledger.processes(&format!("virtual cluster of {nodes} nodes"))?;
-        let (control, theirs) = Packets::pair()?;
+        let (control, theirs) = PacketSocket::pair()?;
         let mut command = self.launcher.command(holder::VERB);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         let child = entry.mark(&mut command).spawn();
@@ -79,7 +79,7 @@ impl Virtual {
     }
 }
 
-impl Testbed for Virtual {
+impl Testbed for VirtualTestbed {
     fn name(&self) -> &'static str {
         "virtual"
     }
@@ -111,14 +111,14 @@ impl Testbed for Virtual {
 
 /// The resources that a cluster needs on its host: a set of namespaces for each node and
 /// one for the switch, and the processes in them.
-fn demand(nodes: usize) -> Demand {
-    Demand { namespaces: nodes as u64 + 1, ..agent::demand(nodes) }
+fn demand(nodes: usize) -> ResourceDemand {
+    ResourceDemand { namespaces: nodes as u64 + 1, ..agent::demand(nodes) }
 }
 
 struct VirtualCluster {
     nodes: usize,
     /// Closing it ends the cluster.
-    control: Option<Packets>,
+    control: Option<PacketSocket>,
     child: Child,
     entry: Option<Entry>,
     notes: Vec<String>,

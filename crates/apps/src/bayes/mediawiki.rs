@@ -15,14 +15,14 @@ use std::path::Path;
 use input::Input;
 
 use super::links;
-use crate::input::Text;
+use crate::input::TextFile;
 
 mod input;
 
 /// The most bytes of a page and two of its revisions: MediaWiki refuses texts of more than 2 MiB.
 const LARGEST: usize = 64 << 20;
 
-/// The pages of a file, one after the other.
+/// Reads the pages of a MediaWiki export file, one after the other.
 pub struct Pages {
     name: String,
     reader: Reader<Input>,
@@ -83,7 +83,7 @@ impl Pages {
     /// # Errors
     /// Where it cannot be read as text, or is no MediaWiki export.
     pub fn open(path: &Path) -> Result<Self, Fault> {
-        let mut reader = Reader::from_reader(Input::new(Text::open(path)?));
+        let mut reader = Reader::from_reader(Input::new(TextFile::open(path)?));
         reader.config_mut().allow_dangling_amp = true;
         let mut pages = Pages {
             name: path.display().to_string(),
@@ -108,11 +108,11 @@ impl Pages {
     }
 
     /// The next page, from `<page …>` to `</page>`; `None` after the last. Of several revisions
-    /// only the latest is in it. Its category links are [unified](links::unified).
+    /// only the latest is in it. Its category links are [unified](links::unify_category_links).
     ///
     /// # Errors
     /// Where the file cannot be read, is cut short or is no well-formed export.
-    pub fn page(&mut self) -> Result<Option<&str>, Fault> {
+    pub fn next_page(&mut self) -> Result<Option<&str>, Fault> {
         loop {
             if self.page.is_none() {
                 self.reader.get_mut().kept.clear();
@@ -124,14 +124,14 @@ impl Pages {
             }
         }
         match str::from_utf8(&self.reader.get_ref().kept) {
-            Ok(page) => match links::unified(page, &self.category) {
+            Ok(page) => match links::unify_category_links(page, &self.category) {
                 Cow::Borrowed(page) => Ok(Some(page)),
                 Cow::Owned(page) => {
                     self.unified = page;
                     Ok(Some(&self.unified))
                 }
             },
-            Err(_) => Err(self.refuse(NO_UTF8.into())),
+            Err(_) => Err(self.page_fault(NO_UTF8.into())),
         }
     }
 
@@ -188,7 +188,7 @@ impl Pages {
             Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) if self.depth == 0 => {
                 return Err(self.no_export());
             }
-            Event::Text(text) if self.naming => self.category = links::folded(&text),
+            Event::Text(text) if self.naming => self.category = links::fold_name(&text),
             Event::Text(text) => {
                 if let Some(Page { open: Some(revision), timing: true, .. }) = &mut self.page {
                     revision.time.push_str(text.trim());
@@ -220,7 +220,7 @@ impl Pages {
     }
 
     /// The fault of the page that was begun last.
-    pub fn refuse(&self, message: String) -> Fault {
+    pub fn page_fault(&self, message: String) -> Fault {
         self.place(self.begin, message)
     }
 
@@ -235,7 +235,9 @@ impl Pages {
     /// The file ended too early.
     fn ended(&self) -> Fault {
         match self.page {
-            Some(_) => self.refuse("the page that begins here does not end: the file is cut short".into()),
+            Some(_) => {
+                self.page_fault("the page that begins here does not end: the file is cut short".into())
+            }
             None if self.rooted => self.fault("expected </mediawiki>, found the file's end".into()),
             None => self.no_export(),
         }
@@ -248,7 +250,7 @@ impl Pages {
         }
         match error {
             Error::Io(_) if !self.rooted => self.no_export(),
-            Error::Io(_) => self.refuse(format!("expected a page, found none in {LARGEST} bytes")),
+            Error::Io(_) => self.page_fault(format!("expected a page, found none in {LARGEST} bytes")),
             // All but this one are unterminated tags, comments and the like.
             Error::Syntax(e) if e != SyntaxError::InvalidBangMarkup => self.ended(),
             Error::Encoding(_) => self.fault(NO_UTF8.into()),
