@@ -27,6 +27,6 @@ pub fn need() -> Need {
             "apt-get install libdpdk-dev dpdk-dev pkg-config, then build it again",
         );
     }
-    let pages = if huge::free() >= MEMORY { "with huge pages" } else { "without huge pages" };
+    let pages = if huge::free_bytes() >= MEMORY { "with huge pages" } else { "without huge pages" };
     Need::found("DPDK", format!("built in, {pages}"))
 }

@@ -164,13 +164,15 @@ fn standing(snapshot: &Snapshot, meant: &BTreeSet<u32>, group: &str, members: &[
     })
 }
 
-/// What it does itself to yield, which is the nicest of its processes'.
+/// What its processes do themselves to yield.
 fn nice(members: &[&Process]) -> String {
-    let nicest = members.iter().map(|process| process.nice).max().unwrap_or(0);
+    let values: BTreeSet<i32> =
+        members.iter().map(|process| process.nice).filter(|value| *value > 0).collect();
+    let listed: Vec<String> = values.iter().map(i32::to_string).collect();
     let within = "counts within its group only";
     match members.iter().any(|process| process.idle_class) {
         true => format!("it is in the idle class, but that {within}"),
-        false if nicest > 0 => format!("it is nice ({nicest}), but that {within}"),
+        false if !values.is_empty() => format!("it is nice ({}), but that {within}", listed.join(", ")),
         false => "it does nothing to yield".into(),
     }
 }

@@ -30,7 +30,7 @@ fn parse(meminfo: &str) -> Option<Pages> {
 }
 
 /// Bytes of huge pages that are free; 0 on a kernel without huge pages.
-pub fn free() -> u64 {
+pub fn free_bytes() -> u64 {
     pages().map_or(0, |pages| pages.free * pages.size)
 }
 
@@ -55,9 +55,9 @@ pub fn reserve(ledger: &Ledger, bytes: u64) -> Result<Option<Knob>, Fault> {
         return Ok(None);
     }
     let mut knob = ledger.knob(Path::new(COUNT), "huge pages")?;
-    let reserved: u64 = knob.original().trim().parse().map_err(|_| missing(free()))?;
+    let reserved: u64 = knob.original().trim().parse().map_err(|_| missing(free_bytes()))?;
     knob.set(&(reserved + wanted - now.free).to_string())?;
-    if free() < bytes { Err(missing(free())) } else { Ok(Some(knob)) }
+    if free_bytes() < bytes { Err(missing(free_bytes())) } else { Ok(Some(knob)) }
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ impl Policy {
             }
         }
         self.devices.see(now, snapshot, background);
-        if duty_cycle && !self.demand.tries() && !self.demand.tight() {
+        if duty_cycle && !self.demand.is_in_trial() && !self.demand.tight() {
             self.devices.consider(now);
         }
     }
@@ -223,8 +223,8 @@ impl Policy {
         let causes = [
             (self.memory.paused().is_some(), Pause::Memory),
             (self.demand.tight(), Pause::Full),
-            (self.demand.tries(), Pause::Trial),
-            (self.devices.tries(), Pause::Devices),
+            (self.demand.is_in_trial(), Pause::Trial),
+            (self.devices.is_in_trial(), Pause::Devices),
         ];
         causes.into_iter().find_map(|(holds, pause)| holds.then_some(pause))
     }

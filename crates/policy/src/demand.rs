@@ -146,7 +146,7 @@ impl Demand {
     /// Begins a trial where the snapshot, over which background work ran, gives reason to: foreground work waits for
     /// more than a `tolerated` share of its time, or begins.
     pub fn consider(&mut self, now: Duration, snapshot: &Snapshot, tolerated: f64) {
-        if self.tries() || self.tight() || self.slowed.is_some() {
+        if self.is_in_trial() || self.tight() || self.slowed.is_some() {
             return;
         }
         let used = snapshot.foreground_cpu;
@@ -187,7 +187,7 @@ impl Demand {
     }
 
     /// Whether it is being tried, for which background work has to be paused.
-    pub fn tries(&self) -> bool {
+    pub fn is_in_trial(&self) -> bool {
         self.trial.is_some()
     }
 
@@ -229,7 +229,7 @@ mod tests {
             let (mut ran, samples) = (0, (seconds / SAMPLE).round() as usize);
             for _ in 0..samples {
                 self.at += SAMPLE;
-                let runs = !self.demand.tries() && !self.demand.tight();
+                let runs = !self.demand.is_in_trial() && !self.demand.tight();
                 ran += usize::from(runs);
                 let (foreground_cpu, background) =
                     if runs { (used[0], Background::Ran) } else { (used[1], Background::Paused) };
@@ -259,7 +259,7 @@ mod tests {
         let mut see = |samples: u64, foreground_cpu: f64| {
             let snapshot = Snapshot { foreground_cpu, ..Snapshot::quiet(2, SAMPLE) };
             (0..samples).for_each(|_| demand.see(Duration::ZERO, &snapshot, Background::Ran));
-            (demand.tight(), demand.tries())
+            (demand.tight(), demand.is_in_trial())
         };
         assert_eq!(see(2, 2.0), (false, false), "that is a moment");
         assert_eq!(see(20, 2.0), (true, false));
@@ -284,13 +284,13 @@ mod tests {
         let mut scene = Scene::default();
         let sample = |foreground_cpu| Snapshot { foreground_cpu, ..Snapshot::quiet(2, 0.02) };
         scene.see(&sample(1.0), Background::Ran);
-        assert!(scene.demand.tries());
+        assert!(scene.demand.is_in_trial());
         // It is released, since foreground work waits for it, and that uses all meanwhile.
         for _ in 0..20 {
             scene.at += 0.02;
             scene.see(&sample(2.0), Background::Ran);
         }
-        while scene.demand.tries() {
+        while scene.demand.is_in_trial() {
             scene.at += 0.02;
             scene.see(&sample(1.0), Background::Paused);
         }
@@ -305,7 +305,7 @@ mod tests {
             scene.at += SAMPLE;
             scene.see(&snapshot, Background::Ran);
         }
-        assert!(!scene.demand.tries() && !scene.demand.tight());
+        assert!(!scene.demand.is_in_trial() && !scene.demand.tight());
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
         for at in (0_u32..1000).step_by(20) {
             let fresh = at - from >= 100;
             let covers = if fresh { f64::from(at - from) * 1e-3 } else { 0.0 };
-            let tries = scene.demand.tries();
+            let tries = scene.demand.is_in_trial();
             if fresh {
                 // All its threads have had a processor each since background work is paused.
                 (counted, from) = (if tries { 2.0 } else { 1.0 }, at);

@@ -195,7 +195,7 @@ impl Devices {
     }
 
     /// Whether it is being tried, for which background work has to be paused.
-    pub fn tries(&self) -> bool {
+    pub fn is_in_trial(&self) -> bool {
         matches!(self.verdict, Verdict::Trial { .. })
     }
 

@@ -63,7 +63,7 @@ impl Scene {
         for sample in 0..samples {
             self.at += SAMPLE;
             // Where foreground work is slowed, background work runs in a duty cycle.
-            let runs = !self.devices.tries() && (self.devices.ratio() == 1.0 || sample % 20 == 0);
+            let runs = !self.devices.is_in_trial() && (self.devices.ratio() == 1.0 || sample % 20 == 0);
             ran += usize::from(runs);
             let mut served = Served { seconds: SAMPLE, ..Served::default() };
             let foreground = SAMPLE * truth.waits;
@@ -183,7 +183,7 @@ fn where_requests_or_waiting_are_not_counted_nothing_is_tried() {
         for _ in 0..500 {
             scene.at += SAMPLE;
             scene.see(0.1, Some(served), true);
-            assert!(!scene.devices.tries() && scene.devices.ratio() == 1.0);
+            assert!(!scene.devices.is_in_trial() && scene.devices.ratio() == 1.0);
         }
     }
 }
@@ -225,7 +225,7 @@ fn a_pause_for_a_probe_keeps_nothing_from_being_seen() {
         scene.devices.see(Duration::from_secs_f64(scene.at), &snapshot, background);
         scene.devices.consider(Duration::from_secs_f64(scene.at));
     }
-    assert!(scene.devices.tries());
+    assert!(scene.devices.is_in_trial());
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn a_trial_that_sees_nothing_ends() {
         Some(Served { seconds: SAMPLE, waited: SAMPLE, background: Some(SAMPLE), ..Served::default() }),
     ] {
         let mut scene = Scene::new();
-        while !scene.devices.tries() {
+        while !scene.devices.is_in_trial() {
             scene.watch(SAMPLE, SLOWED);
         }
         // Nothing is counted any more, or what background work had begun does not end.
@@ -255,6 +255,6 @@ fn a_trial_that_sees_nothing_ends() {
             scene.at += SAMPLE;
             scene.see(0.1, seen, false);
         }
-        assert!(!scene.devices.tries() && scene.devices.ratio() == 1.0);
+        assert!(!scene.devices.is_in_trial() && scene.devices.ratio() == 1.0);
     }
 }

@@ -10,7 +10,7 @@
 /// The slope of each block. `cells[c][b]` is the (log) metric at position
 /// `positions[c]` in block b. A block without a value for each cell has no slope.
 /// Empty if there are not as many positions as cells.
-pub fn by_block(positions: &[f64], cells: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
+pub fn slope_of_each_block(positions: &[f64], cells: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     if positions.len() != cells.len() {
         return Vec::new();
     }
@@ -57,8 +57,8 @@ mod tests {
     #[test]
     fn a_block_that_lacks_a_cell_has_no_slope() {
         let cells = [vec![Some(0.0), Some(0.0)], vec![Some(1.0), None]];
-        assert_eq!(by_block(&[0.0, 2.0], &cells), [Some(0.5), None]);
-        assert_eq!(by_block(&[0.0], &cells), []);
+        assert_eq!(slope_of_each_block(&[0.0, 2.0], &cells), [Some(0.5), None]);
+        assert_eq!(slope_of_each_block(&[0.0], &cells), []);
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
         let cells: Vec<Vec<Option<f64>>> = (0..4)
             .map(|c| drift.iter().map(|d| Some(d - 0.1 * f64::from(c) + 0.02 * rng.normal())).collect())
             .collect();
-        let slopes = by_block(&[0.0, 1.0, 2.0, 3.0], &cells);
+        let slopes = slope_of_each_block(&[0.0, 1.0, 2.0, 3.0], &cells);
         let looks = Looks::new(&[12], 0.05).expect("valid");
         let found = family::conclude(&looks, 12, &[&Comparison::new(&slopes, 0.01)]);
         assert_eq!(found.by_question[0].answer.side, Some(Side::Below));

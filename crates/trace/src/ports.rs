@@ -15,17 +15,17 @@ pub fn listeners_of(pid: u32) -> io::Result<BTreeSet<Listener>> {
     Ok(listeners(pid)?.into_iter().filter(|listener| inodes.contains(&listener.inode)).collect())
 }
 
-/// The ports to trace: those of `query`, or all of `listeners` where there are none.
+/// The ports to trace: those of `asked`, or all of `listeners` where there are none.
 ///
 /// # Errors
-/// A usage fault where nobody listens on a port of `query`; `flag` says how the service was named.
-pub fn select_ports(listeners: &BTreeSet<Listener>, query: &[u16], flag: &str) -> Result<Vec<u16>, Fault> {
+/// A usage fault where nobody listens on a port of `asked`; `flag` says how the service was named.
+pub fn select_ports(listeners: &BTreeSet<Listener>, asked: &[u16], flag: &str) -> Result<Vec<u16>, Fault> {
     let open: BTreeSet<u16> = listeners.iter().map(|listener| listener.port).collect();
-    if query.is_empty() {
+    if asked.is_empty() {
         return Ok(open.into_iter().collect());
     }
-    match query.iter().find(|port| !open.contains(port)) {
-        None => Ok(query.to_vec()),
+    match asked.iter().find(|port| !open.contains(port)) {
+        None => Ok(asked.to_vec()),
         Some(port) if flag == "--port" => {
             Err(Fault::usage(format!("nobody listens on TCP port {port} in this network namespace"))
                 .at(flag)

@@ -13,7 +13,7 @@ use crate::mapreduce::record::Tally;
 use crate::mapreduce::spool::Spool;
 
 /// What the stages have computed on one slave.
-pub struct PipelineResult {
+pub struct SlaveResult {
     /// The number of features, the same on every slave.
     pub features: usize,
     /// The tallies of some of them.
@@ -31,7 +31,7 @@ pub fn run<C: Cluster>(
     node: &mut Node<C>,
     pages: Spool,
     agree: impl FnOnce(&Counts, &mut C) -> Result<Counts, Fault>,
-) -> Result<PipelineResult, Fault> {
+) -> Result<SlaveResult, Fault> {
     let (documents, counts) = label_pages(node, &pages)?;
     drop(pages);
     let counts = agree(&counts, node.cluster)?;
@@ -46,5 +46,5 @@ pub fn run<C: Cluster>(
     let model = train::train(node, &vectors, count, &counts)?;
     node.hold_memory("the model", model.memory_bytes(), &mut [&mut vectors, &mut numbered])?;
     let decisions = confusion::label_test_vectors(node, &vectors, &model)?;
-    Ok(PipelineResult { features: count, sample, model, decisions, numbered })
+    Ok(SlaveResult { features: count, sample, model, decisions, numbered })
 }

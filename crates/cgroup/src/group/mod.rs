@@ -176,7 +176,8 @@ impl Group {
         Ok(())
     }
 
-    /// Sets it, in a group of ours: what is set goes with the group.
+    /// Sets it in a group that this program has made. Nothing is put into the undo ledger: what is set goes with the
+    /// group. In others, see [`Group::knob`].
     ///
     /// # Errors
     /// Where the group does not offer it, or the kernel refuses.

@@ -91,7 +91,7 @@ fn with_names(command: Command, names: &Names) -> Command {
     command
         .mut_subcommand("run", study)
         .mut_subcommand("plan", study)
-        .mut_subcommand("show", |verb| offer(verb, "name", &show::FOLDERS))
+        .mut_subcommand("show", |verb| offer(verb, "name", &show::CATALOGUE_FOLDERS))
         .mut_subcommand("path", |verb| offer(verb, "path", &HOPS))
         .mut_subcommand("data", |verb| verb.mut_subcommand("get", |get| offer(get, "name", &[DATA])))
         .mut_subcommand("probe", wired)
@@ -114,7 +114,7 @@ fn fish_lines(names: &Names) -> String {
     let verbs = [
         ("run", studies),
         ("plan", studies),
-        ("show", &show::FOLDERS),
+        ("show", &show::CATALOGUE_FOLDERS),
         ("path", &HOPS),
         ("data; and __fish_seen_subcommand_from get", &[DATA]),
     ];

@@ -43,7 +43,7 @@ const COMPONENT: &str = "\
 ";
 
 /// The catalogues' folders.
-pub const FOLDERS: [&str; 7] =
+pub const CATALOGUE_FOLDERS: [&str; 7] =
     ["studies", "fabrics", "systems", "components", "interconnects", "workloads", "published"];
 
 /// An entry of a catalogue.
@@ -83,7 +83,7 @@ fn find(requested: &str) -> Result<Vec<Entry>, Fault> {
         let value = crosstalk_study::study_schema();
         return Ok(vec![Entry { kind: "schema", folder: "", text: pretty(&value), value }]);
     }
-    let within = requested.split_once('/').filter(|(folder, _)| FOLDERS.contains(folder));
+    let within = requested.split_once('/').filter(|(folder, _)| CATALOGUE_FOLDERS.contains(folder));
     let name = within.map_or(requested, |(_, name)| name);
     let mut found = named(name, &catalogues, &registry)?;
     found.retain(|entry| within.is_none_or(|(folder, _)| entry.folder == folder));

@@ -26,7 +26,7 @@ pub fn measure(spec: &Spec, until: &Deadline) -> Result<Readings, Fault> {
     let (first, second) = processors(spec.ends)?;
     let processes = 1 + u64::from(spec.ends == EndpointProcesses::TwoProcesses);
     // Both endpoints alike; checked before the first reserves its share.
-    let huge = spec.transport.dpdk_driver().is_some() && huge::free() >= processes * dpdk::MEMORY;
+    let huge = spec.transport.dpdk_driver().is_some() && huge::free_bytes() >= processes * dpdk::MEMORY;
     let config = |role: Role| EndpointConfig {
         role,
         transport: spec.transport,

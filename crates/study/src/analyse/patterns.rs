@@ -3,7 +3,7 @@
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::order::Order as StepsData;
 use crosstalk_stats::verdict::Side;
-use crosstalk_stats::{correlation as rank, trend as slopes};
+use crosstalk_stats::{correlation as rank, trend};
 use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
 use std::rc::Rc;
@@ -60,7 +60,7 @@ pub fn slope_by_block(view: &View, trend: &Trend, at: &Levels) -> Datum {
     };
     let datums: Vec<Datum> = levels.iter().map(at_one).collect();
     let (blocks, rows) = rows(&datums);
-    let slopes = slopes::by_block(&positions(&levels), &rows);
+    let slopes = trend::slope_of_each_block(&positions(&levels), &rows);
     let values = blocks
         .into_iter()
         .zip(slopes)
