@@ -147,13 +147,13 @@ fn what_stands_in_a_group_that_yields_is_background_all_of_it() {
 }
 
 #[test]
-fn what_it_does_to_yield_is_said_of_the_nicest_of_its_processes() {
+fn what_it_does_to_yield_is_said_of_all_its_processes() {
     let why = |snapshot: &Snapshot| match only(snapshot).standing {
         Standing::Competes { why, .. } => why,
         Standing::Yields(how) => panic!("{how}"),
     };
     let mut snapshot = packaged(DEBIAN);
-    assert!(why(&snapshot).starts_with("it is nice (19), but that counts within its group only."));
+    assert!(why(&snapshot).starts_with("it is nice (10, 19), but that counts within its group only."));
     // A client's tasks are background work however short they are.
     (snapshot.processes[2].idle_class, snapshot.processes[2].ticks) = (true, 3);
     assert!(why(&snapshot).starts_with("it is in the idle class, but"));
