@@ -13,7 +13,7 @@ use crate::common::{
     await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study,
 };
 use crosstalk_core::record::Line;
-use crosstalk_study::journal::{JournalChain, lines};
+use crosstalk_study::journal::{JournalPosition, lines};
 
 /// A short run on processes.
 const RUN: [&str; 8] = ["run", "./s.toml", "--testbed", "local", "--looks", "2", "--out", "out"];
@@ -431,7 +431,7 @@ fn a_number_that_no_attempt_can_have_is_refused() {
 /// Gives the second attempt such a number, with correct checksums, and removes the end.
 fn forge(path: &Path) {
     let text = fs::read(path).expect("reads");
-    let (mut forged, mut chain) = (fs::File::create(path).expect("creates"), JournalChain::default());
+    let (mut forged, mut position) = (fs::File::create(path).expect("creates"), JournalPosition::default());
     for line in lines(text.as_slice()) {
         let mut line = line.expect("reads");
         match &mut line {
@@ -441,6 +441,6 @@ fn forge(path: &Path) {
             Line::End { .. } => continue,
             _ => {}
         }
-        forged.write_all(&chain.encode_next(&line).expect("writes")).expect("writes");
+        forged.write_all(&position.encode_next(&line).expect("writes")).expect("writes");
     }
 }

@@ -80,6 +80,33 @@ fn a_group_that_is_given_another_name_has_what_was_set_put_back() {
 }
 
 #[test]
+fn a_group_that_another_program_takes_out_of_the_idle_class_is_put_back_there() {
+    if lacks_trees() {
+        return;
+    }
+    let _alone = alone();
+    let foreign = Foreign::at_the_top();
+    let Some(idle) = foreign.file("cpu.idle") else {
+        eprintln!("skipped: this kernel has no idle class of groups");
+        return;
+    };
+    let spinner = Spinner::on("0-1023");
+    foreign.takes(spinner.id());
+    let is_idle = || fs::read_to_string(&idle).expect("reads").trim() == "1";
+    let guard = Guarding::begin(&["--background", &foreign.name(), "--json"]);
+    await_that("it is idle", is_idle);
+    // As systemd does when its units are read again.
+    for _ in 0..2 {
+        fs::write(&idle, "0").expect("is ours");
+        await_that("it is idle again", is_idle);
+    }
+    let (code, said, complained) = guard.end();
+    assert_eq!(code, Some(0), "{complained}");
+    assert_eq!(said.matches("out of the idle class").count(), 1, "{said}");
+    assert!(!is_idle(), "it is put back");
+}
+
+#[test]
 fn who_may_set_nothing_keeps_no_guard_away() {
     if lacks_trees() {
         return;

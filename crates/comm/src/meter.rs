@@ -12,7 +12,7 @@
 //! outside of the windows. Interrupt handlers within a window are charged to it,
 //! unless the kernel is built to account for them. They remain as noise.
 
-use crosstalk_host::clock::{thread_cpu_ns, thread_usage};
+use crosstalk_host::clock::{switches_and_faults, thread_cpu_ns};
 use std::cell::Cell;
 
 /// Number of empty windows that are measured at the start.
@@ -112,7 +112,7 @@ impl Meter {
 }
 
 fn switches() -> u64 {
-    thread_usage().map_or(0, |usage| usage.involuntary_switches)
+    switches_and_faults().map_or(0, |usage| usage.involuntary_switches)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@
 //! not virtual time. Its effect on computing is counted as switches.
 
 use crosstalk_core::fidelity::Fidelity;
-use crosstalk_host::clock::{SchedStat, ThreadUsage, stolen_time, thread_schedstat, thread_usage};
+use crosstalk_host::clock::{
+    SchedStat, SwitchesAndFaults, stolen_time, switches_and_faults, thread_schedstat,
+};
 use std::time::{Duration, Instant};
 
 /// The share of its time by which a disturbance may move the clock: a third of the
@@ -51,7 +53,7 @@ pub(crate) struct RankCounters {
 #[derive(Debug)]
 pub(crate) struct Monitor {
     began: Instant,
-    usage: Option<ThreadUsage>,
+    usage: Option<SwitchesAndFaults>,
     sched: Option<SchedStat>,
     steal: Option<Duration>,
 }
@@ -61,7 +63,7 @@ impl Monitor {
     pub(crate) fn begin() -> Self {
         Monitor {
             began: Instant::now(),
-            usage: thread_usage(),
+            usage: switches_and_faults(),
             sched: thread_schedstat(),
             steal: stolen_time(),
         }
@@ -69,7 +71,7 @@ impl Monitor {
 
     /// The counters since, and the bounds that were exceeded.
     pub(crate) fn end(&self, counted: &RankCounters) -> Fidelity {
-        let usage = self.usage.zip(thread_usage());
+        let usage = self.usage.zip(switches_and_faults());
         let sched = self.sched.zip(thread_schedstat());
         let stolen = self.steal.zip(stolen_time()).map(|(before, now)| now.saturating_sub(before));
         let faults = usage.map(|(before, now)| now.major_faults - before.major_faults);

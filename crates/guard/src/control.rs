@@ -39,6 +39,16 @@ impl Control {
         })
     }
 
+    /// Whether it is at a setting of the guard's.
+    pub(super) fn is_set(&self) -> bool {
+        self.place.at.is_some()
+    }
+
+    /// Whether its file says that now, whoever has set it.
+    pub(super) fn says(&self, setting: &Setting) -> bool {
+        self.dial.says(setting)
+    }
+
     /// Sets it again to where it is: it may have been put back meanwhile. What is refused is refused the next time
     /// that it is set, too.
     pub(super) fn again(&mut self) {

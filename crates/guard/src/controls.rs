@@ -23,10 +23,13 @@ pub(super) struct Controls {
     may_have: Vec<usize>,
     // The idle class is put back before the weight, which it would take with it.
     idle: Option<Control>,
-    _weights: Vec<Dial>,
+    weight: Option<Dial>,
+    _io_weight: Option<Dial>,
     idle_reaches: bool,
     /// Whether its idle class was gone when it was last looked for, with the controller's.
     lost: bool,
+    /// Whether it was reported that another program has taken it out of the idle class.
+    contested: bool,
     /// How many of its directories are there.
     there: usize,
     /// What could not be done, each reported once.
@@ -49,21 +52,15 @@ impl Controls {
         // Nobody stays paused by a guard that has ended or is stopped.
         let pause = has(&frozen).then(|| group.leased(&frozen, ledger)).transpose()?;
         let cores = take(Setting::Cores(String::new()))?.map(Control::new);
-        let mut weights = Vec::new();
         // The kernel forgets the weight of a group that leaves the idle class; one that is in it already has none.
-        let weight = if is_idle(&group) { None } else { take(Setting::Weight(1))? };
+        let mut weight = if is_idle(&group) { None } else { take(Setting::Weight(1))? };
         let mut idle = take(Setting::Idle(true))?.map(Control::new);
-        if let Some(mut weight) = weight {
-            if idle.is_some() {
-                weight.keep()?
-            } else {
-                weight.set(&Setting::Weight(1))?
-            }
-            weights.push(weight);
+        if let Some(weight) = &mut weight {
+            if idle.is_some() { weight.keep()? } else { weight.set(&Setting::Weight(1))? }
         }
         // Some devices have a file for weights, and refuse them.
         let io = take(Setting::IoWeight(1)).ok().flatten();
-        weights.extend(io.and_then(|mut io| io.set(&Setting::IoWeight(1)).ok().map(|()| io)));
+        let io_weight = io.and_then(|mut io| io.set(&Setting::IoWeight(1)).ok().map(|()| io));
         if let Some(idle) = &mut idle {
             idle.set(Some(Setting::Idle(true)))?;
         }
@@ -73,15 +70,18 @@ impl Controls {
             cores,
             idle_reaches: idle.is_some() && reaches(&group, hierarchy),
             idle,
-            _weights: weights,
+            weight,
+            _io_weight: io_weight,
             lost: false,
+            contested: false,
             there: group.paths().len(),
             complaints: Vec::new(),
             group,
         })
     }
 
-    /// Checks whether what always holds still does: controllers come and go, and take with them what was set.
+    /// Checks whether what always holds still does: controllers come and go, and take with them what was set. systemd
+    /// writes the settings of its units again when it reads their files again.
     pub(super) fn renew(&mut self, hierarchy: &Hierarchy) {
         let there = self.group.paths().iter().filter(|path| path.exists()).count();
         if there < self.there && there > 0 {
@@ -95,7 +95,14 @@ impl Controls {
                 "the cpu controller was taken from its group: it yields no more by the idle class".into(),
             );
         }
-        if offered && self.lost {
+        let contested = offered && !self.lost && idle.is_set() && !is_idle(&self.group);
+        if contested && !std::mem::replace(&mut self.contested, true) {
+            self.complaints.push(
+                "another program has taken its group out of the idle class: the guard puts it back, here and every 5 s"
+                    .into(),
+            );
+        }
+        if offered && (self.lost || contested) {
             idle.again();
         }
         self.lost = !offered;
@@ -114,7 +121,11 @@ impl Controls {
     pub(super) fn apply(&mut self, grant: &Grant, run: bool, hurries: bool) -> bool {
         let mut faults = Vec::new();
         if let Some(idle) = &mut self.idle {
+            let leaves = hurries && idle.is_set();
             faults.extend(idle.set((!hurries).then_some(Setting::Idle(true))).err());
+            if leaves {
+                faults.extend(self.weight.as_mut().and_then(|weight| weight.reset().err()));
+            }
         }
         // A pause comes first, and its end last: what changes in between is changed at rest.
         if !run {
@@ -137,7 +148,12 @@ impl Controls {
     }
 
     fn pause(&mut self, paused: bool) -> Option<Fault> {
-        self.pause.as_mut()?.set(paused.then_some(Setting::Frozen(true))).err()
+        let (pause, frozen) = (self.pause.as_mut()?, Setting::Frozen(true));
+        // A pause of its owner's is left to its owner, who may end it meanwhile.
+        if paused && !pause.is_set() && pause.says(&frozen) {
+            return None;
+        }
+        pause.set(paused.then_some(frozen)).err()
     }
 
     /// Pauses it again if it is to be: it runs where the lease of the pause has ended.

@@ -1,5 +1,7 @@
 //! All groups of background work that are guarded here.
 
+use std::time::Duration;
+
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 
@@ -57,9 +59,21 @@ impl GuardedGroups {
         }
     }
 
+    /// The processes of each.
+    pub(super) fn processes_of_each(&self) -> Vec<Vec<u32>> {
+        self.list.iter().map(|group| group.group().processes()).collect()
+    }
+
+    /// CPU time so far of the group that a process is in; none where it is in none any more.
+    pub(super) fn cpu_of(&self, pid: u32) -> Duration {
+        let mut groups = self.list.iter();
+        let its = groups.find(|group| group.group().processes().contains(&pid));
+        its.map_or(Duration::ZERO, |group| group.usage.last_cpu())
+    }
+
     /// All processes, in order.
     pub(super) fn processes(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.list.iter().flat_map(|group| group.group().processes()).collect();
+        let mut all = self.processes_of_each().concat();
         all.sort_unstable();
         all
     }

@@ -144,6 +144,25 @@ impl Machine {
     }
 }
 
+impl Machine {
+    /// Whether foreground work waits for each group although it is to be paused, unless all are to `run`.
+    fn waited_for(&mut self, now: Duration, run: bool) -> Vec<bool> {
+        let all = self.sampler.background_cpu();
+        let (groups, sampler) = (&self.groups, &mut self.sampler);
+        let used = |holder: Option<u32>| holder.map_or(all, |pid| groups.cpu_of(pid));
+        if run {
+            self.blocked.runs(now, &used);
+            return vec![false; groups.list.len()];
+        }
+        let mut notes = Vec::new();
+        self.blocked.check(now, &used, || groups.processes_of_each(), || sampler.asleep(), &mut notes);
+        let each = groups.list.iter().map(|group| group.group());
+        let waited_for = each.map(|group| self.blocked.releases(now, &used, || group.processes())).collect();
+        self.groups.notes.extend(notes);
+        waited_for
+    }
+}
+
 impl Host for Machine {
     fn offers(&self) -> Offers {
         self.groups.offers()
@@ -178,20 +197,11 @@ impl Host for Machine {
 
     fn apply(&mut self, grant: &Grant, run: bool) {
         let now = self.now();
-        let at = (now, self.sampler.background_cpu());
-        if run {
-            self.blocked.runs(at);
-        } else {
-            let (groups, sampler) = (&self.groups, &mut self.sampler);
-            let mut notes = Vec::new();
-            self.blocked.check(at, || groups.processes(), || sampler.asleep(), &mut notes);
-            self.groups.notes.extend(notes);
-        }
+        let waited_for = self.waited_for(now, run);
         self.in_duty_cycle = grant.share < 1.0;
         self.released = false;
         let mut paused = false;
-        for group in &mut self.groups.list {
-            let waited_for = !run && self.blocked.releases(at, || group.group().processes());
+        for (group, waited_for) in self.groups.list.iter_mut().zip(waited_for) {
             let group_paused = group.apply(now, grant, run || waited_for, waited_for);
             paused |= group_paused;
             self.released |= !group_paused && (waited_for || !run && group.is_ending());

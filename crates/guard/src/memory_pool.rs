@@ -147,10 +147,9 @@ mod tests {
         write("outer", "900\n", "1000\n");
         let mut again = MemoryPool::all(groups(), pools);
         assert_eq!(again[0].read(600), Some(PoolReading { growth: 100, free: 100, all: 1000 }), "200 to 300");
-        // 2 of 1000 are free there, which is less than of any host that can run this.
-        write("outer", "998\n", "1000\n");
+        write("outer", "1000\n", "1000\n");
         let shortest = PoolReading::shortest(&mut again, groups().zip([300, 300, 9]));
-        assert_eq!(shortest, PoolReading { growth: 98, free: 2, all: 1000 }, "300 to 398");
+        assert_eq!(shortest, PoolReading { growth: 100, free: 0, all: 1000 }, "300 to 400");
         write("outer", "900\n", "max\n");
         assert_eq!(again[0].read(600), None);
         assert_eq!(MemoryPool::all(groups(), again).len(), 1, "the host");

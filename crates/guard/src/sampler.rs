@@ -44,6 +44,8 @@ pub(super) struct Sampler {
     slow: Duration,
     /// Memory may be short soon.
     short_soon: bool,
+    /// CPU time of background work so far.
+    background_cpu: Duration,
 }
 
 /// Those about the whole host.
@@ -114,6 +116,7 @@ impl Sampler {
             choice: Choice::default(),
             slow: Duration::ZERO,
             short_soon: false,
+            background_cpu: Duration::ZERO,
         }
     }
 
@@ -161,9 +164,12 @@ impl Sampler {
         if changed {
             self.count(now, groups);
             self.counted.slow_at = Duration::ZERO;
+            // What others have taken says nothing of those that are there now.
+            self.snapshot.background_taken = 0.0;
         }
         self.snapshot.background_there = there;
-        let known = std::mem::take(&mut self.pools);
+        // What was of a group that has come or gone is no growth of foreground work.
+        let known = if changed { Vec::new() } else { std::mem::take(&mut self.pools) };
         self.pools = MemoryPool::all(groups.iter().map(GuardedGroup::group), known);
     }
 
@@ -184,8 +190,9 @@ impl Sampler {
         if lately < LATELY { self.threads.largest() } else { &[] }
     }
 
-    /// Of the threads of foreground work that use most, those that sleep: each once until it runs again.
-    pub(super) fn asleep(&mut self) -> Vec<u32> {
+    /// Of the threads of foreground work that use most, those that sleep, with their processes: each once until it runs
+    /// again.
+    pub(super) fn asleep(&mut self) -> Vec<(u32, u32)> {
         self.threads.asleep()
     }
 
@@ -194,9 +201,9 @@ impl Sampler {
         self.threads.place()
     }
 
-    /// CPU time that background work had used when it was last counted.
+    /// CPU time that background work has used while it was counted, whichever groups that was.
     pub(super) fn background_cpu(&self) -> Duration {
-        Duration::from_nanos(self.counted.cpu.background)
+        self.background_cpu
     }
 
     /// Begins to count processors' time anew.
@@ -219,7 +226,9 @@ impl Sampler {
         let cost = |which: usize| self.counted.cost[which].saturating_sub(before.cost[which]) as f64 * 1e-9;
         let (cost, sampling) = (cost(0), cost(1));
         let this = if self.counts_this { cost } else { 0.0 };
-        let background = self.counted.cpu.background.saturating_sub(before.cpu.background) as f64 * 1e-9;
+        let background = self.counted.cpu.background.saturating_sub(before.cpu.background);
+        self.background_cpu += Duration::from_nanos(background);
+        let background = background as f64 * 1e-9;
         let foreground = (self.counted.cpu.foreground_since(before.cpu) * 1e-9 - this).max(0.0);
         let used = Used { foreground, background, cost };
         let cores = self.snapshot.cores as f64;

@@ -100,6 +100,10 @@ impl Targets {
                 self.client = None;
             }
         }
+        if client_ended {
+            // A group that was named may have held it, under another name.
+            self.client = None;
+        }
         groups.list.len() < before
     }
 

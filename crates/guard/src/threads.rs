@@ -37,6 +37,8 @@ pub(super) struct BusiestThreads {
 /// A thread's `schedstat`, and what it said before.
 #[derive(Debug)]
 struct Watched {
+    /// The process that it is of.
+    pid: u32,
     file: Steady,
     /// For how long it had waited for a processor.
     waited: Duration,
@@ -46,10 +48,10 @@ struct Watched {
 }
 
 impl Watched {
-    fn open(path: &Path) -> Option<Self> {
+    fn open(pid: u32, path: &Path) -> Option<Self> {
         let mut file = Steady::open(path)?;
         let (ran, waited) = file.parsed(times)?;
-        Some(Watched { file, waited, ran, asleep: false })
+        Some(Watched { pid, file, waited, ran, asleep: false })
     }
 }
 
@@ -91,17 +93,17 @@ impl BusiestThreads {
                     continue;
                 };
                 let before = self.ran.get(&thread).copied().unwrap_or(0);
-                busiest.push((now.run_ns.saturating_sub(before), thread, path));
+                busiest.push((now.run_ns.saturating_sub(before), thread, pid, path));
                 ran.insert(thread, now.run_ns);
             }
         }
         self.ran = ran;
         busiest.sort_unstable_by(|a, b| b.cmp(a));
         let lately = busiest.iter().filter(|_| seconds < LATELY.as_secs_f64());
-        self.place = Place::of(lately.map(|(_, _, path)| path.as_path()));
+        self.place = Place::of(lately.map(|(.., path)| path.as_path()));
         let mut chosen = BTreeMap::new();
-        for (_, thread, path) in busiest.into_iter().take(WATCHED) {
-            let known = self.threads.remove(&thread).or_else(|| Watched::open(&path.join("schedstat")));
+        for (_, thread, pid, path) in busiest.into_iter().take(WATCHED) {
+            let known = self.threads.remove(&thread).or_else(|| Watched::open(*pid, &path.join("schedstat")));
             chosen.extend(known.map(|known| (thread, known)));
         }
         (self.threads, self.largest) = (chosen, largest);
@@ -117,15 +119,15 @@ impl BusiestThreads {
         &mut self.place
     }
 
-    /// The threads that have not run since this was last called, each once until it runs again.
-    pub(super) fn asleep(&mut self) -> Vec<u32> {
+    /// The threads that have not run since this was last called, with their processes, each once until it runs again.
+    pub(super) fn asleep(&mut self) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
         for (thread, watched) in &mut self.threads {
             let Some((ran, _)) = watched.file.parsed(times) else { continue };
             if std::mem::replace(&mut watched.ran, ran) != ran {
                 watched.asleep = false;
             } else if !std::mem::replace(&mut watched.asleep, true) {
-                found.push(*thread);
+                found.push((*thread, watched.pid));
             }
         }
         found

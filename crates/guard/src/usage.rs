@@ -67,6 +67,11 @@ impl Usage {
         self.cpu.read(cpu_time)
     }
 
+    /// The same, as it was when it was last read.
+    pub(super) fn last_cpu(&self) -> Duration {
+        self.cpu.value
+    }
+
     /// The memory that it has, and has taken.
     pub(super) fn memory(&mut self) -> MemoryUse {
         let (had, before) = (self.bytes.value, self.pages.value);

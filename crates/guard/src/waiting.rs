@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::threads::LATELY;
-use crosstalk_policy::{BUSY, MORE};
+use crosstalk_policy::{BUSY, JOINED_BY};
 
 /// Between two choices at least.
 const APART: Duration = Duration::from_millis(250);
@@ -46,7 +46,7 @@ impl Choice {
         let passed = now.saturating_sub(self.at);
         // Foreground work that was quiet in between may be another.
         let again = used >= BUSY && passed >= LATELY;
-        let new = again || used > self.used + MORE && passed >= APART;
+        let new = again || used > self.used + JOINED_BY && passed >= APART;
         let known = self.new && passed >= KNOWN;
         let due = new || known || used >= BUSY && passed >= CHOOSE;
         if due {

@@ -48,7 +48,7 @@ pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
 
 /// Context switches and page faults of a thread since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadUsage {
+pub struct SwitchesAndFaults {
     /// Times that it gave up its CPU to wait.
     pub voluntary_switches: u64,
     /// Times that it was preempted.
@@ -60,12 +60,12 @@ pub struct ThreadUsage {
 }
 
 /// Context switches and page faults of the calling thread (`RUSAGE_THREAD`).
-pub fn thread_usage() -> Option<ThreadUsage> {
+pub fn switches_and_faults() -> Option<SwitchesAndFaults> {
     // SAFETY: rusage is plain integers, for which all-zero bytes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is a valid rusage that the call only writes to.
     let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    (result == 0).then_some(ThreadUsage {
+    (result == 0).then_some(SwitchesAndFaults {
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
         minor_faults: usage.ru_minflt as u64,
@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn waiting_counts_as_a_voluntary_switch() {
-        let before = thread_usage().expect("every Linux has RUSAGE_THREAD");
+        let before = switches_and_faults().expect("every Linux has RUSAGE_THREAD");
         std::thread::sleep(Duration::from_millis(2));
-        let after = thread_usage().expect("every Linux has RUSAGE_THREAD");
+        let after = switches_and_faults().expect("every Linux has RUSAGE_THREAD");
         assert!(after.voluntary_switches > before.voluntary_switches);
     }
 }

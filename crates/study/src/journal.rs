@@ -1,7 +1,7 @@
 //! From the journal's lines to a [`Run`].
 //!
 //! The program that writes a journal may be killed at any moment, and the disk may fail. A line that cannot be read is left
-//! out and reported, and so is the attempt that it may be part of; the others stay. [`chain`] checks each line: one that
+//! out and reported, and so is the attempt that it may be part of; the others stay. [`position`] checks each line: one that
 //! was changed, moved or doubled, or belongs to another run, does not count.
 
 use assembly::Assembly;
@@ -10,23 +10,23 @@ use crosstalk_core::{Fault, FaultKind};
 use std::borrow::BorrowMut;
 use std::io::BufRead;
 
-pub use chain::JournalChain;
+pub use position::JournalPosition;
 
 use crate::samples::Run;
 
 mod assembly;
-mod chain;
+mod position;
 
 /// The lines of a journal. A fault of kind `Usage` stands for a line that cannot be read, was changed, or is out of place,
 /// and for lines that are missing. One of kind `Environment` stands for a stream that cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<Line, Fault>> {
-    checked_lines(reader, JournalChain::default())
+    checked_lines(reader, JournalPosition::default())
 }
 
-/// The same, checked against a chain that can be continued afterwards.
+/// The same, checked against a position that can be continued afterwards.
 fn checked_lines(
     reader: impl BufRead,
-    mut chain: impl BorrowMut<JournalChain>,
+    mut position: impl BorrowMut<JournalPosition>,
 ) -> impl Iterator<Item = Result<Line, Fault>> {
     reader
         .split(b'\n')
@@ -35,7 +35,7 @@ fn checked_lines(
         .filter(|(_, bytes)| bytes.as_ref().map_or(true, |b| !b.trim_ascii().is_empty()))
         .flat_map(move |(number, bytes)| match bytes {
             Ok(bytes) => {
-                let (line, missing) = chain.borrow_mut().read(bytes);
+                let (line, missing) = position.borrow_mut().read(bytes);
                 let at = |fault: Fault| fault.at(format!("journal.ndjson:{number}"));
                 let before = (missing > 0).then(|| Err(at(Fault::usage(missing_before(missing)))));
                 before.into_iter().chain([line.map_err(at)])
@@ -78,7 +78,7 @@ fn assembled(lines: impl Iterator<Item = Result<Line, Fault>>) -> Result<Assembl
 /// A journal that is read once and then appended to, with the run that its lines give so far.
 #[derive(Default)]
 pub struct RecordedRun {
-    chain: JournalChain,
+    position: JournalPosition,
     assembly: Assembly,
 }
 
@@ -88,11 +88,11 @@ impl RecordedRun {
     /// # Errors
     /// As [`read_journal`], but an empty journal is no fault.
     pub fn read(reader: impl BufRead) -> Result<Self, Fault> {
-        let mut chain = JournalChain::default();
-        let mut assembly = assembled(checked_lines(reader, &mut chain))?;
+        let mut position = JournalPosition::default();
+        let mut assembly = assembled(checked_lines(reader, &mut position))?;
         assembly.require_a_line()?;
         assembly.leave_out_damaged();
-        Ok(RecordedRun { chain, assembly })
+        Ok(RecordedRun { position, assembly })
     }
 
     /// The run so far.
@@ -102,7 +102,7 @@ impl RecordedRun {
 
     /// The run's number, which all lines carry; `None` before the first line.
     pub fn number(&self) -> Option<u32> {
-        self.chain.run()
+        self.position.run()
     }
 
     /// Adds the next line to the run, and returns the bytes to write, with the line's end.
@@ -110,7 +110,7 @@ impl RecordedRun {
     /// # Errors
     /// An environment fault where the line cannot be written as JSON; a usage fault where it belongs to another run.
     pub fn encode_next(&mut self, line: Line) -> Result<Vec<u8>, Fault> {
-        let written = self.chain.encode_next(&line)?;
+        let written = self.position.encode_next(&line)?;
         self.assembly.take(line)?;
         Ok(written)
     }

@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::{Line, Observation, Status};
-use crosstalk_study::journal::{JournalChain, RecordedRun, lines, read_journal};
+use crosstalk_study::journal::{JournalPosition, RecordedRun, lines, read_journal};
 use crosstalk_study::samples::Run;
 use proptest::prelude::*;
 
@@ -167,12 +167,12 @@ fn a_line_that_is_missing_doubled_or_moved_is_reported_and_its_attempt_left_out(
 #[test]
 fn lines_of_another_run_are_reported_and_do_not_count() {
     let lines: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
-    let (mut chain, mut other) = (JournalChain::default(), Vec::new());
+    let (mut position, mut other) = (JournalPosition::default(), Vec::new());
     for mut line in lines {
         if let Line::Run { at, .. } = &mut line {
             *at += 1.0;
         }
-        other.extend(chain.encode_next(&line).expect("writes"));
+        other.extend(position.encode_next(&line).expect("writes"));
     }
     let (whole, run) = (read(GOLDEN.as_bytes()), read(&[GOLDEN.as_bytes(), &other].concat()).expect("opens"));
     assert_eq!(run.attempts, whole.expect("opens").attempts);
@@ -211,8 +211,8 @@ fn a_run_that_is_kept_as_it_is_written_is_the_one_that_is_read() {
 #[test]
 fn a_line_is_written_as_it_is_read() {
     let all: Vec<Line> = lines(GOLDEN.as_bytes()).map(|line| line.expect("reads")).collect();
-    let mut chain = JournalChain::default();
-    let again: Vec<u8> = all.iter().flat_map(|line| chain.encode_next(line).expect("writes")).collect();
+    let mut position = JournalPosition::default();
+    let again: Vec<u8> = all.iter().flat_map(|line| position.encode_next(line).expect("writes")).collect();
     assert_eq!(String::from_utf8(again).expect("UTF-8"), GOLDEN);
 }
 

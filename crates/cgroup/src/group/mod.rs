@@ -304,6 +304,11 @@ impl Dial {
         self.knob.original()
     }
 
+    /// Whether it says that now, whoever has set it.
+    pub fn says(&self, setting: &Setting) -> bool {
+        self.knob.current().is_ok_and(|text| text.trim() == setting.text(&self.file))
+    }
+
     /// Sets it.
     ///
     /// # Errors

@@ -24,11 +24,13 @@ fn waits_on(text: &str) -> Option<u64> {
     WAITS.contains(&(operation & !CLOCK_REALTIME)).then_some(address)
 }
 
-/// The first of these processes with which a thread shares the memory at an address.
-pub(super) fn shared_with(thread: u32, address: u64, others: &[u32]) -> Option<u32> {
+/// The first process of each group with which a thread shares the memory at an address.
+pub(super) fn shared_with(thread: u32, address: u64, groups: &[Vec<u32>]) -> Vec<u32> {
     let maps = |pid: u32| fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    let (_, file) = shared(&maps(thread)).into_iter().find(|(range, _)| range.contains(&address))?;
-    others.iter().copied().find(|other| shared(&maps(*other)).iter().any(|(_, theirs)| *theirs == file))
+    let mine = shared(&maps(thread)).into_iter().find(|(range, _)| range.contains(&address));
+    let Some((_, file)) = mine else { return Vec::new() };
+    let shares = |pid: &u32| shared(&maps(*pid)).iter().any(|(_, theirs)| *theirs == file);
+    groups.iter().filter_map(|group| group.iter().copied().find(shares)).collect()
 }
 
 /// The shared mappings of the text of `/proc/PID/maps`: addresses, and device and inode of what is mapped.

@@ -2,49 +2,36 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
-
-use crate::steady::Steady;
 
 /// A wait for somebody else's lock is looked up again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The host's file locks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Locks {
-    file: Option<Steady>,
     /// Waits for others' locks, and until when they are not looked up again.
     others: BTreeSet<(u32, String)>,
     others_until: Duration,
 }
 
 impl Locks {
-    pub(super) fn new() -> Self {
-        let file = Steady::open(Path::new("/proc/locks"));
-        Locks { file, others: BTreeSet::new(), others_until: Duration::ZERO }
-    }
-
-    /// Who waits now.
-    pub(super) fn waits(&mut self) -> Vec<Wait> {
-        self.file.as_mut().and_then(|file| file.parsed(|text| Some(waits(text)))).unwrap_or_default()
-    }
-
-    /// The first of these processes that holds the lock.
-    pub(super) fn holder(&mut self, now: Duration, wait: Wait, processes: &[u32]) -> Option<u32> {
+    /// The first process of each group that holds the lock.
+    pub(super) fn holders(&mut self, now: Duration, wait: Wait, groups: &[Vec<u32>]) -> Vec<u32> {
         if now >= self.others_until {
             self.others.clear();
             self.others_until = now + AGAIN;
         }
-        if let Some(holder) = wait.holder.filter(|holder| processes.binary_search(holder).is_ok()) {
-            return Some(holder);
+        if let Some(holder) = wait.holder.filter(|holder| groups.iter().any(|group| group.contains(holder))) {
+            return vec![holder];
         }
         let other = (wait.waiter, wait.file);
         if self.others.contains(&other) {
-            return None;
+            return Vec::new();
         }
-        let found = processes.iter().copied().find(|pid| has_lock(*pid, &other.1));
-        if found.is_none() {
+        let holds = |pid: &u32| has_lock(*pid, &other.1);
+        let found: Vec<u32> = groups.iter().filter_map(|group| group.iter().copied().find(holds)).collect();
+        if found.is_empty() {
             self.others.insert(other);
         }
         found
@@ -59,6 +46,11 @@ pub(super) struct Wait {
     holder: Option<u32>,
     /// Device and inode, as the kernel writes them.
     file: String,
+}
+
+/// Who waits now.
+pub(super) fn waits_now() -> Vec<Wait> {
+    waits(&fs::read_to_string("/proc/locks").unwrap_or_default())
 }
 
 /// Of the text of `/proc/locks`, who waits. A wait for a lock of an open file (`F_OFD_SETLKW`) names nobody, and is left

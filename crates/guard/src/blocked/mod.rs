@@ -12,13 +12,13 @@ mod futex;
 mod locks;
 mod release;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use futex::{futex, shared_with};
-use locks::Locks;
+use locks::{Locks, waits_now};
 use release::{Bounds, Release};
 
 /// Background work must have been paused for so long before a wait counts; and the time between two checks.
@@ -52,67 +52,75 @@ impl Cause {
 #[derive(Debug)]
 pub(super) struct Blocked {
     locks: Locks,
-    /// Since when background work is to be paused.
+    /// Since when background work is to be paused, or is not.
     paused: Option<Duration>,
+    runs: Option<Duration>,
     checked: Duration,
     /// The causes so far, each of which was reported. Those whose holder is no background work any more are forgotten.
     releases: BTreeMap<Cause, Release>,
-    /// Threads that sleep, and may wait for background work: they are soon none of the busiest.
-    sleepers: BTreeSet<u32>,
+    /// Threads that sleep, and may wait for background work, with their processes: they are soon none of the busiest.
+    sleepers: BTreeMap<u32, u32>,
 }
+
+/// The CPU time so far of the group of a process; without one, of all background work.
+pub(super) type UsedBy<'a> = &'a dyn Fn(Option<u32>) -> Duration;
 
 impl Blocked {
     /// Nobody waits yet.
     pub(super) fn new() -> Self {
         Blocked {
-            locks: Locks::new(),
+            locks: Locks::default(),
             paused: None,
+            runs: None,
             checked: Duration::ZERO,
             releases: BTreeMap::new(),
-            sleepers: BTreeSet::new(),
+            sleepers: BTreeMap::new(),
         }
     }
 
     /// Background work runs anyway.
-    pub(super) fn runs(&mut self, (now, used): (Duration, Duration)) {
+    pub(super) fn runs(&mut self, now: Duration, used: UsedBy) {
         self.paused = None;
-        self.releases.values_mut().for_each(|release| release.end(now, used));
+        self.runs.get_or_insert(now);
+        for (cause, release) in &mut self.releases {
+            release.end(now, || used(cause.holder()));
+        }
     }
 
-    /// Background work, which has `used` so much CPU time, is to be paused: looks whether foreground work waits for it.
-    /// `background` are its processes, in order; `asleep` are those of foreground work's busiest threads that sleep, each once until it runs again. A cause
-    /// that is new is noted for people.
+    /// Background work is to be paused: looks whether foreground work waits for it. `background` are the processes of
+    /// each group; `asleep` are those of foreground work's busiest threads that sleep, with their processes, each once until
+    /// it runs again. A cause that is new is noted for people.
     pub(super) fn check(
         &mut self,
-        (now, used): (Duration, Duration),
-        background: impl FnOnce() -> Vec<u32>,
-        asleep: impl FnOnce() -> Vec<u32>,
+        now: Duration,
+        used: UsedBy,
+        background: impl FnOnce() -> Vec<Vec<u32>>,
+        asleep: impl FnOnce() -> Vec<(u32, u32)>,
         notes: &mut Vec<String>,
     ) {
+        if let Some(since) = self.runs.take() {
+            self.releases.values_mut().for_each(|release| release.skip(now.saturating_sub(since)));
+        }
         let since = *self.paused.get_or_insert(now);
         if now < since + WAIT || now < self.checked + WAIT {
             return;
         }
         self.checked = now;
-        for (cause, waiter) in self.find((now, used), background, asleep) {
+        for (cause, waiter) in self.find(now, used, background, asleep) {
             let release = self.releases.entry(cause).or_insert_with(|| {
                 notes.push(note(waiter, cause));
                 Release::new(if cause == Cause::Kernel { UNKNOWN } else { KNOWN })
             });
-            release.wait(now, used);
+            release.wait(now, || used(cause.holder()));
         }
     }
 
     /// Whether a group with these processes runs although it is to be paused.
-    pub(super) fn releases(
-        &mut self,
-        (now, used): (Duration, Duration),
-        processes: impl Fn() -> Vec<u32>,
-    ) -> bool {
+    pub(super) fn releases(&mut self, now: Duration, used: UsedBy, processes: impl Fn() -> Vec<u32>) -> bool {
         let holds = self
             .releases
             .iter_mut()
-            .filter_map(|(cause, release)| release.holds(now, used).then_some(*cause));
+            .filter_map(|(cause, release)| release.holds(now, || used(cause.holder())).then_some(*cause));
         // Each ends in its time, so that all are asked.
         let holds: Vec<Cause> = holds.collect();
         holds.into_iter().any(|cause| cause.holder().is_none_or(|holder| processes().contains(&holder)))
@@ -121,37 +129,42 @@ impl Blocked {
     /// What is waited for, each with one that waits.
     fn find(
         &mut self,
-        (now, used): (Duration, Duration),
-        background: impl FnOnce() -> Vec<u32>,
-        asleep: impl FnOnce() -> Vec<u32>,
+        now: Duration,
+        used: UsedBy,
+        background: impl FnOnce() -> Vec<Vec<u32>>,
+        asleep: impl FnOnce() -> Vec<(u32, u32)>,
     ) -> BTreeMap<Cause, u32> {
-        let (waits, mut found) = (self.locks.waits(), BTreeMap::new());
+        let (waits, mut found) = (waits_now(), BTreeMap::new());
         self.sleepers.extend(asleep());
         if waits.is_empty() && self.sleepers.is_empty() {
             return found;
         }
-        let background = background();
-        let is_background = |pid: u32| background.binary_search(&pid).is_ok();
+        let groups = background();
+        let is_background = |pid: u32| groups.iter().any(|group| group.contains(&pid));
         self.releases.retain(|cause, _| cause.holder().is_none_or(is_background));
         for wait in waits.into_iter().filter(|wait| !is_background(wait.waiter)) {
             let waiter = wait.waiter;
-            found.extend(
-                self.locks.holder(now, wait, &background).map(|holder| (Cause::Lock(holder), waiter)),
-            );
+            let holders = self.locks.holders(now, wait, &groups);
+            found.extend(holders.into_iter().map(|holder| (Cause::Lock(holder), waiter)));
         }
+        let mut unknown = None;
         // One that was put into background work meanwhile waits for nobody else.
-        self.sleepers.retain(|thread| {
-            if is_background(*thread) {
+        self.sleepers.retain(|thread, process| {
+            if is_background(*process) {
                 return false;
             }
-            let holder = futex(*thread).and_then(|address| shared_with(*thread, address, &background));
-            found.extend(holder.map(|holder| (Cause::Futex(holder), *thread)));
-            holder.is_some() || is_uninterruptible(*thread)
+            let address = futex(*thread);
+            let holders = address.map_or_else(Vec::new, |address| shared_with(*thread, address, &groups));
+            let sleeps = holders.is_empty() && is_uninterruptible(*thread);
+            unknown = unknown.or(sleeps.then_some(*thread));
+            let waits = sleeps || !holders.is_empty();
+            found.extend(holders.into_iter().map(|holder| (Cause::Futex(holder), *thread)));
+            waits
         });
-        // Where it runs already, a sleep that goes on is not its fault.
-        let runs = self.releases.values_mut().any(|release| release.holds(now, used));
-        if found.is_empty() && !runs {
-            found.extend(self.sleepers.first().map(|thread| (Cause::Kernel, *thread)));
+        // Where all of it runs already, a sleep that goes on is not its fault.
+        let tried = self.releases.get_mut(&Cause::Kernel);
+        if !tried.is_some_and(|release| release.holds(now, || used(None))) {
+            found.extend(unknown.map(|thread| (Cause::Kernel, thread)));
         }
         found
     }
@@ -198,17 +211,30 @@ pub(super) fn serves_files(processes: &[u32]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn only_the_group_of_who_is_waited_for_runs() {
         let (mut blocked, at) = (Blocked::new(), Duration::from_millis);
         let mut waits = |cause, now| {
-            blocked.releases.entry(cause).or_insert_with(|| Release::new(KNOWN)).wait(now, now);
-            [vec![3, 4], vec![7, 8]].map(|group| blocked.releases((now, now), || group.clone()))
+            blocked.releases.entry(cause).or_insert_with(|| Release::new(KNOWN)).wait(now, || now);
+            [vec![3, 4], vec![7, 8]].map(|group| blocked.releases(now, &|_| now, || group.clone()))
         };
         assert_eq!(waits(Cause::Lock(7), at(0)), [false, true]);
         assert_eq!(waits(Cause::Futex(3), at(200)), [true, false], "the other wait is over");
         assert_eq!(waits(Cause::Kernel, at(210)), [true, true], "nobody knows for whom");
+    }
+
+    #[test]
+    fn a_group_has_its_second_whatever_others_use_meanwhile() {
+        let (mut blocked, at) = (Blocked::new(), Duration::from_millis);
+        for millis in (0..10_000).step_by(50) {
+            // The group of 7 gets a tenth of a processor, and all together get eight.
+            let used = |holder: Option<u32>| at(millis) / 10 * holder.map_or(80, |_| 1);
+            let wait = |release: &mut Release| release.wait(at(millis), || used(Some(7)));
+            wait(blocked.releases.entry(Cause::Lock(7)).or_insert_with(|| Release::new(KNOWN)));
+            assert!(blocked.releases(at(millis), &used, || vec![7]), "{millis} ms");
+        }
     }
 
     #[test]
@@ -218,16 +244,21 @@ mod tests {
         let mut waiter =
             std::process::Command::new("flock").arg(file.path()).arg("true").spawn().expect("starts");
         let (mut blocked, mut notes) = (Blocked::new(), Vec::new());
-        let (me, mut now) = (std::process::id(), Duration::ZERO);
+        let (me, mut now, until) =
+            (std::process::id(), Duration::ZERO, Instant::now() + Duration::from_secs(60));
+        let mut check = |blocked: &mut Blocked, now, background: Vec<Vec<u32>>| {
+            blocked.check(now, &|_| now, || background, Vec::new, &mut notes);
+        };
         // Others may wait for locks meanwhile, but not for this process's.
         while blocked.releases.is_empty() {
+            assert!(Instant::now() < until, "it is found");
             now += WAIT;
-            blocked.check((now, now), || vec![me], Vec::new, &mut notes);
+            check(&mut blocked, now, vec![vec![me]]);
             std::thread::yield_now();
         }
-        blocked.check((now + WAIT, now), || vec![me], Vec::new, &mut notes);
+        check(&mut blocked, now + WAIT, vec![vec![me]]);
+        check(&mut blocked, now + 2 * WAIT, Vec::new());
         assert_eq!(notes.len(), 1, "{notes:?}");
-        blocked.check((now + 2 * WAIT, now), Vec::new, Vec::new, &mut notes);
         assert!(blocked.releases.is_empty());
         file.as_file().unlock().expect("was locked");
         assert!(waiter.wait().expect("is ours").success());

@@ -39,20 +39,25 @@ impl Release {
         Release { bounds, runs: None, waited: Duration::ZERO, count: 0, next: Duration::ZERO }
     }
 
-    /// Foreground work waits now. Background work has `used` so much CPU time by now.
-    pub(super) fn wait(&mut self, now: Duration, used: Duration) {
+    /// Foreground work waits now. `used` is the CPU time so far of what runs while it is released.
+    pub(super) fn wait(&mut self, now: Duration, used: impl Fn() -> Duration) {
         if now.saturating_sub(std::mem::replace(&mut self.waited, now)) >= QUIET {
             (self.count, self.next) = (0, now);
         }
         match &mut self.runs {
-            Some((until, had)) if used.saturating_sub(*had) < self.bounds.longest => *until = now + LEAST,
-            None if now >= self.next => self.runs = Some((now + LEAST, used)),
+            Some((until, had)) if used().saturating_sub(*had) < self.bounds.longest => *until = now + LEAST,
+            None if now >= self.next => self.runs = Some((now + LEAST, used())),
             _ => {}
         }
     }
 
+    /// Background work was not to be paused for so long: nobody could wait for its end, which says nothing.
+    pub(super) fn skip(&mut self, time: Duration) {
+        self.waited += time;
+    }
+
     /// Whether it runs now.
-    pub(super) fn holds(&mut self, now: Duration, used: Duration) -> bool {
+    pub(super) fn holds(&mut self, now: Duration, used: impl Fn() -> Duration) -> bool {
         if self.runs.is_some_and(|(until, _)| now >= until) {
             self.end(now, used);
         }
@@ -60,12 +65,12 @@ impl Release {
     }
 
     /// It needs no release any more: the wait is over, or background work runs anyway.
-    pub(super) fn end(&mut self, now: Duration, used: Duration) {
+    pub(super) fn end(&mut self, now: Duration, used: impl Fn() -> Duration) {
         let Some((_, had)) = self.runs.take() else { return };
         let Bounds { free, rest: [first, most], .. } = self.bounds;
         self.count += 1;
         let rests = self.count.checked_sub(free).map_or(0, |more| (first << more.min(16)).min(most));
-        self.next = now + rests * used.saturating_sub(had).max(LEAST);
+        self.next = now + rests * used().saturating_sub(had).max(LEAST);
     }
 }
 
@@ -84,9 +89,9 @@ mod tests {
             let now = Duration::from_millis(millis);
             used += if runs { Duration::from_millis(50).mul_f64(share) } else { Duration::ZERO };
             if waits(millis) {
-                release.wait(now, used);
+                release.wait(now, || used);
             }
-            match (std::mem::replace(&mut runs, release.holds(now, used)), runs) {
+            match (std::mem::replace(&mut runs, release.holds(now, || used)), runs) {
                 (false, true) => found.push((millis, 50)),
                 (true, true) => found.last_mut().expect("has begun").1 += 50,
                 _ => {}
@@ -107,6 +112,24 @@ mod tests {
     #[test]
     fn where_it_gets_no_processor_it_runs_until_the_wait_is_over() {
         assert_eq!(releases(0.001, 200, |millis| millis < 100_000), [(0, 100_050)]);
+    }
+
+    #[test]
+    fn time_in_which_it_runs_anyway_is_no_quiet_time() {
+        let (mut release, at) = (Release::new(BOUNDS), Duration::from_secs);
+        let mut waits = |now| {
+            release.wait(now, || now);
+            let holds = release.holds(now, || now);
+            release.end(now, || now);
+            // It runs until the next wait.
+            release.skip(at(20));
+            holds
+        };
+        // Two at once; then rests of 0.1, 0.2 and 0.4 s are over each time.
+        assert_eq!([0, 20, 40, 60, 80].map(|now| waits(at(now))), [true; 5]);
+        assert_eq!(release.count, 5, "none is the first again");
+        release.wait(at(110), || at(110));
+        assert_eq!(release.count, 0, "ten seconds without a wait in which it was paused");
     }
 
     #[test]

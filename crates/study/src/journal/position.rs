@@ -14,9 +14,9 @@ use crosstalk_core::record::{JOURNAL_SCHEMA, Line};
 const CHECK_LENGTH: usize = r#","check":"01234567-01234567-01234567"}"#.len();
 const CRC_LENGTH: usize = r#","crc":"01234567"}"#.len();
 
-/// The state of reading or writing a journal: its run and the number of its last line.
+/// How far a journal was read or written: its run, and the number of its last line.
 #[derive(Debug, Clone, Default)]
-pub struct JournalChain {
+pub struct JournalPosition {
     /// The run; `None` before the first line that names it.
     run: Option<u32>,
     /// The number of the last line that has one.
@@ -36,7 +36,7 @@ enum Protection {
     Check,
 }
 
-impl JournalChain {
+impl JournalPosition {
     /// The run; `None` before the first line that names it.
     pub fn run(&self) -> Option<u32> {
         self.run
