@@ -25,7 +25,7 @@ def main():
     options = arguments()
     ours.build()
     before = os.environ.get("CROSSTALK_BEFORE")
-    figures = Figures("quick_studies")
+    figures = Figures("quick_studies", part=set(options.studies) != set(BLOCKS))
     for study in options.studies:
         metric = f"{study}: seconds of a few blocks"
         if before is None:
