@@ -98,7 +98,7 @@ impl Controls {
         let contested = offered && !self.lost && idle.is_set() && !is_idle(&self.group);
         if contested && !std::mem::replace(&mut self.contested, true) {
             self.complaints.push(
-                "another program has taken its group out of the idle class: the guard puts it back, here and every 5 s"
+                "another program has taken its group out of the idle class: the guard puts it back, and looks every 5 s whether it is still there"
                     .into(),
             );
         }

@@ -142,9 +142,7 @@ impl Machine {
             None => (Some(self.prober.take()), ProbePlace::default()),
         }
     }
-}
 
-impl Machine {
     /// Whether foreground work waits for each group although it is to be paused, unless all are to `run`.
     fn waited_for(&mut self, now: Duration, run: bool) -> Vec<bool> {
         let all = self.sampler.background_cpu();

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use super::threads::LATELY;
-use crosstalk_policy::{BUSY, JOINED_BY};
+use crosstalk_policy::BUSY;
 
 /// Between two choices at least.
 const APART: Duration = Duration::from_millis(250);
 /// Between two choices of whom to watch, while foreground work is active.
 const CHOOSE: Duration = Duration::from_secs(3);
+/// Processors that foreground work uses more than before, from which on other foreground work has joined it.
+const JOINED_BY: f64 = 0.25;
 /// Who has joined foreground work is known when what all have used so long after has been counted.
 const KNOWN: Duration = Duration::from_millis(100);
 

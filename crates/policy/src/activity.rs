@@ -16,8 +16,6 @@ const SMOOTH: f64 = 0.25;
 /// with every snapshot.
 const SPARE: f64 = 0.25;
 
-/// Processors that foreground work uses more than before, from which on other foreground work has joined it.
-pub const JOINED_BY: f64 = 0.25;
 /// Over how long what it uses is averaged to say that it begins, in seconds: in a short sample a service
 /// that wakes up for a moment uses much. All of a processor is seen within 6 ms, and a snapshot.
 const STIRS: f64 = 0.1;

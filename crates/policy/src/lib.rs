@@ -21,7 +21,7 @@ mod snapshot;
 mod trial;
 mod watch;
 
-pub use activity::{BUSY, JOINED_BY};
+pub use activity::BUSY;
 pub use contract::{Contract, SLOWDOWN};
 pub use decide::Policy;
 pub use decision::{Decision, Grade, Grant, Offers, Pause, Why};

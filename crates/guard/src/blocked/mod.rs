@@ -48,13 +48,18 @@ impl Cause {
     }
 }
 
+/// What background work is to do, and since when.
+#[derive(Debug, Clone, Copy)]
+enum Since {
+    Runs(Duration),
+    Paused(Duration),
+}
+
 /// The waits for paused background work.
 #[derive(Debug)]
 pub(super) struct Blocked {
     locks: Locks,
-    /// Since when background work is to be paused, or is not.
-    paused: Option<Duration>,
-    runs: Option<Duration>,
+    since: Since,
     checked: Duration,
     /// The causes so far, each of which was reported. Those whose holder is no background work any more are forgotten.
     releases: BTreeMap<Cause, Release>,
@@ -70,8 +75,7 @@ impl Blocked {
     pub(super) fn new() -> Self {
         Blocked {
             locks: Locks::default(),
-            paused: None,
-            runs: None,
+            since: Since::Runs(Duration::ZERO),
             checked: Duration::ZERO,
             releases: BTreeMap::new(),
             sleepers: BTreeMap::new(),
@@ -80,8 +84,9 @@ impl Blocked {
 
     /// Background work runs anyway.
     pub(super) fn runs(&mut self, now: Duration, used: UsedBy) {
-        self.paused = None;
-        self.runs.get_or_insert(now);
+        if let Since::Paused(_) = self.since {
+            self.since = Since::Runs(now);
+        }
         for (cause, release) in &mut self.releases {
             release.end(now, || used(cause.holder()));
         }
@@ -98,11 +103,15 @@ impl Blocked {
         asleep: impl FnOnce() -> Vec<(u32, u32)>,
         notes: &mut Vec<String>,
     ) {
-        if let Some(since) = self.runs.take() {
-            self.releases.values_mut().for_each(|release| release.skip(now.saturating_sub(since)));
-        }
-        let since = *self.paused.get_or_insert(now);
-        if now < since + WAIT || now < self.checked + WAIT {
+        let paused = match self.since {
+            Since::Paused(since) => since,
+            Since::Runs(since) => {
+                self.releases.values_mut().for_each(|release| release.skip(now.saturating_sub(since)));
+                self.since = Since::Paused(now);
+                now
+            }
+        };
+        if now < paused + WAIT || now < self.checked + WAIT {
             return;
         }
         self.checked = now;
