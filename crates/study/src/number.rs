@@ -70,7 +70,8 @@ pub fn format_percent(ratio: f64) -> String {
     if !ratio.is_finite() {
         return format_number(ratio, "%");
     }
-    let text = format!("{:.1}", ratio * 100.0);
+    // Rounded before it is written, and without the sign of a negative zero.
+    let text = format!("{:.1}", (ratio * 1000.0).round() / 10.0 + 0.0);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
@@ -125,6 +126,12 @@ mod tests {
         assert_eq!(format_estimate(&about(1.0101, 1.0081, 1.0119), "ratio"), "1.010 × (1.008–1.012)");
         assert_eq!(format_estimate(&about(1.0101, 1.0096, 1.0109), "ratio"), "1.0101 × (1.0096–1.0109)");
         assert_eq!(format_estimate(&about(0.83, 0.83, 0.83), "ratio"), "0.83 × (0.83–0.83)");
+    }
+
+    #[test]
+    fn no_difference_has_no_sign() {
+        assert_eq!([0.0, -0.0, -0.0004].map(format_percent), ["0 %"; 3]);
+        assert_eq!(format_upper_bound(0.0), "0 %");
     }
 
     #[test]
