@@ -7,6 +7,7 @@ run bench: export CROSSTALK_REVISION := $(shell git describe --always --dirty 2>
 # Checks what is missing, installs it (asks first), builds, runs the main job.
 run:
 	@tools/setup run $(ARGS)
+	@echo 'building, about three minutes from nothing'
 	@cargo build --release --locked --quiet
 	@target/release/crosstalk run kosmos --quick
 	@echo 'to have the command `crosstalk` in this shell: export PATH=$(CURDIR)/target/release:$$PATH'

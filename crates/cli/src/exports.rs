@@ -1,7 +1,7 @@
 //! Writes rows to the files of `--export-…`.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_host::regular;
@@ -24,8 +24,17 @@ impl ExportArgs {
                 let why = "two exports name this file, expected one file for each";
                 return Err(refused(flag, path, why, "name another file for one of them"));
             }
+            if path.as_os_str() == "-" {
+                let why = "expected a file: standard output has the results in words";
+                return Err(refused(flag, path, why, "name a file, or print everything as JSON with --json"));
+            }
             check_writable(flag, path)
         })
+    }
+
+    /// The files' paths.
+    pub fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        [&mut self.export_csv, &mut self.export_json, &mut self.export_markdown].into_iter().flatten()
     }
 
     /// Writes each requested file.

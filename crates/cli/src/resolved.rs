@@ -2,6 +2,7 @@
 //! `options.json`.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -41,6 +42,9 @@ struct RunOptions {
     /// Identity of the run that the journal belongs to, noted by the lab; absent in earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
+    /// The folder in which the run began, where its programs and files are looked for; absent in earlier runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
     /// Revisions of this program that measured, in order; absent if its build named none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     revisions: Vec<String>,
@@ -84,6 +88,7 @@ impl Resolved {
             busy: None,
             taken: BTreeMap::new(),
             run: None,
+            folder: env::current_dir().ok().filter(|folder| folder.to_str().is_some()),
             revisions: REVISION.map(String::from).into_iter().collect(),
         };
         write(dir, &options)
@@ -125,6 +130,13 @@ impl Resolved {
         };
         Self::new(study, catalogue::catalogues(&dirs)?, options)
     }
+}
+
+/// The folder in which a run began, if it is another than the current one. A study's programs and files are looked
+/// for from there. `None` in early runs, which did not note it.
+pub fn first_folder(dir: &RunDir) -> Result<Option<PathBuf>, Fault> {
+    let current = env::current_dir().ok();
+    Ok(read(dir)?.folder.filter(|folder| current.as_ref() != Some(folder)))
 }
 
 /// The testbed that a run was started on; `None` in early runs, which did not note it.

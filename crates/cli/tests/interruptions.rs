@@ -25,6 +25,31 @@ fn an_interruption_closes_the_journal_and_names_resume() {
     assert_eq!((last["line"].as_str(), last["status"].as_str()), (Some("end"), Some("interrupted")));
 }
 
+#[test]
+fn a_run_is_resumed_in_the_folder_in_which_it_began() {
+    let (dir, elsewhere) =
+        (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+    std::os::unix::fs::symlink("/bin/true", dir.path().join("job")).expect("a program");
+    let args = ["run", "--runs", "60", "--testbed", "local", "--out", "out", "--quiet", "--", "./job"];
+    let child = command(dir.path(), &args).spawn().expect("starts");
+    await_samples(&dir.path().join("out"), 5);
+    interrupt(child.id());
+    assert_eq!(finish(child).status.code(), Some(130));
+    let out = dir.path().join("out").display().to_string();
+    let output = crosstalk(elsewhere.path(), &["resume", &out, "--quiet", "--export-json", "numbers.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("cannot be found"), "{}", stderr(&output));
+    assert!(elsewhere.path().join("numbers.json").exists(), "files that are named now are named from here");
+    let failed =
+        journal(&dir.path().join("out")).into_iter().filter(|line| line["status"] == "failed").count();
+    assert_eq!(failed, 0);
+    std::fs::rename(dir.path(), elsewhere.path().join("moved")).expect("moves");
+    let moved = elsewhere.path().join("moved/out").display().to_string();
+    let output = crosstalk(elsewhere.path(), &["resume", &moved]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the folder in which the run began"), "{}", stderr(&output));
+}
+
 /// Checks the output of an interrupted `crosstalk run --out OUT`, by how far it was.
 fn check_interrupted(output: &Output, dir: &Path, out: &str, when: Duration) {
     let (said, path) = (stderr(output), dir.join(out));

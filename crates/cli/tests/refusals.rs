@@ -159,6 +159,8 @@ fn a_pipe_without_a_reader_is_refused_before_anything_runs() {
             &[flag, "cannot write ff: expected a file, found a pipe that nobody reads"],
         );
     }
+    // hyperfine's users know it as standard output.
+    refused(&quick("--export-json -"), 2, &["--export-json", "expected a file", "--json"]);
     assert!(!dir.path().join("out").exists(), "nothing has run");
     // A pipe with a reader is written to, under any name, and so is /dev/null.
     let mut reader = fs::OpenOptions::new();

@@ -1,7 +1,7 @@
 //! Which group is meant by a name, and what `crosstalk exec` has started.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 
@@ -37,20 +37,28 @@ pub(super) fn group(name: &Path, hierarchy: &Hierarchy) -> Result<Group, Fault> 
 
 /// What `crosstalk exec --background` has started, by whomever: names and groups.
 pub(super) fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
-    let mut found = BTreeMap::new();
+    let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for place in anybodys(hierarchy) {
         for name in below(&place).into_iter().filter(|name| name.starts_with(BACKGROUND)) {
-            found.entry(name.clone()).or_insert(place.join(name));
+            let dir = place.join(&name);
+            found.entry(name).or_default().push(dir);
         }
     }
     // In which trees it is elsewhere, one that is in it says so; who has started an empty one is
     // about to start what goes into it.
-    let groups = found.into_iter().filter_map(|(name, dir)| {
-        let inside = Group::new(BTreeMap::from([(String::new(), dir)])).processes();
-        let group = Group::around(*inside.first()?, &name);
-        Some((name, group))
+    let groups = found.into_iter().filter_map(|(name, dirs)| {
+        let first = Group::new(BTreeMap::from([(String::new(), dirs.first()?.clone())]));
+        let group = Group::around(*first.processes().first()?, &name);
+        is_whole(&group, &dirs).then_some((name, group))
     });
-    groups.filter(|(_, group)| !group.is_nowhere()).collect()
+    groups.collect()
+}
+
+/// Whether the group has all the directories of its name. A process enters them one after another when it starts;
+/// until it is in all of them, its group is left for the next time.
+fn is_whole(group: &Group, dirs: &[PathBuf]) -> bool {
+    let paths = group.paths();
+    dirs.iter().all(|dir| paths.contains(dir))
 }
 
 /// Whether the group `whole` was made for work of that kind that was called so.
@@ -68,6 +76,18 @@ fn is_foreground(name: &str, hierarchy: &Hierarchy) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_is_being_entered_is_left_for_the_next_time() {
+        let [v2, cpu] = ["/v2/crosstalk-background-x-0123abcd", "/cpu/crosstalk-background-x-0123abcd"];
+        let dirs = [PathBuf::from(v2), PathBuf::from(cpu)];
+        let group = |at: &[(&str, &str)]| {
+            Group::new(at.iter().map(|(tree, dir)| (tree.to_string(), PathBuf::from(dir))).collect())
+        };
+        assert!(is_whole(&group(&[("", v2), ("cpu", cpu), ("cpuacct", cpu)]), &dirs));
+        assert!(!is_whole(&group(&[("", v2)]), &dirs));
+        assert!(!is_whole(&group(&[]), &dirs));
+    }
 
     #[test]
     fn a_group_is_known_by_the_name_that_it_was_given() {

@@ -1,6 +1,8 @@
 //! `crosstalk resume DIR`.
 
+use std::path::{self, Path};
 use std::process::ExitCode;
+use std::{env, io, iter};
 
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_lab::rundir::RunDir;
@@ -9,7 +11,7 @@ use crate::args::{PerformArgs, ResumeArgs, TestbedKind};
 use crate::conclude::Outputs;
 use crate::out::Out;
 use crate::perform::{RunSettings, RunStart, conclude_ended_run, perform};
-use crate::resolved::{Resolved, note_revision, note_testbed, testbed};
+use crate::resolved::{Resolved, first_folder, note_revision, note_testbed, testbed};
 use crate::streams::wait_for_readers_at_end;
 use crate::{shell, signal};
 
@@ -17,8 +19,9 @@ use crate::{shell, signal};
 pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     wait_for_readers_at_end(&interrupted)?;
+    let (dir, args) = in_first_folder(args)?;
     args.perform.export.check()?;
-    let dir = RunDir::open(&args.dir)?.lock()?;
+    let dir = dir.lock()?;
     let resolved = Resolved::load_unchanged(&dir)?;
     let before = dir.reopen_journal()?;
     let next = match before.run().finished {
@@ -52,6 +55,22 @@ pub fn main(args: ResumeArgs, out: &Out) -> Result<ExitCode, Fault> {
         RunStart { command: shell::this_command_line(), notes: Vec::new(), settings: &settings },
         out,
     )
+}
+
+/// Enters the folder in which the run began. Returns the run's directory, and arguments that mean the same there.
+fn in_first_folder(mut args: ResumeArgs) -> Result<(RunDir, ResumeArgs), Fault> {
+    let dir = RunDir::open(&args.dir)?;
+    let Some(folder) = first_folder(&dir)? else { return Ok((dir, args)) };
+    let refused = |path: &Path, e: io::Error| {
+        Fault::usage(format!("the folder in which the run began cannot be entered: {e}"))
+            .at(path.display().to_string())
+            .remedy("the study's programs and files are looked for from there: put it back, or run the study anew")
+    };
+    for path in iter::once(&mut args.dir).chain(args.perform.export.paths_mut()) {
+        *path = path::absolute(&*path).map_err(|e| refused(path, e))?;
+    }
+    env::set_current_dir(&folder).map_err(|e| refused(&folder, e))?;
+    Ok((RunDir::open(&args.dir)?, args))
 }
 
 /// The testbed that a run was started on: samples of different ones must not be mixed.
