@@ -20,12 +20,18 @@ const SYNTAX: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?',
 /// As much of a script's first line as the kernel reads (`BINPRM_BUF_SIZE`).
 const FIRST_LINE: usize = 256;
 
-/// Where the program is: as execvp(3) would find it.
+/// Folders of programs for administrators, such as servers. Debian's users do not have them in PATH.
+const ADMINISTRATORS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Where the program is: as execvp(3) would find it, or else among the administrators' programs.
 ///
 /// # Errors
 /// When it is not there, or may not be executed.
 pub fn find(program: &str) -> Result<PathBuf, Fault> {
-    find_in(program, &std::env::var_os("PATH").unwrap_or_default())
+    find_in(program, &std::env::var_os("PATH").unwrap_or_default()).or_else(|fault| {
+        let theirs = std::env::join_paths(ADMINISTRATORS).unwrap_or_default();
+        if program.contains('/') { Err(fault) } else { find_in(program, &theirs).map_err(|_| fault) }
+    })
 }
 
 /// The program of a command line.
