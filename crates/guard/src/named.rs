@@ -2,20 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 
 use crosstalk_cgroup::exec::{BACKGROUND, FOREGROUND, called};
 use crosstalk_cgroup::group::{Group, Hierarchy, anybodys, below};
 
+/// How long a process may take to enter its group's directories: in the idle class it waits for others meanwhile.
+const ENTERING: Duration = Duration::from_secs(2);
+/// The time between two checks whether it has.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
 /// A group by its name, by the name that `crosstalk exec --name` gave it, or by that of its program.
 ///
 /// # Errors
 /// Where there is none, or `crosstalk exec --foreground` has started what is called so.
 pub(super) fn group(name: &Path, hierarchy: &Hierarchy) -> Result<Group, Fault> {
-    let started = started(hierarchy);
     let text = name.display().to_string();
     let program = called(&text);
+    let started = await_entered(hierarchy, |whole| {
+        [&text, &program].iter().any(|name| is_called(whole, BACKGROUND, name))
+    });
     let find = |name: &str| {
         let one = started.iter().find(|(whole, _)| is_called(whole, BACKGROUND, name));
         one.map(|(_, group)| group.clone())
@@ -35,8 +44,24 @@ pub(super) fn group(name: &Path, hierarchy: &Hierarchy) -> Result<Group, Fault> 
     })
 }
 
-/// What `crosstalk exec --background` has started, by whomever: names and groups.
+/// What `crosstalk exec --background` has started, by whomever: names and groups. A group that is being entered is
+/// left for the next time.
 pub(super) fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
+    made(hierarchy).into_iter().filter_map(|(name, group)| Some((name, group?))).collect()
+}
+
+/// The same, once no group that is `meant` is being entered, or has been for long.
+fn await_entered(hierarchy: &Hierarchy, meant: impl Fn(&str) -> bool) -> Vec<(String, Group)> {
+    let until = Instant::now() + ENTERING;
+    while Instant::now() < until && made(hierarchy).iter().any(|(name, group)| group.is_none() && meant(name))
+    {
+        thread::sleep(POLL_INTERVAL);
+    }
+    started(hierarchy)
+}
+
+/// The groups that `crosstalk exec --background` has made, by name; `None` for one that is being entered.
+fn made(hierarchy: &Hierarchy) -> Vec<(String, Option<Group>)> {
     let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for place in anybodys(hierarchy) {
         for name in below(&place).into_iter().filter(|name| name.starts_with(BACKGROUND)) {
@@ -46,16 +71,14 @@ pub(super) fn started(hierarchy: &Hierarchy) -> Vec<(String, Group)> {
     }
     // In which trees it is elsewhere, one that is in it says so; who has started an empty one is
     // about to start what goes into it.
-    let groups = found.into_iter().filter_map(|(name, dirs)| {
+    let group = |name: &str, dirs: &[PathBuf]| {
         let first = Group::new(BTreeMap::from([(String::new(), dirs.first()?.clone())]));
-        let group = Group::around(*first.processes().first()?, &name);
-        is_whole(&group, &dirs).then_some((name, group))
-    });
-    groups.collect()
+        Some(Group::around(*first.processes().first()?, name)).filter(|group| is_whole(group, dirs))
+    };
+    found.into_iter().map(|(name, dirs)| (name.clone(), group(&name, &dirs))).collect()
 }
 
-/// Whether the group has all the directories of its name. A process enters them one after another when it starts;
-/// until it is in all of them, its group is left for the next time.
+/// Whether the group has all the directories of its name: a process enters them one after another when it starts.
 fn is_whole(group: &Group, dirs: &[PathBuf]) -> bool {
     let paths = group.paths();
     dirs.iter().all(|dir| paths.contains(dir))

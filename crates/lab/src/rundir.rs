@@ -112,6 +112,13 @@ impl RunDir {
     pub fn open(path: &Path) -> Result<Self, Fault> {
         check_is_text(path)?;
         if !path.join("journal.ndjson").is_file() {
+            if path.join("study.toml").is_file() {
+                return Err(Fault::usage(
+                    "this run ended before its first attempt: there is no journal.ndjson",
+                )
+                .at(path.display().to_string())
+                .remedy("run it again, with the same --out"));
+            }
             return Err(Fault::usage("no run here: there is no journal.ndjson")
                 .at(path.display().to_string())
                 .remedy("name the directory that `crosstalk run` printed"));

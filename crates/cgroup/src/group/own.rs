@@ -125,7 +125,11 @@ impl OwnGroup {
             let file = OpenOptions::new().write(true).open(&path);
             file.map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))
         };
-        let files = self.group.paths().into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        // The tree of processors is entered last: in its idle class the process hardly runs beside others.
+        let processors = ["", "cpu"].map(|tree| self.group.dir(tree));
+        let mut paths = self.group.paths();
+        paths.sort_by_key(|path| processors.contains(&Some(path.as_path())));
+        let files = paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         Ok(place(command, files))
     }
 

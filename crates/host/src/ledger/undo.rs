@@ -4,7 +4,8 @@ use crosstalk_core::Fault;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::change::{Change, UNDO_DEADLINE};
 use super::file::{self, Contents, UndoLock};
@@ -16,6 +17,10 @@ const SHORT_DEADLINE: Duration = Duration::from_millis(250);
 /// How long to wait for another process that undoes the same ledger. Undoing takes longer only if many changes
 /// cannot be undone.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(12);
+/// How long a command that is being started may have its starter's lock.
+const STARTING: Duration = Duration::from_secs(2);
+/// The time between two checks whether it has given it up.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How much time changes have that could not be undone before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,13 +106,25 @@ fn clean_as(own: Option<&str>, folder: &Path, time: UndoTime) -> CleanReport {
             }
             continue;
         }
-        match UndoLock::take_if_abandoned(&path, LOCK_TIMEOUT) {
+        match take_abandoned(&path, time) {
             Ok(Some(lock)) => cleaned.add(undo(&path, time, &lock)),
             Ok(None) => {}
             Err(file::LockTimeout) => cleaned.left.push(locked(&path)),
         }
     }
     cleaned
+}
+
+/// Locks a ledger whose owner is not visible. `None` if the owner is alive elsewhere, or the ledger is gone. A command
+/// that the owner was about to start when it was killed has its lock for a moment: a full undo waits for that.
+fn take_abandoned(path: &Path, time: UndoTime) -> Result<Option<UndoLock>, file::LockTimeout> {
+    let until = Instant::now() + if time == UndoTime::Full { STARTING } else { Duration::ZERO };
+    loop {
+        match UndoLock::take_if_abandoned(path, LOCK_TIMEOUT) {
+            Ok(None) if path.exists() && Instant::now() < until => thread::sleep(POLL_INTERVAL),
+            taken => return taken,
+        }
+    }
 }
 
 /// Whether no visible process is the ledger's owner. The owner has ended then, unless it has locked the ledger.

@@ -130,25 +130,36 @@ struct VirtualCluster {
 }
 
 impl VirtualCluster {
-    /// Sends an order to the holder. Returns its notes.
-    fn order(&self, order: &ToHolder, file: Option<BorrowedFd<'_>>) -> Result<Vec<String>, Fault> {
+    /// Sends an order to the holder. Returns its notes. A holder that does not answer is given up: the cluster is
+    /// not up any more.
+    fn order(&mut self, order: &ToHolder, file: Option<BorrowedFd<'_>>) -> Result<Vec<String>, Fault> {
         let gone = || Fault::environment("the process that holds the virtual cluster has ended");
-        let control = self.control.as_ref().ok_or_else(gone)?;
+        let control = self.control.take().ok_or_else(gone)?;
         control.send(order, file).map_err(|_| gone())?;
         let until = Instant::now() + TIMEOUT;
-        loop {
+        while !is_readable(&control)? {
             if self.interrupted.load(Ordering::SeqCst) {
+                self.control = Some(control);
                 return Err(Fault::interrupted());
             }
-            let left = until.saturating_duration_since(Instant::now());
-            let came = wait_readable(&[control], Some(left.min(POLL_INTERVAL)))
-                .map_err(|e| Fault::environment(e.to_string()))?;
-            if came[0] || left.is_zero() {
-                let (answer, _) = control.receive::<Answer>(Some(Duration::ZERO))?.ok_or_else(gone)?;
-                return answer.done();
+            if Instant::now() >= until {
+                let seconds = TIMEOUT.as_secs();
+                return Err(Fault::environment(format!(
+                    "the process that holds the virtual cluster gave no answer within {seconds} s"
+                ))
+                .remedy("see whether it is stopped or this machine hangs, and run it again"));
             }
         }
+        let (answer, _) = control.receive::<Answer>(Some(Duration::ZERO))?.ok_or_else(gone)?;
+        self.control = Some(control);
+        answer.done()
     }
+}
+
+/// Waits a moment for an answer.
+fn is_readable(control: &PacketSocket) -> Result<bool, Fault> {
+    let came = wait_readable(&[control], Some(POLL_INTERVAL));
+    came.map(|came| came[0]).map_err(|e| Fault::environment(e.to_string()))
 }
 
 impl Cluster for VirtualCluster {
@@ -191,7 +202,7 @@ impl Cluster for VirtualCluster {
     }
 
     fn is_up(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.control.is_some() && matches!(self.child.try_wait(), Ok(None))
     }
 
     fn absences(&self) -> Vec<String> {
