@@ -6,15 +6,16 @@
 
 mod above;
 pub mod hierarchy;
+mod lasting;
 mod location;
 mod own;
 pub mod reading;
 mod setting;
 
-pub use above::tighten;
+pub use above::{keep_within, memory_limit, tighten};
 pub use hierarchy::{Hierarchy, Tree};
 pub use location::{Location, Reach, anybodys};
-pub use own::{OwnGroup, may_write};
+pub use own::{OwnGroup, enable, may_write};
 pub use setting::Setting;
 
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ impl Group {
     }
 
     /// The groups that the process is in whose trees these are; nowhere where none is seen.
-    fn standing(hierarchy: &Hierarchy) -> Self {
+    pub fn standing(hierarchy: &Hierarchy) -> Self {
         Self::of_trees(hierarchy, Tree::here)
     }
 
@@ -126,6 +127,11 @@ impl Group {
         paths.sort();
         paths.dedup();
         paths
+    }
+
+    /// Controller of v1, or nothing for v2 → its directory.
+    pub fn paths_by_tree(&self) -> BTreeMap<String, PathBuf> {
+        self.dirs.clone()
     }
 
     /// Its directory for a controller of v1, or v2's for an empty name.
@@ -218,7 +224,7 @@ impl Group {
         let fault = fault.at(self.paths().first().map(|path| path.display().to_string()).unwrap_or_default());
         match setting {
             Setting::Idle(_) => fault.remedy("it takes Linux 5.15 or later and the cpu controller"),
-            Setting::MemoryHigh(_) => {
+            Setting::MemoryHigh(_) | Setting::MemoryMin(_) | Setting::MemoryLow(_) => {
                 fault.remedy("it takes v2's memory controller: boot with systemd.unified_cgroup_hierarchy=1")
             }
             Setting::IoWeight(_) => fault
