@@ -1,0 +1,35 @@
+//! Named groups that an operator makes for the users and programs of a machine.
+//!
+//! A group is a control group in each tree of the host that accounts for CPU time or memory. It outlives the command
+//! that makes it. The [`Registry`], a file, lists the groups that are to exist: [`create`] and [`remove`] change it,
+//! [`standing`] and [`numbers`] read what the kernel says of them, and [`launch`] starts a command in one.
+//!
+//! The profiles are those of Kubernetes' quality-of-service classes: a *request* is memory that is protected, a
+//! *limit* is never exceeded.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+mod budget;
+mod create;
+mod launch;
+mod name;
+mod numbers;
+mod parents;
+mod profile;
+mod registry;
+mod remove;
+mod standing;
+mod systemd;
+mod table;
+mod user;
+
+pub use create::{CreateRequest, Created, create};
+pub use launch::{Ended, Launched, launch};
+pub use name::GroupName;
+pub use numbers::{Numbers, Rates};
+pub use profile::{Profile, ProfileKind, ProfileRequest};
+pub use registry::{Contents, Registered, Registry};
+pub use remove::{RemoveRequest, Removed, remove};
+pub use standing::{Existence, Standing, standing};
+pub use table::table;
+pub use user::User;
