@@ -92,6 +92,7 @@ fn main() -> ExitCode {
         Verb::Trace(args) => verb::trace::main(&args, &out),
         Verb::Path(args) => verb::path::main(&args, &out),
         Verb::Exec(args) => verb::exec::main(&args, &out),
+        Verb::Groups(args) => verb::groups::main(args, &out),
         Verb::Guard(args) => verb::guard::main(&args, &out),
         Verb::Report(args) => verb::report::main(&args, &out),
         Verb::Doctor(args) => verb::doctor::main(&args, &out),
