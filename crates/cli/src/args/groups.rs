@@ -18,11 +18,6 @@ pub enum GroupsVerb {
   crosstalk groups create lab/eve --memory 1GiB --memory-limit 2GiB --user eve
   crosstalk groups create user --count 16  user-0 to user-15
 
-Profiles, as Kubernetes' classes:
-  guaranteed  --memory is protected and the limit, --cpus are share and limit
-  burstable   --memory is protected, --memory-limit the limit, --cpus the share
-  besteffort  nothing is protected; it yields to other groups
-
 v1 limits memory and protects none: it has no memory.low and memory.min, which is then reported. All \
 groups are made, or none.")]
     Create(GroupsCreateArgs),
@@ -54,7 +49,7 @@ pub struct GroupsCreateArgs {
     /// Names, such as lab, and lab/alice for a group in it.
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// What the groups may have.
+    /// What the groups may have, as Kubernetes' classes.
     #[arg(long, value_enum, default_value = "burstable")]
     pub profile: ProfileName,
     /// Memory of each that others do not take, such as `2 GiB` [default: none].
@@ -78,8 +73,11 @@ pub struct GroupsCreateArgs {
 /// Names of profiles.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProfileName {
+    /// --memory is protected and the limit, and --cpus are share and limit.
     Guaranteed,
+    /// --memory is protected, --memory-limit is the limit, and --cpus are the share.
     Burstable,
+    /// nothing is protected, and the groups yield to others.
     #[value(name = "besteffort", alias = "best-effort")]
     BestEffort,
 }
