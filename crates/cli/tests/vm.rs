@@ -397,7 +397,7 @@ fn with_version_2_alone_named_groups_protect_memory() {
         echo $?
         echo "== holds groups"
         crosstalk exec --group lab -- true 2>&1
-        crosstalk exec --group lab/app -- sh -c 'sleep 1000 & echo'
+        crosstalk exec --group lab/app -- sh -c 'sleep 1000 & echo' 2>&1
         crosstalk groups create lab/app/inner 2>&1
         echo "== out of memory"
         crosstalk exec --group lab/app -- sh -c 'head -c 200m /dev/zero | tail -c 150m >/dev/null' 2>&1
@@ -410,6 +410,8 @@ fn with_version_2_alone_named_groups_protect_memory() {
         cat $top/lab/memory.min $top/lab/memory.low
         crosstalk --json groups remove --all
         echo "== left"
+        # Its root is in memory: pages of a file go with that.
+        rm /data
         ls -d $top /run/crosstalk-groups/*.json 2>/dev/null
         for turn in $(seq 100); do
             grep -q 'nr_dying_descendants 0' /sys/fs/cgroup/cgroup.stat && break
@@ -435,6 +437,6 @@ fn with_version_2_alone_named_groups_protect_memory() {
     let removed = part("removed");
     assert!(removed[0].contains("lab: 1 process is in it: sleep"), "{removed:#?}");
     assert!(removed.contains(&"67108864".to_string()), "{removed:#?}");
-    assert!(reported(removed)["stays"].as_u64().is_some_and(|bytes| bytes < 1 << 20), "{removed:#?}");
-    assert_eq!(part("left"), &["nr_descendants 0", "nr_dying_descendants 0", ""], "{removed:#?}");
+    assert!(reported(removed)["stays"].as_u64().is_some_and(|bytes| bytes >= 20 << 20), "{removed:#?}");
+    assert_eq!(part("left"), &["nr_descendants 0", "nr_dying_descendants 0"], "{removed:#?}");
 }

@@ -66,15 +66,20 @@ impl Group {
     /// A usage fault if processes are in it.
     pub fn enable_within(&self) -> Result<(), Fault> {
         let Some(dir) = self.dir("") else { return Ok(()) };
-        for name in disabled(dir) {
+        let disabled = disabled(dir);
+        // With processes in it, the kernel enables some controllers, and makes it a root of threads.
+        if !disabled.is_empty()
+            && fs::read_to_string(dir.join("cgroup.procs")).is_ok_and(|list| !list.is_empty())
+        {
+            return Err(Fault::usage(
+                "processes are in it: in v2 a group has either processes or groups in it",
+            )
+            .at(dir.display().to_string())
+            .remedy("create the group outside of it, or end what runs in it first"));
+        }
+        for name in disabled {
             // A controller that cannot be enabled is one that the groups do not offer.
-            let enabled = write(&dir.join("cgroup.subtree_control"), &format!("+{name}"));
-            if enabled.is_err_and(|e| e.raw_os_error() == Some(BUSY)) {
-                let message = "processes are in it: in v2 a group has either processes or groups in it";
-                return Err(Fault::usage(message)
-                    .at(dir.display().to_string())
-                    .remedy("create the group outside of it, or end what runs in it first"));
-            }
+            let _ = write(&dir.join("cgroup.subtree_control"), &format!("+{name}"));
         }
         Ok(())
     }
@@ -232,6 +237,9 @@ mod tests {
         parent.enable_within().expect("no process is in it");
         let enabled = fs::read_to_string(unified.join("cgroup.subtree_control")).expect("reads");
         assert!(enabled.contains("+cpu"), "{enabled}");
+        fs::write(unified.join("cgroup.subtree_control"), "").expect("writes");
+        fs::write(unified.join("cgroup.procs"), "7\n").expect("writes");
+        assert!(parent.enable_within().expect_err("has a process").message.contains("processes are in it"));
     }
 
     #[test]
