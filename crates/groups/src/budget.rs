@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
 
+use crate::contents::Registered;
 use crate::name::GroupName;
-use crate::registry::Registered;
 
 /// Memory that is protected for a group, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

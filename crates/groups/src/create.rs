@@ -8,10 +8,11 @@ use crosstalk_host::ledger::{Batch, Entry, Knob};
 use crosstalk_host::{Launcher, Ledger};
 
 use crate::budget::{Protections, protections};
+use crate::contents::{Contents, Registered};
 use crate::name::GroupName;
 use crate::parents::{Site, protect, set_protection};
 use crate::profile::Profile;
-use crate::registry::{Contents, LockedRegistry, Registered, Registry};
+use crate::registry::{LockedRegistry, Registry};
 use crate::systemd;
 use crate::user::User;
 
@@ -183,7 +184,7 @@ fn summary(names: &[GroupName]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::ProfileRequest;
+    use crate::request::ProfileRequest;
 
     fn request(names: &[&str]) -> CreateRequest {
         CreateRequest {

@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod budget;
+mod contents;
 mod create;
 mod launch;
 mod name;
@@ -18,18 +19,21 @@ mod parents;
 mod profile;
 mod registry;
 mod remove;
+mod request;
 mod standing;
 mod systemd;
 mod table;
 mod user;
 
+pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
 pub use launch::{Ended, Launched, launch};
 pub use name::GroupName;
 pub use numbers::{Numbers, Rates};
-pub use profile::{Profile, ProfileKind, ProfileRequest};
-pub use registry::{Contents, Registered, Registry};
+pub use profile::Profile;
+pub use registry::Registry;
 pub use remove::{RemoveRequest, Removed, remove};
+pub use request::{ProfileKind, ProfileRequest};
 pub use standing::{Existence, Standing, standing};
 pub use table::table;
 pub use user::User;

@@ -16,8 +16,8 @@ use crosstalk_host::cpu::allowed;
 use crosstalk_host::ledger::Knob;
 
 use crate::budget::Protection;
+use crate::contents::{Contents, Manager};
 use crate::profile::weight;
-use crate::registry::{Contents, Manager};
 use crate::systemd::Systemd;
 
 /// The name of the parents.

@@ -4,105 +4,22 @@
 //! read it, since a group may be shared with them. It is replaced as a whole (rename(2)), and locked meanwhile. A
 //! reboot removes it, as it removes the groups.
 
-use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crosstalk_cgroup::group::Group;
 use crosstalk_core::Fault;
-use crosstalk_core::name::unknown;
 use crosstalk_host::ledger::{self, RegistryLock};
-use serde::{Deserialize, Serialize};
 
-use crate::name::GroupName;
-use crate::profile::Profile;
+use crate::contents::{Contents, SCHEMA};
 
-/// The version of the file.
-const SCHEMA: &str = "crosstalk.groups/1";
 const FILE: &str = "groups.json";
 /// Where root's registry is, for users with whom a group is shared.
 const ROOTS: &str = "/run/crosstalk-groups";
 /// How long to wait for another command.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// A group that is to exist.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Registered {
-    /// What it may have.
-    #[serde(flatten)]
-    pub profile: Profile,
-    /// The user that may put programs into it, besides its maker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-}
-
-/// What the file says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Contents {
-    pub(crate) schema: String,
-    /// Controller of v1, or nothing for v2 → the directory that all groups stand in.
-    #[serde(default)]
-    pub parents: BTreeMap<String, PathBuf>,
-    /// Whether the service manager of the system or of the user made the parent of v2, if one did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub manager: Option<Manager>,
-    /// What disables the controllers again that were enabled for the parents: `-cpu`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub disable: Vec<String>,
-    /// The groups.
-    pub groups: BTreeMap<GroupName, Registered>,
-}
-
-/// A service manager, systemd.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Manager {
-    /// The machine's.
-    System,
-    /// This user's own.
-    User,
-}
-
-impl Default for Contents {
-    fn default() -> Self {
-        Contents {
-            schema: SCHEMA.into(),
-            parents: BTreeMap::new(),
-            manager: None,
-            disable: Vec::new(),
-            groups: BTreeMap::new(),
-        }
-    }
-}
-
-impl Contents {
-    /// The group that all stand in.
-    pub fn parent(&self) -> Group {
-        Group::new(self.parents.clone())
-    }
-
-    /// The registered group of that name.
-    ///
-    /// # Errors
-    /// A usage fault that names the nearest one if there is none.
-    pub fn find(&self, name: &GroupName) -> Result<&Registered, Fault> {
-        self.groups.get(name).ok_or_else(|| unregistered(name, &self.groups))
-    }
-}
-
-/// The fault of a name that no group has: the nearest one.
-pub fn unregistered<T>(name: &GroupName, groups: &BTreeMap<GroupName, T>) -> Fault {
-    let fault = unknown("group", name.as_str(), groups.keys().map(GroupName::as_str));
-    match fault.remedy.as_deref() {
-        None => fault.remedy("there is none; make one: crosstalk groups create NAME"),
-        Some(near) if near.starts_with("did you mean") => fault,
-        // There may be a thousand.
-        Some(_) => fault.remedy("see those that there are: crosstalk groups list"),
-    }
-}
 
 /// A registry, which need not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,6 +67,12 @@ impl Registry {
         let folder = ledgers.with_file_name(format!("{name}-groups"));
         make(&folder, owner)?;
         Ok(Registry { path: folder.join(FILE) })
+    }
+
+    /// The registry at a path.
+    #[cfg(test)]
+    pub(crate) fn at(path: PathBuf) -> Registry {
+        Registry { path }
     }
 
     /// Where it is.
@@ -256,6 +179,8 @@ fn damaged(path: &Path, why: &str) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contents::Registered;
+    use crate::profile::Profile;
     use crosstalk_core::units::Bytes;
 
     fn registry() -> (tempfile::TempDir, Registry) {
@@ -329,19 +254,5 @@ mod tests {
             .expect("is ours");
         assert!(Registry::beside(&ledgers, owner).is_ok());
         assert!(Registry::beside(&ledgers, owner + 1).is_err(), "another's");
-    }
-
-    #[test]
-    fn an_unknown_group_is_answered_with_the_nearest() {
-        let find = |contents: Contents, name: &str| {
-            contents
-                .find(&name.parse().expect("is a name"))
-                .expect_err("is unknown")
-                .remedy
-                .expect("a remedy")
-        };
-        assert_eq!(find(contents(&["lab/alice", "web"]), "lab/alise"), "did you mean `lab/alice`?");
-        assert!(find(contents(&["web"]), "laboratory").contains("crosstalk groups list"));
-        assert!(find(Contents::default(), "lab").contains("crosstalk groups create"));
     }
 }

@@ -11,9 +11,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 
 use crate::budget::protections;
+use crate::contents::Contents;
 use crate::name::GroupName;
 use crate::parents::{protect, set_protection};
-use crate::registry::{Contents, Registry};
+use crate::registry::Registry;
 use crate::systemd;
 
 /// How long killed processes may take to end.
@@ -165,8 +166,8 @@ fn lower_protection(contents: &Contents) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contents::Registered;
     use crate::profile::Profile;
-    use crate::registry::Registered;
 
     fn names(of: &[&str]) -> BTreeSet<GroupName> {
         of.iter().map(|name| name.parse().expect("is a name")).collect()

@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use crosstalk_core::{Fault, quoted};
 
 use crate::budget::Protection;
-use crate::registry::Manager;
+use crate::contents::Manager;
 
 /// The unit whose control group all groups stand in.
 pub const UNIT: &str = "crosstalk-groups.service";
