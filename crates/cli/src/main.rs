@@ -14,6 +14,7 @@ mod load;
 mod out;
 mod parts;
 mod perform;
+mod picture;
 mod prepare;
 mod progress;
 mod readings;

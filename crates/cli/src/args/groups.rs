@@ -28,8 +28,9 @@ groups are made, or none.")]
     #[command(after_help = "Examples:
   crosstalk groups show
   crosstalk groups show lab  lab, and the groups in it
+  crosstalk groups show --watch
 
-It counts for half a second. CPU is in processors, refaults are a second: pages that had been pushed out and \
+It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
 the shares of the time in which some task waited for the CPU, for memory and for devices. Killed are \
 processes that were killed because memory was full.")]
@@ -96,6 +97,9 @@ impl From<ProfileName> for ProfileKind {
 pub struct GroupsShowArgs {
     /// One group, with those in it [default: all].
     pub name: Option<String>,
+    /// Show it every second, until interrupted.
+    #[arg(long)]
+    pub watch: bool,
 }
 
 #[derive(Args)]
