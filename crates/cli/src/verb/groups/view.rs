@@ -126,16 +126,7 @@ fn counted(before: &[Reading], after: &[Reading], out: &Out) -> Vec<String> {
             row(one, numbers, &rates)
         })
         .collect();
-    let head = [
-        "group",
-        "CPU",
-        "memory",
-        "working set",
-        "refaults",
-        "waits: CPU, memory, devices",
-        "processes",
-        "killed",
-    ];
+    let head = ["group", "CPU", "memory", "working set", "refaults", "waits", "processes", "killed"];
     lines(head, &rows)
 }
 
