@@ -259,6 +259,8 @@ mod tests {
         let (folder, group) = group();
         fs::write(folder.path().join("tree-/cgroup.procs"), "7\n").expect("writes");
         fs::write(folder.path().join("tree-memory/cgroup.procs"), "7\n5\n").expect("writes");
-        assert_eq!(group.processes_in_any_tree(), [5, 7]);
+        fs::create_dir(folder.path().join("tree-/within")).expect("makes");
+        fs::write(folder.path().join("tree-/within/cgroup.procs"), "9\n").expect("writes");
+        assert_eq!(group.processes_in_any_tree(), [5, 7, 9]);
     }
 }

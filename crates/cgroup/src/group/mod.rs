@@ -21,6 +21,7 @@ pub use setting::Setting;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use crosstalk_core::Fault;
@@ -250,6 +251,10 @@ impl Group {
 fn collect(dir: &Path, all: &mut Vec<u32>) {
     let text = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     all.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
+    // Two links, and one for each group in it (kernfs); some file systems count none.
+    if fs::metadata(dir).is_ok_and(|dir| dir.nlink() == 2) {
+        return;
+    }
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&entry.path(), all);
