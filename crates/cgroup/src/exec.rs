@@ -203,14 +203,15 @@ impl Running {
         let cpu =
             self.made.group().file(&USAGE).and_then(|file| cpu_time(&std::fs::read_to_string(file).ok()?));
         self.made.remove()?;
-        Ok(Ended { code: code(status), cpu })
+        Ok(Ended { code: exit_code(status), cpu })
     }
 }
 
 /// Where a group's CPU time is read.
 pub const USAGE: [(&str, &str); 2] = [("cpuacct", "cpuacct.usage"), ("", "cpu.stat")];
 
-fn code(status: ExitStatus) -> u8 {
+/// The exit code to pass on: its own, or 128 and the number of the signal that ended it.
+pub fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)
 }
@@ -291,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_signal_is_128_and_its_number() {
-        assert_eq!(code(ExitStatus::from_raw(9)), 137);
-        assert_eq!(code(ExitStatus::from_raw(7 << 8)), 7);
+        assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
+        assert_eq!(exit_code(ExitStatus::from_raw(7 << 8)), 7);
     }
 }

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod boinc;
 mod data;
 mod export;
+mod groups;
 mod probe;
 mod run;
 mod tenants;
@@ -17,6 +18,7 @@ mod examples;
 pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
+pub use groups::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb};
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
@@ -112,12 +114,22 @@ docs/explanation/trace.md explains each stage.")]
   crosstalk exec --background -- make -j8   it runs on what others leave
   crosstalk exec --background --cores 2 --memory 4GiB --name night -- ./simulate
   crosstalk exec --foreground -- ./service  a group of the usual weight
+  crosstalk exec --group lab/alice -- ./job  in a group of crosstalk groups
 
 Background work is put into the idle class (cpu.idle) where its group meets all others: a nice value \
 has no effect there. Signals go to the command, and its exit code is returned (128 and the signal's \
-number where a signal ended it). What it has started ends with it, also where crosstalk is killed. \
-More: docs/how-to/background-work.md.")]
+number where a signal ended it). What it has started ends with it, also where crosstalk is killed; in a \
+group of --group it stays. More: docs/how-to/background-work.md, docs/how-to/pack-users.md.")]
     Exec(ExecArgs),
+    /// Make named control groups for the users and programs of this machine.
+    #[command(after_help = "Examples:
+  crosstalk groups create lab lab/alice lab/bob
+  crosstalk exec --group lab/alice -- ./job
+  crosstalk groups show
+
+A group has memory of its own to reuse (its LRU), so that who reads much pushes out nobody else's pages. \
+More: docs/how-to/pack-users.md.")]
+    Groups(GroupsArgs),
     /// Keep foreground work within an agreed slowdown, and give background work the rest.
     #[command(after_help = "Examples:
   crosstalk guard                           what exec --background runs

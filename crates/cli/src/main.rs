@@ -14,6 +14,7 @@ mod load;
 mod out;
 mod parts;
 mod perform;
+mod picture;
 mod prepare;
 mod progress;
 mod readings;
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Trace(args) => verb::trace::main(&args, &out),
         Verb::Path(args) => verb::path::main(&args, &out),
         Verb::Exec(args) => verb::exec::main(&args, &out),
+        Verb::Groups(args) => verb::groups::main(args, &out),
         Verb::Guard(args) => verb::guard::main(&args, &out),
         Verb::Report(args) => verb::report::main(&args, &out),
         Verb::Doctor(args) => verb::doctor::main(&args, &out),

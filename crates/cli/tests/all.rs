@@ -12,6 +12,7 @@ mod examples;
 mod exec;
 mod faults;
 mod graphs_and_ratings;
+mod groups;
 mod habits;
 mod house;
 mod interruptions;

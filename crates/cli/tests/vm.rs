@@ -376,3 +376,67 @@ fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_
     assert_eq!(reported_once.map(notes), [1, 1, 1], "{parts:#?}");
     assert!(reported(part("guarded"))["sums"]["seconds"].as_f64() > Some(5.5), "{parts:#?}");
 }
+
+#[test]
+fn with_version_2_alone_named_groups_protect_memory() {
+    let script = r#"
+        mount -t cgroup2 none /sys/fs/cgroup
+        top=/sys/fs/cgroup/crosstalk-groups
+        crosstalk groups create lab 2>&1
+        crosstalk groups create lab/db --profile guaranteed --memory '64 MiB' --cpus 0.5 2>&1
+        crosstalk groups create lab/app --memory '32 MiB' --memory-limit '64 MiB' 2>&1
+        crosstalk groups create rest --profile besteffort 2>&1
+        echo "== set"
+        cat $top/lab/db/memory.min $top/lab/db/memory.max $top/lab/db/cpu.max $top/lab/db/cpu.weight
+        cat $top/lab/app/memory.low $top/lab/app/memory.max $top/rest/cpu.idle
+        echo "== protected above"
+        cat $top/lab/memory.min $top/lab/memory.low $top/memory.min $top/memory.low
+        echo "== within"
+        crosstalk exec --group lab/db -- cat /proc/self/cgroup
+        crosstalk exec --group lab/db -- sh -c 'exit 7'
+        echo $?
+        echo "== holds groups"
+        crosstalk exec --group lab -- true 2>&1
+        crosstalk exec --group lab/app -- sh -c 'sleep 1000 & echo' 2>&1
+        crosstalk groups create lab/app/inner 2>&1
+        echo "== out of memory"
+        crosstalk exec --group lab/app -- sh -c 'head -c 200m /dev/zero | tail -c 150m >/dev/null' 2>&1
+        echo "== shown"
+        crosstalk --json groups show lab/app
+        echo "== removed"
+        crosstalk exec --group rest -- sh -c 'head -c 20m /dev/zero >/data; cat /data >/dev/null'
+        crosstalk groups remove lab 2>&1
+        crosstalk groups remove --kill lab/app
+        cat $top/lab/memory.min $top/lab/memory.low
+        crosstalk --json groups remove --all
+        echo "== left"
+        # Its root is in memory: pages of a file go with that.
+        rm /data
+        ls -d $top /run/crosstalk-groups/*.json 2>/dev/null
+        for turn in $(seq 100); do
+            grep -q 'nr_dying_descendants 0' /sys/fs/cgroup/cgroup.stat && break
+            sleep 0.1
+        done
+        grep nr_d /sys/fs/cgroup/cgroup.stat
+        cat /sys/fs/cgroup/cgroup.subtree_control
+        exit 0
+    "#;
+    let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all"], script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let set = ["67108864", "67108864", "50000 100000", "50", "33554432", "67108864", "1"];
+    assert_eq!(part("set"), &set);
+    let above = ["67108864", "33554432", "67108864", "33554432"];
+    assert_eq!(part("protected above"), &above, "else nothing in them would be protected");
+    assert_eq!(part("within"), &["0::/crosstalk-groups/lab/db", "7"]);
+    let holds = part("holds groups").join("\n");
+    assert!(holds.contains("group `lab` holds groups") && holds.contains("processes are in it"), "{holds}");
+    let killed = part("out of memory").join("\n");
+    assert!(killed.contains("group `lab/app` was out of its memory of 64 MiB"), "{killed}");
+    assert!(reported(part("shown"))["groups"] == 1, "{parts:#?}");
+    let removed = part("removed");
+    assert!(removed[0].contains("lab: 1 process is in it: sleep"), "{removed:#?}");
+    assert!(removed.contains(&"67108864".to_string()), "{removed:#?}");
+    assert!(reported(removed)["stays"].as_u64().is_some_and(|bytes| bytes >= 20 << 20), "{removed:#?}");
+    assert_eq!(part("left"), &["nr_descendants 0", "nr_dying_descendants 0"], "{removed:#?}");
+}

@@ -44,6 +44,23 @@ pub fn tighten(group: &Group, limit: &Setting) -> Result<(), Fault> {
     group.set(limit)
 }
 
+/// Gives a group of ours the limits of a group that processes leave for it: those that do not hold in it anyway.
+///
+/// # Errors
+/// Those of [`Group::set`].
+pub fn keep_within(group: &Group, home: &Group) -> Result<(), Fault> {
+    let holding = limits(group);
+    let lost = |limit: &&Setting| group.place(limit).is_some() && !holding.contains(limit);
+    limits(home).iter().filter(lost).try_for_each(|limit| group.set(limit))
+}
+
+/// The most memory that a group may have: the least limit on the way up, if there is one.
+pub fn memory_limit(group: &Group) -> Option<Bytes> {
+    let files = [("", "memory.max"), ("memory", "memory.limit_in_bytes")];
+    let least = |(tree, file)| least(group.dir(tree)?, |dir| number(&read(dir, file)?));
+    files.into_iter().filter_map(least).min().map(Bytes)
+}
+
 /// The group and those above it.
 fn groups(dir: &Path) -> impl Iterator<Item = &Path> {
     dir.ancestors().take_while(|dir| dir.join("cgroup.procs").exists())
@@ -98,6 +115,16 @@ mod tests {
         let expected =
             [Setting::Quota(Some(0.5)), Setting::MemoryMax(Some(Bytes(5000))), Setting::Cores("0-1".into())];
         assert_eq!(limits(&home), expected);
+    }
+
+    #[test]
+    fn memory_is_limited_in_either_version() {
+        let (_v1, v1) =
+            nested(&[&[("memory.limit_in_bytes", "9000\n")], &[("memory.limit_in_bytes", "7000\n")]]);
+        let (_v2, v2) = nested(&[&[("memory.max", "max\n")]]);
+        let group = Group::new(BTreeMap::from([("memory".into(), v1), (String::new(), v2.clone())]));
+        assert_eq!(memory_limit(&group), Some(Bytes(7000)));
+        assert_eq!(memory_limit(&Group::new(BTreeMap::from([(String::new(), v2)]))), None);
     }
 
     #[test]

@@ -6,20 +6,22 @@
 
 mod above;
 pub mod hierarchy;
+mod lasting;
 mod location;
 mod own;
 pub mod reading;
 mod setting;
 
-pub use above::tighten;
+pub use above::{keep_within, memory_limit, tighten};
 pub use hierarchy::{Hierarchy, Tree};
 pub use location::{Location, Reach, anybodys};
-pub use own::{OwnGroup, may_write};
+pub use own::{OwnGroup, enable, may_write};
 pub use setting::Setting;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use crosstalk_core::Fault;
@@ -57,7 +59,7 @@ impl Group {
     }
 
     /// The groups that the process is in whose trees these are; nowhere where none is seen.
-    fn standing(hierarchy: &Hierarchy) -> Self {
+    pub fn standing(hierarchy: &Hierarchy) -> Self {
         Self::of_trees(hierarchy, Tree::here)
     }
 
@@ -126,6 +128,11 @@ impl Group {
         paths.sort();
         paths.dedup();
         paths
+    }
+
+    /// Controller of v1, or nothing for v2 → its directory.
+    pub fn paths_by_tree(&self) -> BTreeMap<String, PathBuf> {
+        self.dirs.clone()
     }
 
     /// Its directory for a controller of v1, or v2's for an empty name.
@@ -218,7 +225,7 @@ impl Group {
         let fault = fault.at(self.paths().first().map(|path| path.display().to_string()).unwrap_or_default());
         match setting {
             Setting::Idle(_) => fault.remedy("it takes Linux 5.15 or later and the cpu controller"),
-            Setting::MemoryHigh(_) => {
+            Setting::MemoryHigh(_) | Setting::MemoryMin(_) | Setting::MemoryLow(_) => {
                 fault.remedy("it takes v2's memory controller: boot with systemd.unified_cgroup_hierarchy=1")
             }
             Setting::IoWeight(_) => fault
@@ -244,6 +251,10 @@ impl Group {
 fn collect(dir: &Path, all: &mut Vec<u32>) {
     let text = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
     all.extend(text.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
+    // Two links, and one for each group in it (kernfs); some file systems count none.
+    if fs::metadata(dir).is_ok_and(|dir| dir.nlink() == 2) {
+        return;
+    }
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&entry.path(), all);

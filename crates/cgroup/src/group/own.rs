@@ -10,11 +10,9 @@ use crosstalk_host::Ledger;
 use crosstalk_host::ledger::{Entry, Knob};
 use crosstalk_host::process::{fresh_mark, place};
 
-use super::above::limits;
-use super::{Group, Hierarchy, Location, Setting};
-
-/// Controllers of v2 that are enabled for groups of ours where they are there.
-const WANTED: [&str; 5] = ["cpu", "cpuset", "memory", "io", "pids"];
+use super::above::keep_within;
+use super::lasting::disabled;
+use super::{Group, Hierarchy, Location};
 
 /// The group. Dropping it kills what is in it, or gives guests back, and takes it away.
 #[derive(Debug)]
@@ -36,7 +34,7 @@ impl OwnGroup {
         let hierarchy = Hierarchy::here();
         let location = Location::find(&hierarchy, &may_write)?;
         let made = Self::at(&location, name, |paths, _| ledger.group(paths, &what), ledger)?;
-        made.keep_within(&Group::standing(&hierarchy))?;
+        keep_within(&made.group, &Group::standing(&hierarchy))?;
         Ok(made)
     }
 
@@ -60,15 +58,8 @@ impl OwnGroup {
             },
             ledger,
         )?;
-        made.keep_within(home)?;
+        keep_within(&made.group, home)?;
         Ok(made)
-    }
-
-    /// Gives it the limits of a group that processes leave for it: those that do not hold in it anyway.
-    fn keep_within(&self, home: &Group) -> Result<(), Fault> {
-        let holding = limits(&self.group);
-        let lost = |limit: &&Setting| self.group.place(limit).is_some() && !holding.contains(limit);
-        limits(home).iter().filter(lost).try_for_each(|limit| self.group.set(limit))
     }
 
     fn at(
@@ -142,13 +133,13 @@ impl OwnGroup {
     }
 }
 
-/// Enables the controllers that are there and not enabled yet for groups below `above`.
-fn enable(above: &Path, ledger: &Ledger) -> Result<Vec<Knob>, Fault> {
-    let read = |file: &str| fs::read_to_string(above.join(file)).unwrap_or_default();
-    let (there, enabled) = (read("cgroup.controllers"), read("cgroup.subtree_control"));
-    let has = |text: &str, name: &str| text.split_whitespace().any(|word| word == name);
+/// Enables the controllers that are there and not enabled yet for groups below `above`, somebody else's group of v2.
+///
+/// # Errors
+/// If the ledger cannot be written.
+pub fn enable(above: &Path, ledger: &Ledger) -> Result<Vec<Knob>, Fault> {
     let mut knobs = Vec::new();
-    for name in WANTED.into_iter().filter(|name| has(&there, name) && !has(&enabled, name)) {
+    for name in disabled(above) {
         let path = above.join("cgroup.subtree_control");
         let mut knob = ledger.knob_with_undo(&path, &format!("-{name}"), "a controller for groups below");
         // A controller that cannot be had is one that the group does not offer.

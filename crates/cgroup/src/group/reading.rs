@@ -67,6 +67,25 @@ pub fn pages(text: &str) -> Pages {
     }
 }
 
+/// Bytes of file pages that were not used lately, of a group with all below it, by its `memory.stat`. They are the
+/// first to be taken if memory is short.
+pub fn inactive_file(text: &str) -> Option<u64> {
+    keyed(text, "total_inactive_file").or_else(|| keyed(text, "inactive_file"))
+}
+
+/// Bytes of pages that are charged to a group with all below it, by its `memory.stat`: file pages and anonymous ones,
+/// without the kernel's own memory.
+pub fn page_bytes(text: &str) -> Option<u64> {
+    let sum = |one: &str, other: &str| Some(keyed(text, one)?.saturating_add(keyed(text, other)?));
+    sum("total_cache", "total_rss").or_else(|| sum("file", "anon"))
+}
+
+/// Processes that were killed because the group's memory was full, by v2's `memory.events` (with all groups below it)
+/// or v1's `memory.oom_control` (without).
+pub fn oom_kills(text: &str) -> Option<u64> {
+    keyed(text, "oom_kill")
+}
+
 /// Of the text of `/proc/diskstats`, what these disks have served so far: how many requests and how many
 /// milliseconds these took together, to read, to write, and to have written what a disk holds (flushes; kernels
 /// before 5.5 do not count them). The columns of a disk that stands at `n` are at `3 n`; what has no place
@@ -169,6 +188,17 @@ mod tests {
         assert_eq!(of(&["vda", "nvme0n1", "sda"])[..3], [(11, 7), (23, 44), (6, 30)], "they share a place");
         assert_eq!(of(&["sdb"]), [(0, 0); 6], "cut off");
         assert_eq!(served::<3>("8 0 sda x\n", &disks(&["sda"])), [(0, 0); 3]);
+    }
+
+    #[test]
+    fn both_versions_say_what_is_inactive_and_who_was_killed() {
+        let v1 = "inactive_file 4096\ntotal_cache 1\ntotal_inactive_file 8192\n";
+        assert_eq!((inactive_file(v1), inactive_file("inactive_file 5\n")), (Some(8192), Some(5)));
+        assert_eq!(oom_kills("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"), Some(3));
+        assert_eq!(oom_kills("low 0\noom 9\noom_kill 2\noom_group_kill 0\n"), Some(2));
+        assert_eq!((inactive_file(""), oom_kills("")), (None, None));
+        assert_eq!(page_bytes("cache 1\nrss 2\ntotal_cache 30\ntotal_rss 12\n"), Some(42));
+        assert_eq!((page_bytes("anon 4\nfile 3\nkernel 9\n"), page_bytes("anon 4\n")), (Some(7), None));
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub enum Setting {
     Cores(String),
     /// Memory that it never goes beyond: what needs more is killed.
     MemoryMax(Option<Bytes>),
+    /// Memory that is never taken from it (v2).
+    MemoryMin(Option<Bytes>),
+    /// Memory that is taken from it only if nothing unprotected is left (v2).
+    MemoryLow(Option<Bytes>),
     /// Memory from which it is slowed down, and its pages are taken (v2).
     MemoryHigh(Option<Bytes>),
     /// How many processes and threads it may have (v2).
@@ -44,6 +48,8 @@ impl Setting {
             Setting::Quota(_) => &[("", "cpu.max"), ("cpu", "cpu.cfs_quota_us")],
             Setting::Cores(_) => &[("", "cpuset.cpus"), ("cpuset", "cpuset.cpus")],
             Setting::MemoryMax(_) => &[("", "memory.max"), ("memory", "memory.limit_in_bytes")],
+            Setting::MemoryMin(_) => &[("", "memory.min")],
+            Setting::MemoryLow(_) => &[("", "memory.low")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
             Setting::Processes(_) => &[("", "pids.max")],
             Setting::IoWeight(_) => &[
@@ -80,6 +86,7 @@ impl Setting {
             Setting::Processes(most) => most.to_string(),
             Setting::MemoryMax(bytes) if file == "memory.limit_in_bytes" => or(bytes, "-1"),
             Setting::MemoryMax(bytes) | Setting::MemoryHigh(bytes) => or(bytes, "max"),
+            Setting::MemoryMin(bytes) | Setting::MemoryLow(bytes) => or(bytes, "0"),
             // v1's least is 10.
             Setting::IoWeight(weight) if file == "blkio.weight" => (*weight).clamp(10, 1000).to_string(),
             Setting::IoWeight(weight) => (*weight).clamp(1, 1000).to_string(),
@@ -106,6 +113,7 @@ impl Setting {
             Setting::Quota(_) => "a CPU quota",
             Setting::Cores(_) => "a choice of processors",
             Setting::MemoryMax(_) => "a memory limit",
+            Setting::MemoryMin(_) | Setting::MemoryLow(_) => "memory protection",
             Setting::MemoryHigh(_) => "a soft memory limit",
             Setting::Processes(_) => "a limit of processes",
             Setting::IoWeight(_) => "an I/O weight",
@@ -131,6 +139,8 @@ mod tests {
             (Setting::MemoryMax(Some(Bytes(7))), "memory.max", "7"),
             (Setting::MemoryMax(None), "memory.max", "max"),
             (Setting::MemoryMax(None), "memory.limit_in_bytes", "-1"),
+            (Setting::MemoryMin(Some(Bytes(7))), "memory.min", "7"),
+            (Setting::MemoryLow(None), "memory.low", "0"),
             (Setting::IoWeight(1), "blkio.weight", "10"),
             (Setting::Frozen(true), "freezer.state", "FROZEN"),
             (Setting::Frozen(true), "cgroup.freeze", "1"),

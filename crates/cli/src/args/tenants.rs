@@ -15,6 +15,9 @@ pub struct ExecArgs {
     /// Foreground work: a control group of its own, of the usual weight.
     #[arg(long, alias = "own", group = "kind")]
     pub foreground: bool,
+    /// Begin in this group of `crosstalk groups`, and leave there what the command has started.
+    #[arg(long, value_name = "NAME", group = "kind", conflicts_with_all = ["name", "memory", "cores", "quota"])]
+    pub group: Option<String>,
     /// Name of the group, by which the guard finds it [default: the program's name].
     #[arg(long)]
     pub name: Option<String>,

@@ -1,17 +1,18 @@
-//! `crosstalk exec`: a command in a control group of its own.
+//! `crosstalk exec`: a command in a control group of its own, or in a named one.
 
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crosstalk_cgroup::exec::{ExecRequest, Running, begin};
+use crosstalk_cgroup::exec::{ExecRequest, begin};
 use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_groups::launch;
 use crosstalk_host::process::{in_foreground, send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::args::ExecArgs;
@@ -33,6 +34,17 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Runs `crosstalk exec`.
 pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
+    // From here on signals wait for the command to be there.
+    let signals =
+        Signals::new(PASSED).map_err(|e| Fault::environment(format!("cannot watch for signals: {e}")))?;
+    match &args.group {
+        Some(name) => in_named(name, args, signals, out),
+        None => in_own(args, signals, out),
+    }
+}
+
+/// In a group of its own, which ends with the command.
+fn in_own(args: &ExecArgs, signals: Signals, out: &Out) -> Result<ExitCode, Fault> {
     let request = ExecRequest {
         command: args.command.clone(),
         background: args.background,
@@ -45,41 +57,59 @@ pub fn main(args: &ExecArgs, out: &Out) -> Result<ExitCode, Fault> {
         cores: args.cores,
         quota: args.quota,
     };
-    // From here on signals wait for the command to be there.
-    let signals =
-        Signals::new(PASSED).map_err(|e| Fault::environment(format!("cannot watch for signals: {e}")))?;
     let ledger = Ledger::open(&Launcher::current())?;
     let running = begin(&request, &ledger)?;
-    let (handle, forwarder) = (signals.handle(), SignalForwarder::new(&running));
-    let passing = spawn_thread("signals", move || forwarder.pass_all(signals))?;
+    let stop = pass_signals(signals, running.pid(), Some(running.made().group().clone()))?;
     // Nothing is passed while the group is taken away.
-    let ended = running.wait(|| {
-        handle.close();
-        // It does nothing that could fail.
-        let _ = passing.join();
-    })?;
+    let ended = running.wait(stop)?;
     if let (Some(memory), KILLED) = (&args.memory, ended.code) {
         print_error(&format!("it was killed (SIGKILL): it may have needed more than `--memory {memory}`"));
     }
-    let cpu = ended.cpu.map(|time| time.as_secs_f64());
-    out.record(&json!({ "result": "exec", "exit": ended.code, "cpu": cpu }));
-    Ok(ExitCode::from(ended.code))
+    Ok(conclude(ended.code, ended.cpu, out))
+}
+
+/// In a named group, in which stays what the command leaves running.
+fn in_named(name: &str, args: &ExecArgs, signals: Signals, out: &Out) -> Result<ExitCode, Fault> {
+    let name = name.parse().map_err(|fault: Fault| fault.at("--group"))?;
+    let launched = launch(&name, &args.command)?;
+    launched.note.iter().for_each(|note| print_error(note));
+    let pid = launched.pid();
+    // Without its signals it could not be ended.
+    let stop = pass_signals(signals, pid, None).inspect_err(|_| send(pid, SIGKILL))?;
+    let ended = launched.wait(stop)?;
+    if let (Some(group), KILLED) = (&ended.out_of_memory, ended.code) {
+        print_error(&format!("it was killed (SIGKILL): {group}"));
+    }
+    Ok(conclude(ended.code, Some(ended.cpu), out))
+}
+
+fn conclude(code: u8, cpu: Option<Duration>, out: &Out) -> ExitCode {
+    let cpu = cpu.map(|time| time.as_secs_f64());
+    out.record(&json!({ "result": "exec", "exit": code, "cpu": cpu }));
+    ExitCode::from(code)
+}
+
+/// Passes signals to the command, until the returned function is called.
+fn pass_signals(signals: Signals, pid: u32, group: Option<Group>) -> Result<impl FnOnce(), Fault> {
+    let (handle, forwarder) = (signals.handle(), SignalForwarder { pid, group, until: None });
+    let passing = spawn_thread("signals", move || forwarder.pass_all(signals))?;
+    Ok(move || {
+        handle.close();
+        // It does nothing that could fail.
+        let _ = passing.join();
+    })
 }
 
 /// Passes signals to the command.
 struct SignalForwarder {
     pid: u32,
-    group: Group,
-    /// Until when its group is kept running, after a signal to end: a guard may pause it.
+    /// Its group, which a guard may pause; none for a named group, which no guard pauses.
+    group: Option<Group>,
+    /// Until when its group is kept running, after a signal to end.
     until: Option<Instant>,
 }
 
 impl SignalForwarder {
-    fn new(running: &Running) -> Self {
-        let group = running.made().group().clone();
-        SignalForwarder { pid: running.pid(), group, until: None }
-    }
-
     /// Passes every signal until `signals` is closed.
     fn pass_all(mut self, mut signals: Signals) {
         while !signals.is_closed() {
@@ -109,9 +139,9 @@ impl SignalForwarder {
     /// that is to end does not wait for foreground work.
     fn keep_running(&mut self) {
         self.until = self.until.filter(|until| Instant::now() < *until);
-        if self.until.is_some() {
+        if let (Some(_), Some(group)) = (self.until, &self.group) {
             // A group without this setting cannot be frozen.
-            let _ = self.group.set(&Setting::Frozen(false));
+            let _ = group.set(&Setting::Frozen(false));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! `crosstalk guard`: foreground work stays as fast as agreed, background work gets the rest.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,7 +14,8 @@ use crosstalk_policy::{Contract, Grade, Host, Pause, Report, watch};
 use serde_json::json;
 
 use crate::args::{Donating, GuardArgs};
-use crate::out::{Out, is_dumb, print_error};
+use crate::out::{Out, print_error};
+use crate::picture::Picture;
 use crate::signal;
 use crate::streams::never_wait_for_readers;
 
@@ -48,7 +48,7 @@ pub fn main(args: &GuardArgs, out: &Out) -> Result<ExitCode, Fault> {
         |now: Duration| interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| now >= began + limit);
     let sums = watch(&mut machine, contract, &over, &mut |report| {
         if paused.swap(false, Ordering::SeqCst) {
-            reporter.erase();
+            reporter.picture.erase();
             print_error(
                 "a guard that stops would leave background work as it is now: it goes on (Ctrl-C ends it)",
             );
@@ -104,7 +104,9 @@ const OTHER: (f64, f64) = (0.5, 0.25);
 /// Reports to people, to programs and to readers of metrics.
 struct Reporter<'a> {
     out: &'a Out,
+    /// Draws pictures instead of printing lines.
     pictures: bool,
+    picture: Picture<'a>,
     budget: f64,
     publisher: Option<Publisher>,
     said: Option<(State, f64, Duration)>,
@@ -115,17 +117,14 @@ struct Reporter<'a> {
     published: Option<Duration>,
     /// Whether it was reported that metrics cannot be published.
     unpublished: bool,
-    /// Lines of the last picture.
-    drawn: usize,
 }
 
 impl<'a> Reporter<'a> {
     fn new(args: &GuardArgs, out: &'a Out, budget: f64, publisher: Option<Publisher>) -> Self {
-        let pictures =
-            !out.json && !args.explain && !args.once && std::io::stdout().is_terminal() && !is_dumb();
         Reporter {
             out,
-            pictures,
+            pictures: Picture::is_possible(out) && !args.explain && !args.once,
+            picture: Picture::new(out),
             budget,
             publisher,
             said: None,
@@ -133,13 +132,12 @@ impl<'a> Reporter<'a> {
             seen: false,
             published: None,
             unpublished: false,
-            drawn: 0,
         }
     }
 
     fn report(&mut self, report: &Report<'_>) {
         if !report.notes.is_empty() {
-            self.erase();
+            self.picture.erase();
         }
         for note in report.notes {
             self.out.say(note);
@@ -202,26 +200,10 @@ impl<'a> Reporter<'a> {
 
     fn draw(&mut self, report: &Report<'_>) {
         let lines = view(report, self.budget, self.out.width());
-        if self.out.print_transient(&self.erasing(), &lines.join("\n")) {
-            self.drawn = lines.len();
-        }
-    }
-
-    /// What takes the last picture away, from wherever the cursor stands in its line: keys may have been shown.
-    fn erasing(&self) -> String {
-        if self.drawn == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", self.drawn) }
-    }
-
-    /// Takes the last picture away.
-    fn erase(&mut self) {
-        let erasing = self.erasing();
-        if !erasing.is_empty() {
-            self.out.send_control(&erasing);
-            self.drawn = 0;
-        }
+        self.picture.draw(&lines);
     }
 
     fn end(&mut self) {
-        self.erase();
+        self.picture.erase();
     }
 }

@@ -8,6 +8,7 @@ pub mod data;
 pub mod docs;
 pub mod doctor;
 pub mod exec;
+pub mod groups;
 pub mod guard;
 pub mod list;
 pub mod man;

@@ -3,6 +3,7 @@
 
 pub mod external;
 pub mod foreign;
+pub mod groups;
 pub mod page;
 
 use std::path::Path;

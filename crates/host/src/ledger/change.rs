@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{driver, group, removal, setting};
+use super::batch::Batch;
+use super::{batch, driver, group, removal, setting};
 use crate::process::kill_marked;
 
 /// How long undoing one change may take.
@@ -61,6 +62,14 @@ pub(super) enum Change {
         /// Their purpose, for people.
         what: String,
     },
+    /// Control groups that are created together, until a registry lists them.
+    Groups {
+        /// Which groups, and the registry.
+        #[serde(flatten)]
+        batch: Batch,
+        /// Their purpose, for people.
+        what: String,
+    },
     /// A folder of temporary files, with its content.
     Folder {
         /// Its path.
@@ -81,6 +90,7 @@ impl Change {
             Change::Processes { mark, .. } => kill_marked(mark, deadline),
             Change::Folder { path, .. } => removal::remove(path, deadline),
             Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
+            Change::Groups { batch, .. } => batch::remove_unlisted(batch, deadline),
             Change::Driver { address, original, driver_override, .. } => {
                 driver::bind(address, original.as_deref(), driver_override.as_deref(), deadline)
             }
@@ -94,6 +104,7 @@ impl Change {
             Change::Processes { what, .. }
             | Change::Folder { what, .. }
             | Change::Group { what, .. }
+            | Change::Groups { what, .. }
             | Change::Knob { what, .. }
             | Change::Driver { what, .. } => what,
         }

@@ -10,12 +10,16 @@
 //! owner ends. They also undo it when the owner has not renewed the lease for [`LEASE`], since it may be
 //! stopped. So nothing stays frozen, whichever two of the three processes are killed or stopped.
 //!
+//! Control groups that are to outlive their maker ([`Ledger::batch`]) are listed until a registry, a file, names
+//! them. From then on no ledger removes them.
+//!
 //! Changes that end with their processes, such as namespaces, need no ledger. Processes are found by a
 //! mark in their environment, which their descendants inherit. It is known before the process exists,
 //! and no other process with a reused id has it. One process at a time undoes a ledger: the reaper,
 //! [`undo_all_abandoned`] and the next owner wait for each other, so that none undoes a later change. Knobs and
 //! drivers are set back to their original values; control groups are emptied and removed.
 
+mod batch;
 mod change;
 mod driver;
 mod file;
@@ -30,6 +34,7 @@ mod temporary;
 mod tree;
 mod undo;
 
+pub use batch::{Batch, RegistryLock};
 pub use folder::folder;
 pub(crate) use folder::folders;
 pub use knob::Knob;

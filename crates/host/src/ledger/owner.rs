@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::batch::Batch;
 use super::change::{Change, UNDO_DEADLINE};
 use super::file::{self, File};
 use super::folder::{folder, folders};
@@ -100,6 +101,16 @@ impl Ledger {
         Ok(entry)
     }
 
+    /// Lists control groups that are about to be created, as one entry. When it is dropped, those that the registry
+    /// does not list are removed with what is in them. The caller holds the registry's lock while it creates them,
+    /// and releases it before the entry is dropped. When the registry lists them all: [`Entry::done`].
+    ///
+    /// # Errors
+    /// If the ledger cannot be written. Then none may be created.
+    pub fn batch(&self, batch: Batch, what: &str) -> Result<Entry, Fault> {
+        self.enter(Change::Groups { batch, what: what.into() })
+    }
+
     /// Binds the PCI device at `address` to `driver`, until the entry is dropped.
     ///
     /// # Errors
@@ -154,7 +165,7 @@ impl Entry {
         self.close()
     }
 
-    /// Crosses out a change that the caller has undone.
+    /// Crosses out a change that the caller has undone, or handed over to a registry.
     ///
     /// # Errors
     /// If the ledger cannot be written; the change is then undone again at the end.

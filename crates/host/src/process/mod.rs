@@ -7,6 +7,7 @@ mod lower_priority;
 mod mark;
 mod shortage;
 mod signal;
+mod start;
 mod this;
 mod wait;
 
@@ -20,5 +21,6 @@ pub use mark::{MARK, fresh_mark, kill_marked, marked};
 pub use shortage::{cannot, is_resource_shortage, spawn_thread};
 pub(crate) use signal::kill_now;
 pub use signal::{has_pending_termination, in_foreground, is_there, place, send};
+pub use start::{StartFault, Started, start_in};
 pub use this::{ignore_signals, leave_session, set_process_name};
 pub use wait::wait_readable;

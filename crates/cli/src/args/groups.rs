@@ -1,0 +1,116 @@
+//! Options of `groups`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use crosstalk_groups::ProfileKind;
+
+#[derive(Args)]
+pub struct GroupsArgs {
+    #[command(subcommand)]
+    pub verb: GroupsVerb,
+}
+
+#[derive(Subcommand)]
+pub enum GroupsVerb {
+    /// Make groups that stay until they are removed; needs root.
+    #[command(after_help = "Examples:
+  crosstalk groups create lab lab/alice lab/bob  a private LRU each
+  crosstalk groups create db --profile guaranteed --memory 4GiB --cpus 2
+  crosstalk groups create lab/eve --memory 1GiB --memory-limit 2GiB --user eve
+  crosstalk groups create user --count 16  user-0 to user-15
+
+v1 limits memory and protects none: it has no memory.low and memory.min, which is then reported. All \
+groups are made, or none.")]
+    Create(GroupsCreateArgs),
+    /// List the groups, with what they may have and what they use.
+    #[command(after_help = "Example:\n  crosstalk groups list --json")]
+    List,
+    /// Show what groups use: CPU, memory, working set, refaults, waits.
+    #[command(after_help = "Examples:
+  crosstalk groups show
+  crosstalk groups show lab  lab, and the groups in it
+  crosstalk groups show --watch
+
+It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
+were needed again. The working set is the memory without file pages that were not used lately. Waits are \
+the shares of the time in which some task waited for the CPU, for memory and for devices. Killed are \
+processes that were killed because memory was full.")]
+    Show(GroupsShowArgs),
+    /// Remove groups, with those in them.
+    #[command(after_help = "Examples:
+  crosstalk groups remove lab/alice
+  crosstalk groups remove --all --kill
+
+While processes are in a group, it is removed only with --kill. The kernel first takes the memory that is \
+charged to the group; what it cannot take is reported.")]
+    Remove(GroupsRemoveArgs),
+}
+
+#[derive(Args)]
+pub struct GroupsCreateArgs {
+    /// Names, such as lab, and lab/alice for a group in it.
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// What the groups may have, as Kubernetes' classes.
+    #[arg(long, value_enum, default_value = "burstable")]
+    pub profile: ProfileName,
+    /// Memory of each that others do not take, such as `2 GiB` [default: none].
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory: Option<String>,
+    /// Largest memory of each: more is swapped out where there is swap, else a process is killed [default:
+    /// --memory if guaranteed, else no limit].
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory_limit: Option<String>,
+    /// Processors of each, such as `1.5`: its share beside other groups [default: as one processor].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub cpus: Option<f64>,
+    /// Let this user put programs into them, too [default: only the user that makes them].
+    #[arg(long)]
+    pub user: Option<String>,
+    /// Make N groups: NAME-0 to NAME-(N-1) [default: NAME itself].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
+    pub count: Option<u32>,
+}
+
+/// Names of profiles.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProfileName {
+    /// --memory is protected and the limit, and --cpus are share and limit.
+    Guaranteed,
+    /// --memory is protected, --memory-limit is the limit, and --cpus are the share.
+    Burstable,
+    /// nothing is protected, and the groups yield to others.
+    #[value(name = "besteffort", alias = "best-effort")]
+    BestEffort,
+}
+
+impl From<ProfileName> for ProfileKind {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Guaranteed => ProfileKind::Guaranteed,
+            ProfileName::Burstable => ProfileKind::Burstable,
+            ProfileName::BestEffort => ProfileKind::BestEffort,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct GroupsShowArgs {
+    /// One group, with those in it [default: all].
+    pub name: Option<String>,
+    /// Show it every second, until interrupted.
+    #[arg(long)]
+    pub watch: bool,
+}
+
+#[derive(Args)]
+pub struct GroupsRemoveArgs {
+    /// Names of groups.
+    #[arg(value_name = "NAME", required_unless_present = "all", conflicts_with = "all")]
+    pub names: Vec<String>,
+    /// Remove all groups.
+    #[arg(long)]
+    pub all: bool,
+    /// Kill the processes in them.
+    #[arg(long)]
+    pub kill: bool,
+}

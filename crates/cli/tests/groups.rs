@@ -1,0 +1,414 @@
+//! `crosstalk groups` and `crosstalk exec --group` on this machine's control groups. Each test has a registry of its
+//! own, and names of its own. Skipped where no control groups can be made.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::common::external::{Running, await_that};
+use crate::common::groups::Registry;
+use crate::common::{finish, kill, stderr, stdout};
+
+#[test]
+fn groups_are_made_listed_and_removed() {
+    let Some(registry) = Registry::new("made") else { return };
+    let (lab, web) = (registry.named("lab"), registry.named("web"));
+    let (alice, bob) = (format!("{lab}/alice"), format!("{lab}/bob"));
+    registry.done(&["groups", "create", &lab, &alice, &bob, &web]);
+    assert_eq!(registry.listed(), [&lab, &alice, &bob, &web].map(String::from));
+    let trees = registry.dirs(&lab).len();
+    assert!(trees > 0 && registry.dirs(&alice).len() == trees, "in each tree");
+    let table = registry.done(&["groups", "list"]);
+    assert!(
+        table.contains(&alice) && table.contains("burstable") && table.contains("0 processes"),
+        "{table}"
+    );
+    let said = registry.done(&["groups", "remove", &lab]);
+    assert!(said.contains(&alice) && said.contains(&bob), "those in it go with it: {said}");
+    assert_eq!(registry.listed(), [web.as_str()]);
+    assert!(registry.dirs(&lab).is_empty());
+    registry.done(&["groups", "remove", "--all"]);
+    assert!(registry.listed().is_empty() && registry.left().is_empty());
+    assert!(registry.done(&["groups", "remove", "--all"]).contains("There are no groups"));
+    assert!(registry.done(&["groups", "list"]).contains("There are no groups"));
+}
+
+#[test]
+fn many_are_numbered() {
+    let Some(registry) = Registry::new("many") else { return };
+    let user = registry.named("user");
+    let said = registry.done(&["groups", "create", &user, "--count", "60"]);
+    assert!(said.contains(&format!("{user}-0")) && said.contains("56 more"), "{said}");
+    assert_eq!(registry.listed().len(), 60);
+    registry.done(&["groups", "remove", "--all"]);
+    assert!(registry.left().is_empty());
+}
+
+#[test]
+fn profiles_are_set_and_what_v1_lacks_is_said() {
+    let Some(registry) = Registry::new("profiles") else { return };
+    let [db, app, rest] = ["db", "app", "rest"].map(|name| registry.named(name));
+    let guaranteed = ["--profile", "guaranteed", "--memory", "64 MiB", "--cpus", "0.5"];
+    let output = registry.run(&[&["groups", "create", &db], &guaranteed[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let limit = registry.setting(&db, &["memory.max", "memory.limit_in_bytes"]);
+    assert_eq!(limit.as_deref(), Some("67108864"));
+    let weight = registry.setting(&db, &["cpu.weight", "cpu.shares"]);
+    assert!(["50", "512"].contains(&weight.as_deref().expect("is offered")), "{weight:?}");
+    let quota = registry.setting(&db, &["cpu.max", "cpu.cfs_quota_us"]);
+    assert!(quota.as_deref().is_some_and(|quota| quota.starts_with("50000")), "{quota:?}");
+    let protects = registry.setting(&db, &["memory.min"]);
+    match protects.as_deref() {
+        Some(min) => assert_eq!((min, stderr(&output).as_str()), ("67108864", "")),
+        None => {
+            let said = stderr(&output);
+            assert!(said.contains("limited but not protected: v1 has no memory.min"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+    }
+    let burstable = ["--memory", "64 MiB", "--memory-limit", "128 MiB", "--cpus", "2"];
+    let output = registry.run(&[&["groups", "create", &app], &burstable[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output).contains("v1 has no memory.low"), protects.is_none(), "{}", stderr(&output));
+    let limit = registry.setting(&app, &["memory.max", "memory.limit_in_bytes"]);
+    assert_eq!(limit.as_deref(), Some("134217728"));
+    let output = registry.run(&["groups", "create", &rest, "--profile", "besteffort"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    let idle = registry.setting(&rest, &["cpu.idle"]);
+    assert!(idle.is_none() || idle.as_deref() == Some("1"), "{idle:?}");
+    let groups = registry.lines(&["groups", "list"]);
+    let group = groups.iter().find(|line| line["name"] == db.as_str()).expect("is listed");
+    assert_eq!(group["registered"]["profile"], "guaranteed");
+    assert_eq!((&group["registered"]["memory"], &group["limit"]), (&67_108_864.into(), &67_108_864.into()));
+    assert_eq!(group["exists"], "whole");
+}
+
+#[test]
+fn a_command_begins_in_its_group_and_what_it_leaves_stays() {
+    let Some(registry) = Registry::new("exec") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    let exec = |script: &str| registry.run(&["exec", "--group", &lab, "--", "sh", "-c", script]);
+    let output = exec("cat /proc/self/cgroup; exit 7");
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let within = stdout(&output).lines().filter(|line| line.ends_with(&format!("/{lab}"))).count();
+    assert_eq!(within, registry.dirs(&lab).len(), "in every tree: {}", stdout(&output));
+    assert_eq!(exec("kill -9 $$").status.code(), Some(137));
+    assert_eq!(exec("").status.code(), Some(0));
+    let output = registry.run(&["exec", "--group", &lab, "--json", "--", "true"]);
+    let result: Value = serde_json::from_str(stdout(&output).trim()).expect("a line of JSON");
+    assert_eq!((&result["result"], &result["exit"]), (&"exec".into(), &0.into()));
+    assert!(result["cpu"].as_f64().is_some_and(|cpu| cpu > 0.0), "{result}");
+    // A script that ends leaves what it has started.
+    let output = exec("sleep 300 >/dev/null 2>&1 & echo $!");
+    let pid: u32 = stdout(&output).trim().parse().expect("a number");
+    let inside = || registry.setting(&lab, &["cgroup.procs"]).expect("is there");
+    assert_eq!(inside(), pid.to_string());
+    let output = registry.run(&["groups", "remove", &lab]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("1 process is in it: sleep {pid}")) && said.contains("--kill"), "{said}");
+    assert_eq!(registry.listed(), [lab.as_str()], "it stays");
+    registry.done(&["groups", "remove", "--kill", &lab]);
+    assert!(!Path::new(&format!("/proc/{pid}/exe")).exists());
+}
+
+#[test]
+fn signals_go_to_the_command() {
+    let Some(registry) = Registry::new("signals") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    let script = "trap 'exit 33' TERM; touch ready; while :; do sleep 0.05; done";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut start = registry.command(&["exec", "--group", &lab, "--", "sh", "-c", script]);
+    let child = Running::start({
+        start.current_dir(folder.path());
+        start
+    });
+    await_that("it catches the signal", || folder.path().join("ready").exists());
+    let output = child.end();
+    assert_eq!(output.status.code(), Some(33), "{}", stderr(&output));
+}
+
+#[test]
+fn a_command_that_needs_too_much_memory_is_reported_with_its_group() {
+    let Some(registry) = Registry::new("memory") else { return };
+    let small = registry.named("small");
+    registry.done(&["groups", "create", &small, "--memory-limit", "32 MiB"]);
+    let script = "head -c 400m /dev/zero | tail -c 300m > /dev/null";
+    let output = registry.run(&["exec", "--group", &small, "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(137), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("group `{small}` was out of its memory of 32 MiB")), "{said}");
+    let shown = registry.lines(&["groups", "show", &small]);
+    assert!(shown[0]["oom_kills"].as_u64().is_some_and(|kills| kills > 0), "{shown:?}");
+}
+
+#[test]
+fn show_counts_what_a_group_uses() {
+    let Some(registry) = Registry::new("show") else { return };
+    let (busy, quiet) = (registry.named("busy"), registry.named("quiet"));
+    registry.done(&["groups", "create", &busy, &quiet, "--memory-limit", "1 GiB"]);
+    let spin = registry.command(&["exec", "--group", &busy, "--", "sh", "-c", "while :; do :; done"]);
+    let spinner = Running::start(spin);
+    await_that("it spins", || {
+        let shown = registry.lines(&["groups", "show", &busy]);
+        shown[0]["rates"]["processors"].as_f64().is_some_and(|processors| processors > 0.0)
+    });
+    let shown = registry.lines(&["groups", "show"]);
+    let of = |name: &str| shown.iter().find(|line| line["name"] == name).expect("is shown");
+    assert_eq!((&of(&busy)["processes"], &of(&quiet)["processes"]), (&1.into(), &0.into()));
+    assert!(of(&busy)["cpu"].as_f64() > of(&quiet)["cpu"].as_f64(), "{shown:#?}");
+    assert!(of(&busy)["working_set"].as_u64() <= of(&busy)["memory"].as_u64());
+    assert_eq!(shown.last().expect("a result")["groups"], 2);
+    let table = registry.done(&["groups", "show"]);
+    assert!(table.contains("working set") && table.contains(" of 1 GiB"), "{table}");
+    spinner.end();
+}
+
+#[test]
+fn show_goes_on_with_watch_while_groups_come_and_go() {
+    let Some(registry) = Registry::new("watch") else { return };
+    let [first, second] = ["first", "second"].map(|name| registry.named(name));
+    registry.done(&["groups", "create", &first]);
+    let mut start = registry.command(&["groups", "show", "--watch", "--json"]);
+    let said = registry.folder.path().join("said");
+    start.stdout(fs::File::create(&said).expect("makes"));
+    let mut child = start.spawn().expect("starts");
+    let says =
+        |name: &str| fs::read_to_string(&said).expect("reads").contains(&format!("\"name\":\"{name}\""));
+    await_that("it shows the group", || says(&first));
+    registry.done(&["groups", "create", &second]);
+    registry.done(&["groups", "remove", &first]);
+    await_that("it shows the other one", || says(&second));
+    kill("-INT", child.id());
+    assert_eq!(child.wait().expect("is ours").code(), Some(0));
+    let text = fs::read_to_string(&said).expect("reads");
+    assert!(text.lines().last().is_some_and(|line| line.contains("\"result\":\"groups\"")), "{text}");
+}
+
+#[test]
+fn wrong_input_is_refused_with_a_remedy() {
+    let Some(registry) = Registry::new("wrong") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    let near = format!("did you mean `{lab}`?");
+    let new = registry.named("new");
+    let long = "x".repeat(65);
+    for (args, said) in [
+        (&["groups", "create", &new, "--profile", "golden"][..], &["golden", "besteffort"][..]),
+        (&["groups", "create", &new, "--memory", "1 MB"], &["--memory", "at least 1 MiB"]),
+        (&["groups", "create", &new, "--memory-limit", "0 B"], &["--memory-limit", "at least 1 MiB"]),
+        (&["groups", "create", &new, "--memory", "7"], &["--memory", "unit"]),
+        (&["groups", "create", &new, "--cpus", "-1"], &["--cpus", "0.01"]),
+        (&["groups", "create", &new, "--profile", "guaranteed"], &["--memory '2 GiB'"]),
+        (&["groups", "create", &new, "--profile", "besteffort", "--cpus", "1"], &["--cpus", "burstable"]),
+        (&["groups", "create", "../x"], &["expected a name of letters", "`../x`"]),
+        (&["groups", "create", "a b"], &["expected a name"]),
+        (&["groups", "create", "a\u{1b}[2J"], &["expected a name", "\\u{1b}"]),
+        (&["groups", "create", &long], &["64 characters"]),
+        (&["groups", "create", &lab], &["there is a group", "crosstalk groups remove"]),
+        (&["groups", "create", &new, &new], &["named twice"]),
+        (&["groups", "create", "elsewhere/alice"], &["unknown group", "crosstalk groups create elsewhere"]),
+        (&["groups", "create", &format!("{lab}x/alice")], &[near.as_str()]),
+        (&["groups", "create", &format!("{lab}/tasks")], &["the kernel has a file of this name"]),
+        (&["groups", "create", &new, "--count", "0"], &["--count"]),
+        (&["groups", "create", &new, "b", "--count", "2"], &["--count", "one name"]),
+        (&["groups", "create", &new, "--user", "no/such\u{1b}user"], &["--user", "unknown user"]),
+        (
+            &["groups", "create", &new, "--profile", "guaranteed", "--memory", "1000 TiB"],
+            &["guaranteed memory adds up to", "this machine has"],
+        ),
+        (&["groups", "remove", &format!("{lab}x")], &[near.as_str()]),
+        (&["groups", "show", &format!("{lab}x")], &[near.as_str()]),
+        (&["exec", "--group", &format!("{lab}x"), "--", "true"], &[near.as_str()]),
+        (&["exec", "--group", "..", "--", "true"], &["--group", "expected a name"]),
+        (&["exec", "--group", &lab, "--", "/no/such/program"], &["/no/such/program", "PATH"]),
+        (&["exec", "--group", &lab, "--", ""], &["there is no command"]),
+        (&["exec", "--group", &lab, "--memory", "1 GiB", "--", "true"], &["--memory"]),
+    ] {
+        let output = registry.run(args);
+        let text = stderr(&output);
+        if args[2].ends_with("/tasks") && output.status.code() == Some(0) {
+            // v2 has no such file.
+            registry.done(&["groups", "remove", args[2]]);
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+        assert!(said.iter().all(|words| text.contains(words)), "{args:?}: {text}");
+        assert!(!text.contains('\u{1b}'), "{args:?}: {text}");
+    }
+    assert_eq!(registry.run(&["groups", "remove"]).status.code(), Some(2), "which?");
+    assert_eq!(registry.listed(), [lab.as_str()], "none was made");
+    assert!(registry.left().iter().all(|dir| dir.ends_with(&lab)), "{:?}", registry.left());
+}
+
+#[test]
+fn of_groups_that_cannot_all_be_made_none_is() {
+    let Some(registry) = Registry::new("none") else { return };
+    let lab = registry.named("lab");
+    // In v1 each group has a file of that name.
+    let output = registry.run(&["groups", "create", &lab, &format!("{lab}/a"), &format!("{lab}/tasks")]);
+    if output.status.code() == Some(0) {
+        eprintln!("skipped: v2 has no file that a group could be called like");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot create a control group"), "{}", stderr(&output));
+    assert!(registry.listed().is_empty() && registry.left().is_empty(), "{:?}", registry.left());
+    registry.done(&["groups", "create", &lab]);
+}
+
+#[test]
+fn a_group_that_vanished_is_reported_and_dropped() {
+    let Some(registry) = Registry::new("vanished") else { return };
+    let [gone, here] = ["gone", "here"].map(|name| registry.named(name));
+    registry.done(&["groups", "create", &gone, &here]);
+    registry.dirs(&gone).iter().for_each(|dir| fs::remove_dir(dir).expect("is empty"));
+    let table = registry.done(&["groups", "list"]);
+    assert!(table.contains(&format!("{gone} (vanished)")), "{table}");
+    let output = registry.run(&["exec", "--group", &gone, "--", "true"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("has vanished"), "{}", stderr(&output));
+    let said = registry.done(&["groups", "remove", &gone]);
+    assert!(said.contains("had vanished"), "{said}");
+    assert_eq!(registry.listed(), [here.as_str()]);
+}
+
+#[test]
+fn clean_keeps_groups_and_says_how_to_remove_them() {
+    let Some(registry) = Registry::new("clean") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    let said = registry.done(&["clean"]);
+    assert!(said.contains("crosstalk groups remove --all"), "{said}");
+    assert_eq!((registry.listed(), registry.dirs(&lab).is_empty()), (vec![lab], false));
+    registry.done(&["groups", "remove", "--all"]);
+    assert!(!registry.done(&["clean"]).contains("groups"));
+}
+
+#[test]
+fn a_killed_command_leaves_only_what_is_registered() {
+    let Some(registry) = Registry::new("killed") else { return };
+    let mut registered = 0;
+    for number in 0..8 {
+        let name = registry.named(&format!("b{number}"));
+        let mut child =
+            registry.command(&["groups", "create", &name, "--count", "200"]).spawn().expect("starts");
+        // At other moments of the making: after so many of them.
+        let last = format!("{name}-{}", number * 28);
+        while registry.dirs(&last).is_empty() && child.try_wait().expect("waits").is_none() {
+            std::thread::yield_now();
+        }
+        kill("-KILL", child.id());
+        child.wait().expect("is ours");
+        registry.done(&["clean"]);
+        let listed = registry.listed();
+        let made: Vec<PathBuf> = registry.left();
+        let trees = listed.first().map_or(1, |first| registry.dirs(first).len());
+        assert_eq!(made.len(), listed.len() * trees, "after {last}: {} are registered", listed.len());
+        registered += usize::from(!listed.is_empty());
+        registry.done(&["groups", "remove", "--all"]);
+        assert!(registry.left().is_empty());
+    }
+    assert!(registered < 8, "some were killed while they made groups");
+}
+
+#[test]
+fn commands_that_run_at_once_wait_for_each_other() {
+    let Some(registry) = Registry::new("at-once") else { return };
+    let same = registry.named("same");
+    let commands = (0..6).map(|number| {
+        let own = registry.named(&format!("own-{number}"));
+        [
+            registry.command(&["groups", "create", &same]).spawn().expect("starts"),
+            registry.command(&["groups", "create", &own, "--count", "5"]).spawn().expect("starts"),
+        ]
+    });
+    let commands: Vec<_> = commands.collect();
+    let codes: Vec<Option<i32>> =
+        commands.into_iter().flatten().map(|child| finish(child).status.code()).collect();
+    let of = |first: usize| codes.iter().skip(first).step_by(2).filter(|code| **code == Some(0)).count();
+    assert_eq!((of(0), of(1)), (1, 6), "one makes it, and the others are refused: {codes:?}");
+    assert_eq!(registry.listed().len(), 31);
+}
+
+#[test]
+fn a_shared_group_takes_its_users_programs() {
+    let Some(registry) = Registry::new("shared") else { return };
+    let [shared, own] = ["shared", "own"].map(|name| registry.named(name));
+    registry.done(&["groups", "create", &own]);
+    let output = registry.run(&["groups", "create", &shared, "--user", "65534"]);
+    if stderr(&output).contains("cannot share it") {
+        eprintln!("skipped: only root can give files away");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    if stderr(&output).contains("only from within it") {
+        eprintln!("skipped: v2 alone lets a user move nothing into a group of root's");
+        return;
+    }
+    let owner = |file: &str| {
+        let paths = registry.dirs(&shared).into_iter().map(|dir| dir.join(file));
+        paths.filter_map(|path| fs::metadata(path).ok()).map(|file| file.uid()).collect::<Vec<_>>()
+    };
+    assert!(owner("cgroup.procs").iter().all(|user| *user == 65_534));
+    assert!(owner("cpu.shares").iter().chain(&owner("memory.limit_in_bytes")).all(|user| *user == 0));
+    let by_user = |args: &[&str]| {
+        let child = registry.command(args).uid(65_534).gid(65_534).spawn().expect("starts");
+        finish(child)
+    };
+    let output = by_user(&["exec", "--group", &shared, "--", "cat", "/proc/self/cgroup"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains(&format!("memory:{}", "/")), "{}", stdout(&output));
+    assert!(stdout(&output).lines().any(|line| line.ends_with(&format!("/{shared}"))), "{}", stdout(&output));
+    let output = by_user(&["exec", "--group", &own, "--", "true"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("may not put programs into group"), "{}", stderr(&output));
+    let output = by_user(&["groups", "create", &registry.named("x")]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("systemd-run --user"), "{}", stderr(&output));
+}
+
+#[test]
+fn page_cache_of_a_removed_group_is_taken_first() {
+    let Some(registry) = Registry::new("dying") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    let file = registry.folder.path().join("data");
+    let script = format!("head -c 40m /dev/zero > {0} && sync {0} && cat {0} > /dev/null", file.display());
+    let output = registry.run(&["exec", "--group", &lab, "--", "sh", "-c", &script]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let charged = || -> u64 {
+        let text = registry.setting(&lab, &["memory.usage_in_bytes", "memory.current"]);
+        text.and_then(|text| text.parse().ok()).unwrap_or_default()
+    };
+    if charged() < 30 << 20 {
+        eprintln!("skipped: file pages are not charged here");
+        return;
+    }
+    let removed = registry.lines(&["groups", "remove", &lab]);
+    let stays = removed[0]["stays"].as_u64().expect("bytes");
+    assert!(stays < 10 << 20, "{removed:?}");
+}
+
+#[test]
+fn a_command_waits_while_another_changes_the_registry() {
+    let Some(registry) = Registry::new("locked") else { return };
+    let folder = fs::File::open(registry.folder.path().join("crosstalk-groups")).expect("is there");
+    folder.lock().expect("nobody has it");
+    let list = registry.done(&["groups", "list"]);
+    assert!(list.contains("There are no groups"), "reading waits for nobody: {list}");
+    let waiting = registry.command(&["groups", "create", &registry.named("lab")]).spawn().expect("starts");
+    // It has begun its ledger, and waits.
+    let ledgers = || fs::read_dir(registry.folder.path().join("crosstalk")).expect("is there").flatten();
+    await_that("it begins", || {
+        ledgers().any(|entry| entry.path().extension().is_some_and(|end| end == "ndjson"))
+    });
+    assert!(registry.listed().is_empty());
+    folder.unlock().expect("is ours");
+    assert_eq!(finish(waiting).status.code(), Some(0));
+}

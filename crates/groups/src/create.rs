@@ -1,0 +1,239 @@
+//! Making groups: all that a command names, or none.
+
+use std::fs;
+
+use crosstalk_cgroup::group::{Group, Hierarchy, may_write};
+use crosstalk_core::Fault;
+use crosstalk_host::ledger::{Batch, Entry, Knob};
+use crosstalk_host::{Launcher, Ledger};
+
+use crate::budget::{Protections, protections};
+use crate::contents::{Contents, Registered};
+use crate::name::GroupName;
+use crate::parents::{Site, protect, set_protection};
+use crate::profile::Profile;
+use crate::registry::{LockedRegistry, Registry};
+use crate::systemd;
+use crate::user::User;
+
+/// Groups that are to be made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateRequest {
+    /// Their names. One that is in another one comes after it.
+    pub names: Vec<GroupName>,
+    /// What each may have.
+    pub profile: Profile,
+    /// The user that may put programs into them.
+    pub user: Option<User>,
+}
+
+/// Groups that were made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    /// Their names.
+    pub names: Vec<GroupName>,
+    /// What this host cannot give them, in a line each.
+    pub notes: Vec<String>,
+}
+
+/// Makes groups, and lists them in this user's registry.
+///
+/// # Errors
+/// A usage fault if a name is taken, a parent is missing, or more memory is guaranteed than there is; an environment
+/// fault if this user may make no groups, or the kernel refuses. Then none is made.
+pub fn create(request: &CreateRequest, launcher: &Launcher) -> Result<Created, Fault> {
+    // Before the registry is locked: what killed commands have left is undone with its lock.
+    let ledger = Ledger::open(launcher)?;
+    let registry = Registry::own()?;
+    let mut locked = registry.lock()?;
+    let mut next = with(locked.contents(), request)?;
+    let hierarchy = Hierarchy::here();
+    let mut site = Site::find(locked.contents(), &hierarchy, &may_write, systemd::is_booted())?;
+    let machine = site.memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
+    let protections = protections(&next.groups, machine)?;
+    let mut changes = Changes { knobs: site.enable(&ledger)?, entry: None };
+    let parents = site.name(&systemd::HERE, &hierarchy)?;
+    request.names.iter().try_for_each(|name| check_free(name, &parents.below(name.as_str())))?;
+    next.parents = parents.paths_by_tree();
+    next.manager = site.manager;
+    next.disable.extend(changes.knobs.iter().map(|knob| knob.original().to_string()));
+    let batch = Batch {
+        parents: parents.paths(),
+        names: request.names.iter().map(ToString::to_string).collect(),
+        registry: registry.path().into(),
+    };
+    changes.entry = Some(ledger.batch(batch, &summary(&request.names))?);
+    let made = site
+        .build(&parents, &hierarchy)
+        .and_then(|()| make(request, &mut locked, next, &protections))
+        .map(|notes| Created { names: request.names.clone(), notes });
+    // If something failed, undoing it takes the lock.
+    drop(locked);
+    changes.end(made)
+}
+
+/// Checks that nobody else has a group of that name: it would be taken for ours, and undone.
+fn check_free(name: &GroupName, group: &Group) -> Result<(), Fault> {
+    let Some(taken) = group.paths().into_iter().find(|path| path.exists()) else { return Ok(()) };
+    let fault = if taken.is_dir() {
+        Fault::usage(format!("there is a control group `{name}` that is not registered")).remedy(format!(
+            "choose another name; if a killed command has left it: crosstalk clean; else: rmdir {}",
+            taken.display()
+        ))
+    } else {
+        Fault::usage("the kernel has a file of this name").remedy("choose another name")
+    };
+    Err(fault.at(taken.display().to_string()))
+}
+
+/// Changes that are listed in the ledger until the registry has taken the groups over.
+struct Changes {
+    // Undone in this order.
+    entry: Option<Entry>,
+    knobs: Vec<Knob>,
+}
+
+impl Changes {
+    fn end<T>(self, made: Result<T, Fault>) -> Result<T, Fault> {
+        let made = made?;
+        self.knobs.into_iter().try_for_each(Knob::forget)?;
+        self.entry.map_or(Ok(()), Entry::done)?;
+        Ok(made)
+    }
+}
+
+/// Makes the groups, and has the registry take them over. Returns what the host cannot give.
+fn make(
+    request: &CreateRequest,
+    locked: &mut LockedRegistry,
+    next: Contents,
+    protections: &Protections,
+) -> Result<Vec<String>, Fault> {
+    let parents = next.parent();
+    let mut notes = Vec::new();
+    let mut enabled: Option<GroupName> = None;
+    for name in &request.names {
+        let group = parents.below(name.as_str());
+        if let Some(parent) = name.parent().filter(|parent| enabled.as_ref() != Some(parent)) {
+            let above = parents.below(parent.as_str());
+            above.enable_within().map_err(|fault| Fault { place: None, ..fault }.at(parent.to_string()))?;
+            enabled = Some(parent);
+        }
+        group.create()?;
+        request.profile.apply(&group)?;
+        if let Some(user) = &request.user {
+            user.admit(&group)?;
+        }
+        if notes.is_empty() {
+            notes.extend(request.profile.shortfall(&group));
+            notes.extend(request.user.as_ref().filter(|_| group.dir("cpu").is_none()).map(on_v2));
+        }
+    }
+    for (holder, protection) in &protections.holders {
+        set_protection(&parents.below(holder.as_str()), *protection)?;
+    }
+    protect(&parents, next.manager, protections.all, &systemd::HERE)?;
+    locked.replace(next)?;
+    Ok(notes)
+}
+
+/// v2 lets a user move only what is in a group that the user may write to, too.
+fn on_v2(user: &User) -> String {
+    format!(
+        "in v2 {} can start programs in it only from within it: let root begin with \
+         `crosstalk exec --group NAME -- runuser -u {} -- bash`",
+        user.name, user.name
+    )
+}
+
+/// The registry with the requested groups.
+fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault> {
+    let mut next = contents.clone();
+    for name in &request.names {
+        if let Some(parent) = name.parent() {
+            next.find(&parent).map_err(|fault| missing_parent(fault, name, &parent))?;
+        }
+        let user = request.user.as_ref().map(|user| user.name.clone());
+        let group = Registered { profile: request.profile, user };
+        if next.groups.insert(name.clone(), group).is_some() {
+            return Err(Fault::usage(format!("there is a group `{name}`, or it is named twice"))
+                .at(name.to_string())
+                .remedy(format!("choose another name, or remove it first: crosstalk groups remove {name}")));
+        }
+    }
+    Ok(next)
+}
+
+/// The fault of a group whose parent is missing: the nearest name, or the command that makes both.
+fn missing_parent(fault: Fault, name: &GroupName, parent: &GroupName) -> Fault {
+    let is_near = fault.remedy.as_deref().is_some_and(|said| said.starts_with("did you mean"));
+    let fault = fault.at(name.to_string());
+    if is_near { fault } else { fault.remedy(format!("make both: crosstalk groups create {parent} {name}")) }
+}
+
+/// The groups, for people.
+fn summary(names: &[GroupName]) -> String {
+    match names {
+        [only] => format!("control group {only}"),
+        [first, second] => format!("control groups {first} and {second}"),
+        [first, rest @ ..] => format!("control groups {first} and {} more", rest.len()),
+        [] => "no control group".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::ProfileRequest;
+
+    fn request(names: &[&str]) -> CreateRequest {
+        CreateRequest {
+            names: names.iter().map(|name| name.parse().expect("is a name")).collect(),
+            profile: Profile::try_from(ProfileRequest::default()).expect("is whole"),
+            user: Some(User { name: "alice".into(), id: 1000 }),
+        }
+    }
+
+    #[test]
+    fn a_parent_is_registered_or_comes_first() {
+        let empty = Contents::default();
+        let contents = with(&empty, &request(&["lab", "lab/alice"])).expect("in this order");
+        assert_eq!(contents.groups.len(), 2);
+        assert!(contents.groups.values().all(|group| group.user.as_deref() == Some("alice")));
+        assert!(with(&contents, &request(&["lab/bob"])).is_ok());
+        let fault = with(&empty, &request(&["lab/alice", "lab"])).expect_err("in this order");
+        assert_eq!(fault.place.as_deref(), Some("lab/alice"));
+        assert!(fault.remedy.is_some_and(|said| said.contains("create lab lab/alice")));
+        let fault = with(&contents, &request(&["lap/bob"])).expect_err("is missing");
+        assert_eq!(fault.remedy.as_deref(), Some("did you mean `lab`?"));
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let contents = with(&Contents::default(), &request(&["lab"])).expect("is new");
+        for names in [&["lab"][..], &["web", "web"]] {
+            let fault = with(&contents, &request(names)).expect_err("is taken");
+            assert!(fault.message.contains("there is a group") && fault.remedy.is_some(), "{fault}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_is_not_taken() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let parents = Group::new([(String::new(), folder.path().to_path_buf())].into());
+        let check = |name: &str| check_free(&name.parse().expect("is a name"), &parents.below(name));
+        assert_eq!(check("lab"), Ok(()));
+        fs::create_dir(folder.path().join("lab")).expect("makes");
+        fs::write(folder.path().join("tasks"), "").expect("writes");
+        assert!(check("lab").expect_err("is another's").remedy.is_some_and(|said| said.contains("rmdir")));
+        assert!(check("tasks").expect_err("is the kernel's").message.contains("the kernel has a file"));
+    }
+
+    #[test]
+    fn many_are_summed_up() {
+        let of = |names: &[&str]| summary(&request(names).names);
+        assert_eq!(of(&["a"]), "control group a");
+        assert_eq!(of(&["a", "b"]), "control groups a and b");
+        assert_eq!(of(&["a", "b", "c"]), "control groups a and 2 more");
+    }
+}

@@ -1,0 +1,39 @@
+//! Named groups that an operator makes for the users and programs of a machine.
+//!
+//! A group is a control group in each tree of the host that accounts for CPU time or memory. It outlives the command
+//! that makes it. The [`Registry`], a file, lists the groups that are to exist: [`create()`] and [`remove()`] change it,
+//! [`standing()`] and [`Numbers`] read what the kernel says of them, and [`launch()`] starts a command in one.
+//!
+//! The profiles are those of Kubernetes' quality-of-service classes: a *request* is memory that is protected, a
+//! *limit* is never exceeded.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
+mod budget;
+mod contents;
+mod create;
+mod launch;
+mod name;
+mod numbers;
+mod parents;
+mod profile;
+mod registry;
+mod remove;
+mod request;
+mod standing;
+mod systemd;
+mod table;
+mod user;
+
+pub use contents::{Contents, Registered};
+pub use create::{CreateRequest, Created, create};
+pub use launch::{Ended, Launched, launch};
+pub use name::GroupName;
+pub use numbers::{Numbers, Rates};
+pub use profile::Profile;
+pub use registry::Registry;
+pub use remove::{RemoveRequest, Removed, remove};
+pub use request::{ProfileKind, ProfileRequest};
+pub use standing::{Existence, Standing, standing};
+pub use table::table;
+pub use user::User;
