@@ -29,9 +29,10 @@ const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims t
     questions and all interim analyses, and so are wider than in figures and tables, where each holds by itself";
 
 /// What shares of a difference are, and at which node they are taken.
-const SHARES: &str = "of the difference in time, at the busiest node, rounded so that all add up to 100 %. Only parts \
-    whose own difference is not zero with 95 % confidence, each by itself, are named. Waiting includes waiting for other \
-    nodes, unless it is called waiting for the network";
+const SHARES: &str = "of the difference in time, at the busiest node. All are rounded so that they add up to 100 %, \
+    where parts that took less count below zero. Only parts whose own difference is not zero with 95 % confidence, each by \
+    itself, are named; the others are within noise. Waiting includes waiting for other nodes, unless it is called waiting \
+    for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }

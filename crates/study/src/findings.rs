@@ -220,11 +220,12 @@ pub struct Attribution {
     /// Part → percent of the difference, of the significant parts: those whose own change is not zero with 95 % confidence.
     #[serde(default)]
     pub percents: BTreeMap<String, f64>,
-    /// The largest of these in words, "92 % of the difference is waiting for the network"; empty where none took longer.
+    /// These in words, "92 % of the difference is waiting for the network, 8 % computing"; empty where none took longer.
+    /// With the other parts they add up to 100 %: "; the rest is within noise".
     #[serde(default)]
-    pub most: String,
-    /// All of them in words, "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing".
-    /// With further parts it ends in "; the rest is within noise".
+    pub shares: String,
+    /// The same after the slower side: "microblade takes longer: 92 % of the difference is waiting for the network, 8 %
+    /// computing".
     pub text: String,
 }
 

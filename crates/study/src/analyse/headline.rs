@@ -133,8 +133,9 @@ fn sentence(
     let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let most = found.attribution.as_ref().map(|of| of.most.as_str()).filter(|most| !most.is_empty());
-            let cause = most.map(|most| format!("; {most}")).unwrap_or_default();
+            let shares =
+                found.attribution.as_ref().map(|of| of.shares.as_str()).filter(|text| !text.is_empty());
+            let cause = shares.map(|shares| format!("; {shares}")).unwrap_or_default();
             (format!("{other}: {}{what}{cause}", change.factor_in_words(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
