@@ -63,10 +63,18 @@ pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<O
     origins.all(|origin| origin == first).then_some(first)
 }
 
+/// Whether the data leave the question open. Where nothing was measured there are none.
+pub fn is_undecided(findings: &Findings) -> bool {
+    !findings.headline.decided && !findings.run.nothing_was_measured()
+}
+
 /// How the run ended, and how its numbers were made, as labelled facts: methods, noise floors, detectable
-/// effects.
+/// effects. None where nothing was measured.
 pub fn methods(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
+    if run.nothing_was_measured() {
+        return Vec::new();
+    }
     let blocks = readable::sample_size(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
     let ended = match run.ended.as_str() {
@@ -207,11 +215,22 @@ pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
     Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
 }
 
-/// The claims that were run, and how many were not.
-pub fn split_not_run(claims: &[ClaimFinding]) -> (Vec<&ClaimFinding>, usize) {
-    let run: Vec<&ClaimFinding> = claims.iter().filter(|c| c.verdict != ClaimVerdict::NotRun).collect();
-    let not = claims.len() - run.len();
-    (run, not)
+/// The claims that were run.
+pub fn claims_run(claims: &[ClaimFinding]) -> Vec<&ClaimFinding> {
+    claims.iter().filter(|claim| claim.verdict != ClaimVerdict::NotRun).collect()
+}
+
+/// How many claims were not run, and why: `58 not run: this run leaves out cells that they need`; empty where all were.
+pub fn not_run_in_words(claims: &[ClaimFinding]) -> String {
+    let not_run = || claims.iter().filter(|claim| claim.verdict == ClaimVerdict::NotRun);
+    let word = words::not_run().word;
+    let reasons: BTreeSet<&str> = not_run().map(|claim| claim.why.trim_end_matches('.')).collect();
+    match (not_run().count(), reasons.first()) {
+        (0, _) => String::new(),
+        (n, Some(why)) if reasons.len() == 1 && !why.is_empty() => format!("{n} {word}: {why}"),
+        (1, _) => format!("1 {word}: {}", words::not_run().meaning),
+        (n, _) => format!("{n} {word}: this run leaves out cells that they need"),
+    }
 }
 
 /// The bars of the deciding sentence: name, length relative to the longest, and value in words.
@@ -249,7 +268,7 @@ pub fn attribution_text(c: &Comparison) -> &str {
 
 /// The verdicts on claims that were run, in their order, with the number of claims.
 pub fn count_verdicts(findings: &Findings) -> Vec<(words::Verdict, usize)> {
-    words::occurring_verdicts(split_not_run(&findings.claims).0)
+    words::occurring_verdicts(claims_run(&findings.claims))
 }
 
 /// Texts without repetitions: of texts that differ in numbers alone the first one, and how many more.

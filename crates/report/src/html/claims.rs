@@ -25,7 +25,7 @@ pub fn claims(findings: &Findings) -> String {
             format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
         });
     let tally = tally.collect::<Vec<_>>().join(", ");
-    let (run, _) = summary::split_not_run(&findings.claims);
+    let run = summary::claims_run(&findings.claims);
     let not_run: Vec<_> = findings.claims.iter().filter(|c| c.verdict == ClaimVerdict::NotRun).collect();
     let list = |claims: &[&ClaimFinding]| {
         let items: String = claims.iter().map(|c| claim(c)).collect();
@@ -33,9 +33,11 @@ pub fn claims(findings: &Findings) -> String {
     };
     let run = if run.is_empty() { String::new() } else { list(&run) };
     // Claims that were not run are folded.
-    let not_run = match not_run.len() {
-        0 => String::new(),
-        n => format!(r#"<details><summary>{n} not run</summary>{}</details>"#, list(&not_run)),
+    let not_run = match summary::not_run_in_words(&findings.claims).as_str() {
+        "" => String::new(),
+        words => {
+            format!(r#"<details><summary>{}</summary>{}</details>"#, Prose(words), list(&not_run))
+        }
     };
     let tally = if tally.is_empty() { tally } else { format!(r#"<p class="tally">{tally}</p>"#) };
     format!("{tally}{run}{not_run}{}", legend(&findings.claims))

@@ -13,7 +13,7 @@ use crate::{readable, words};
 /// The report as Markdown.
 pub fn markdown(findings: &Findings) -> String {
     let headline = &findings.headline;
-    let undecided = if headline.decided { "" } else { "**Undecided.**\n\n" };
+    let undecided = if summary::is_undecided(findings) { "**Undecided.**\n\n" } else { "" };
     let byline = format!("**{}**, {}", text(&findings.title), readable::date(findings.run.began));
     let command = match headline.command.trim() {
         "" => String::new(),
@@ -58,6 +58,9 @@ fn facts(facts: &[Fact]) -> String {
 }
 
 fn methods(findings: &Findings) -> String {
+    if findings.run.nothing_was_measured() {
+        return String::new();
+    }
     let virtual_nodes = !findings.run.absences.is_empty();
     let origin =
         |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o, virtual_nodes)));
@@ -97,8 +100,11 @@ fn comparisons(comparisons: &[Comparison]) -> String {
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let (claims, not_run) = summary::split_not_run(all);
-    let not_run = if not_run == 0 { String::new() } else { format!("{not_run} not run.\n") };
+    let claims = summary::claims_run(all);
+    let not_run = match summary::not_run_in_words(all).as_str() {
+        "" => String::new(),
+        words => format!("{}.\n", text(words)),
+    };
     if claims.is_empty() {
         return not_run;
     }

@@ -91,7 +91,7 @@ impl Page {
     fn headline(&self, findings: &Findings) -> Vec<String> {
         let headline = &findings.headline;
         let mut lines = Vec::new();
-        if !headline.decided {
+        if summary::is_undecided(findings) {
             lines.extend(self.item("", "undecided", Ink::Toned(Tone::Open)));
         }
         lines.extend(self.title(&headline.text));
@@ -133,6 +133,9 @@ impl Page {
     }
 
     fn methods(&self, findings: &Findings) -> Vec<String> {
+        if findings.run.nothing_was_measured() {
+            return Vec::new();
+        }
         let origins: Vec<&str> = summary::origins(findings).into_iter().map(Origin::word).collect();
         let origins = if origins.is_empty() { "none".into() } else { origins.join(", ") };
         let mut lines = self.item("Numbers: ", &origins, Ink::Plain);
@@ -176,9 +179,9 @@ impl Page {
             return Vec::new();
         }
         // Claims that were not run are counted only.
-        let (claims, _) = summary::split_not_run(all);
+        let claims = summary::claims_run(all);
         if claims.is_empty() {
-            return self.title("Claims").into_iter().chain(self.not_run(all.len())).collect();
+            return self.title("Claims").into_iter().chain(self.not_run(all)).collect();
         }
         let tones: Vec<Tone> = claims.iter().map(|c| words::claim(c).tone).collect();
         let row = |c: &&ClaimFinding| {
@@ -207,16 +210,14 @@ impl Page {
                 Ink::Faint,
             ));
         }
-        lines.extend(self.not_run(all.len() - claims.len()));
+        lines.extend(self.not_run(all));
         lines
     }
 
-    fn not_run(&self, n: usize) -> Vec<String> {
-        let Verdict { word, mark, meaning, .. } = words::not_run();
-        match n {
-            0 => Vec::new(),
-            1 => self.item(&format!("{mark} "), &format!("one {word}: {meaning}"), Ink::Faint),
-            n => self.item(&format!("{mark} "), &format!("{n} {word}: their cells were not run"), Ink::Faint),
+    fn not_run(&self, all: &[ClaimFinding]) -> Vec<String> {
+        match summary::not_run_in_words(all).as_str() {
+            "" => Vec::new(),
+            text => self.item(&format!("{} ", words::not_run().mark), text, Ink::Faint),
         }
     }
 
