@@ -1,15 +1,15 @@
-//! Facts and sentences that all renderings share: origins, methods, comparisons, claims, the run.
+//! Facts and sentences that all renderings share: origins, methods, comparisons, the run.
 
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe_levels;
 use crosstalk_study::command::EXPERIMENT as COMMAND;
 use crosstalk_study::findings::{
-    CellFinding, ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
+    CellFinding, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
 };
 use crosstalk_study::{level_in_sentence, number};
 use std::collections::BTreeSet;
 
-use crate::{readable, words};
+use crate::readable;
 
 /// A labelled fact about the run or its methods.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,36 +203,6 @@ pub fn finding_sentence(c: &Comparison) -> String {
     }
 }
 
-/// The number that was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; `None` where none was.
-pub fn found_in_words(claim: &ClaimFinding) -> Option<String> {
-    let text = number::format_estimate(claim.found.as_ref()?, &claim.unit);
-    Some(format!("{} {text}", claim.quantity).trim_start().to_string())
-}
-
-/// The published number of a claim, and whether the data refute its size.
-pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
-    let printed = number::format_number(claim.published?, &claim.unit);
-    Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
-}
-
-/// The claims that were run.
-pub fn claims_run(claims: &[ClaimFinding]) -> Vec<&ClaimFinding> {
-    claims.iter().filter(|claim| claim.verdict != ClaimVerdict::NotRun).collect()
-}
-
-/// How many claims were not run, and why: `58 not run: this run leaves out cells that they need`; empty where all were.
-pub fn not_run_in_words(claims: &[ClaimFinding]) -> String {
-    let not_run = || claims.iter().filter(|claim| claim.verdict == ClaimVerdict::NotRun);
-    let word = words::not_run().word;
-    let reasons: BTreeSet<&str> = not_run().map(|claim| claim.why.trim_end_matches('.')).collect();
-    match (not_run().count(), reasons.first()) {
-        (0, _) => String::new(),
-        (n, Some(why)) if reasons.len() == 1 && !why.is_empty() => format!("{n} {word}: {why}"),
-        (1, _) => format!("1 {word}: {}", words::not_run().meaning),
-        (n, _) => format!("{n} {word}: this run leaves out cells that they need"),
-    }
-}
-
 /// The bars of the deciding sentence: name, length relative to the longest, and value in words.
 pub fn bars(findings: &Findings) -> Vec<(&str, f64, String)> {
     let headline = &findings.headline;
@@ -264,11 +234,6 @@ pub fn metric_and_levels(c: &Comparison) -> String {
 /// Where the extra time of a comparison goes; empty where that is not known.
 pub fn attribution_text(c: &Comparison) -> &str {
     c.attribution.as_ref().map_or("", |attribution| attribution.text.as_str())
-}
-
-/// The verdicts on claims that were run, in their order, with the number of claims.
-pub fn count_verdicts(findings: &Findings) -> Vec<(words::Verdict, usize)> {
-    words::occurring_verdicts(claims_run(&findings.claims))
 }
 
 /// Texts without repetitions: of texts that differ in numbers alone the first one, and how many more.

@@ -13,6 +13,7 @@ use base64ct::{Base64, Encoding};
 use crosstalk_study::findings::Findings;
 use sha2::{Digest, Sha256};
 
+use crate::claims::claims_run;
 use crate::plot::Palette;
 use crate::{readable, summary};
 use escape::{Prose, Text};
@@ -192,7 +193,7 @@ fn links(findings: &Findings) -> String {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
     let warnings = summary::merge_similar(&findings.warnings).len();
-    let (compared, claims) = (findings.comparisons.len(), summary::claims_run(&findings.claims).len());
+    let (compared, claims) = (findings.comparisons.len(), claims_run(&findings.claims).len());
     let items = [
         link("compared", compared, count(compared, "comparison", "comparisons")),
         link("claims", claims, count(claims, "claim", "claims")),

@@ -9,7 +9,7 @@ use crosstalk_study::findings::{ClaimFinding, Findings};
 use super::escape::{self, code, text};
 use super::grid::grid;
 use super::report::{claims_legend, list, strings, table};
-use crate::{readable, summary, words};
+use crate::{claims, readable, summary, words};
 
 /// What a page of findings needs in addition to them: machine, date and command.
 pub struct RunRecord<'a> {
@@ -72,18 +72,18 @@ fn machines(nodes: &BTreeMap<String, Provenance>) -> Vec<String> {
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let run = summary::claims_run(all);
+    let run = claims::claims_run(all);
     let head = strings(["Verdict", "Claim", "Found", "Published"]);
     let row = |c: &&ClaimFinding| {
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
-            text(&summary::found_in_words(c).unwrap_or_default()),
-            text(&summary::published_in_words(c).unwrap_or_default()),
+            text(&claims::found_in_words(c).unwrap_or_default()),
+            text(&claims::published_in_words(c).unwrap_or_default()),
         ]
     };
     let rows: Vec<_> = run.iter().map(row).collect();
-    let not_run = match summary::not_run_in_words(all).as_str() {
+    let not_run = match claims::not_run_in_words(all).as_str() {
         "" => String::new(),
         words => format!("{}.\n", text(words)),
     };

@@ -8,7 +8,7 @@ use crosstalk_study::number;
 use super::escape::{self, code, text};
 use super::{figure, grid::grid};
 use crate::summary::{self, Fact};
-use crate::{readable, words};
+use crate::{claims, readable, words};
 
 /// The report as Markdown.
 pub fn markdown(findings: &Findings) -> String {
@@ -100,8 +100,8 @@ fn comparisons(comparisons: &[Comparison]) -> String {
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let claims = summary::claims_run(all);
-    let not_run = match summary::not_run_in_words(all).as_str() {
+    let claims = claims::claims_run(all);
+    let not_run = match claims::not_run_in_words(all).as_str() {
         "" => String::new(),
         words => format!("{}.\n", text(words)),
     };
@@ -110,8 +110,8 @@ fn claims(all: &[ClaimFinding]) -> String {
     }
     let head = strings(["Verdict", "Claim", "Found", "Published", "Why"]);
     let row = |c: &&ClaimFinding| {
-        let found = summary::found_in_words(c).unwrap_or_default();
-        let published = summary::published_in_words(c).unwrap_or_default();
+        let found = claims::found_in_words(c).unwrap_or_default();
+        let published = claims::published_in_words(c).unwrap_or_default();
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),

@@ -7,9 +7,9 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
 use crosstalk_study::number;
 
-use crate::plot;
 use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
+use crate::{claims, plot};
 pub use layout::wrap;
 use layout::{Column, without_controls};
 use unicode_width::UnicodeWidthStr;
@@ -179,7 +179,7 @@ impl Page {
             return Vec::new();
         }
         // Claims that were not run are counted only.
-        let claims = summary::claims_run(all);
+        let claims = claims::claims_run(all);
         if claims.is_empty() {
             return self.title("Claims").into_iter().chain(self.not_run(all)).collect();
         }
@@ -187,8 +187,8 @@ impl Page {
         let row = |c: &&ClaimFinding| {
             vec![
                 verdict_words(&words::claim(c)),
-                summary::found_in_words(c).unwrap_or_else(|| "–".into()),
-                summary::published_in_words(c).unwrap_or_else(|| "–".into()),
+                claims::found_in_words(c).unwrap_or_else(|| "–".into()),
+                claims::published_in_words(c).unwrap_or_else(|| "–".into()),
                 c.statement.clone(),
             ]
         };
@@ -215,7 +215,7 @@ impl Page {
     }
 
     fn not_run(&self, all: &[ClaimFinding]) -> Vec<String> {
-        match summary::not_run_in_words(all).as_str() {
+        match claims::not_run_in_words(all).as_str() {
             "" => Vec::new(),
             text => self.item(&format!("{} ", words::not_run().mark), text, Ink::Faint),
         }
