@@ -267,7 +267,7 @@ pub fn human(value: f64, unit: &str) -> String {
         "%" => format!("{} %", digits(value * 100.0)),
         "ratio" => format!("{} ×", digits(value)),
         "" => digits(value),
-        "1/s" => scaled(value, &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
+        "1/s" | "/s" => scaled(value, &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
         other => {
             scaled(value, &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")]).trim_end().to_string()
                 + " "
@@ -297,6 +297,10 @@ mod tests {
 
     #[test]
     fn a_count_a_second_has_its_prefix_before_the_slash() {
+        assert_eq!(
+            [9990.0, 500.0, 0.0, 2.5e6].map(|v| human(v, "/s")),
+            [9990.0, 500.0, 0.0, 2.5e6].map(|v| human(v, "1/s"))
+        );
         assert_eq!(
             [9990.0, 500.0, 0.0, 2.5e6].map(|v| human(v, "1/s")),
             ["9.99 k/s", "500 /s", "0 /s", "2.50 M/s"]

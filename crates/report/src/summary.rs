@@ -1,15 +1,15 @@
-//! Facts and sentences that all renderings share: origins, methods, comparisons, claims, the run.
+//! Facts and sentences that all renderings share: origins, methods, comparisons, the run.
 
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::describe_levels;
 use crosstalk_study::command::EXPERIMENT as COMMAND;
 use crosstalk_study::findings::{
-    CellFinding, ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
+    CellFinding, Comparison, ComparisonVerdict, Findings, NoiseFloor, TableCell,
 };
 use crosstalk_study::{level_in_sentence, number};
 use std::collections::BTreeSet;
 
-use crate::{readable, words};
+use crate::readable;
 
 /// A labelled fact about the run or its methods.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,9 +29,10 @@ const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims t
     questions and all interim analyses, and so are wider than in figures and tables, where each holds by itself";
 
 /// What shares of a difference are, and at which node they are taken.
-const SHARES: &str = "of the difference in time, at the busiest node, rounded so that all add up to 100 %. Only parts \
-    whose own difference is not zero with 95 % confidence, each by itself, are named. Waiting includes waiting for other \
-    nodes, unless it is called waiting for the network";
+const SHARES: &str = "of the difference in time, at the busiest node. All are rounded so that they add up to 100 %, \
+    where parts that took less count below zero. Only parts whose own difference is not zero with 95 % confidence, each by \
+    itself, are named; the others are within noise. Waiting includes waiting for other nodes, unless it is called waiting \
+    for the network";
 
 fn fact(label: &'static str, text: impl Into<String>) -> Fact {
     Fact { label, text: text.into() }
@@ -62,10 +63,18 @@ pub fn shared_origin<'a>(cells: impl Iterator<Item = &'a TableCell>) -> Option<O
     origins.all(|origin| origin == first).then_some(first)
 }
 
+/// Whether the data leave the question open. Where nothing was measured there are none.
+pub fn is_undecided(findings: &Findings) -> bool {
+    !findings.headline.decided && !findings.run.nothing_was_measured()
+}
+
 /// How the run ended, and how its numbers were made, as labelled facts: methods, noise floors, detectable
-/// effects.
+/// effects. None where nothing was measured.
 pub fn methods(findings: &Findings) -> Vec<Fact> {
     let run = &findings.run;
+    if run.nothing_was_measured() {
+        return Vec::new();
+    }
     let blocks = readable::sample_size(run.blocks, false);
     let blocks = if blocks.is_empty() { "no complete block".into() } else { blocks };
     let ended = match run.ended.as_str() {
@@ -194,25 +203,6 @@ pub fn finding_sentence(c: &Comparison) -> String {
     }
 }
 
-/// The number that was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; `None` where none was.
-pub fn found_in_words(claim: &ClaimFinding) -> Option<String> {
-    let text = number::format_estimate(claim.found.as_ref()?, &claim.unit);
-    Some(format!("{} {text}", claim.quantity).trim_start().to_string())
-}
-
-/// The published number of a claim, and whether the data refute its size.
-pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
-    let printed = number::format_number(claim.published?, &claim.unit);
-    Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
-}
-
-/// The claims that were run, and how many were not.
-pub fn split_not_run(claims: &[ClaimFinding]) -> (Vec<&ClaimFinding>, usize) {
-    let run: Vec<&ClaimFinding> = claims.iter().filter(|c| c.verdict != ClaimVerdict::NotRun).collect();
-    let not = claims.len() - run.len();
-    (run, not)
-}
-
 /// The bars of the deciding sentence: name, length relative to the longest, and value in words.
 pub fn bars(findings: &Findings) -> Vec<(&str, f64, String)> {
     let headline = &findings.headline;
@@ -244,11 +234,6 @@ pub fn metric_and_levels(c: &Comparison) -> String {
 /// Where the extra time of a comparison goes; empty where that is not known.
 pub fn attribution_text(c: &Comparison) -> &str {
     c.attribution.as_ref().map_or("", |attribution| attribution.text.as_str())
-}
-
-/// The verdicts on claims that were run, in their order, with the number of claims.
-pub fn count_verdicts(findings: &Findings) -> Vec<(words::Verdict, usize)> {
-    words::occurring_verdicts(split_not_run(&findings.claims).0)
 }
 
 /// Texts without repetitions: of texts that differ in numbers alone the first one, and how many more.

@@ -77,7 +77,7 @@ pub fn occurring_verdicts<'a>(claims: impl IntoIterator<Item = &'a ClaimFinding>
     all
 }
 
-/// The verdict on a claim whose cells were not run.
+/// The verdict on a claim that needs cells which this run leaves out.
 pub fn not_run() -> Verdict {
     of(ClaimVerdict::NotRun, true)
 }
@@ -125,7 +125,7 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
         ClaimVerdict::Calibration => {
             ("calibration", '=', Tone::Aside, "its figure set a parameter, so agreement is no evidence")
         }
-        ClaimVerdict::NotRun => ("not run", '·', Tone::Aside, "its cells were not run"),
+        ClaimVerdict::NotRun => ("not run", '·', Tone::Aside, "this run leaves out cells that it needs"),
     };
     Verdict { word, mark, meaning, tone }
 }

@@ -7,6 +7,7 @@ use crate::file::{
     TableSpec, WorkSpec,
 };
 use crate::key_lines::KeyLines;
+use crate::part::PARTS_ADD_UP;
 use crate::predicate::{AsWritten, EquivalenceMargin};
 use crate::substitute::literal;
 use crate::words;
@@ -252,7 +253,7 @@ fn times(vary: &[VariedFactor]) -> TableSpec {
     TableSpec {
         title: "The run time and its parts".into(),
         caption: format!(
-            "At node 0: Hodges–Lehmann estimates over the runs. Computing, waiting for a processor and waiting add up to each run's time. {AT_LEAST} What ran in parallel is further processor time."
+            "At node 0: Hodges–Lehmann estimates over the runs. Computing, waiting for a processor and waiting are the parts of the run time. {PARTS_ADD_UP} {AT_LEAST} What ran in parallel is further processor time."
         ),
         order: 1,
         experiment: EXPERIMENT.into(),

@@ -60,7 +60,7 @@ pub struct Headline {
     /// The unit of the bars.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// Whether a verdict was reached: without one the text says what is missing.
+    /// Whether a verdict was reached: without one the text says what is missing, or that nothing was measured.
     pub decided: bool,
     /// The command that repeats the run.
     pub command: String,
@@ -98,6 +98,14 @@ pub struct RunSummary {
     pub noise: Vec<NoiseFloor>,
     /// What the testbed does not have that a real cluster would.
     pub absences: Vec<String>,
+}
+
+impl RunSummary {
+    /// Whether attempts were made and all of them failed: there is no number to show.
+    pub fn nothing_was_measured(&self) -> bool {
+        let any = |status: &str| self.attempts.contains_key(status);
+        any("failed") && !any("finished") && !any("not faithful")
+    }
 }
 
 /// How far equal cells differed in one metric (A/A), and which effects were detectable, over the blocks of the verdicts.
@@ -220,11 +228,12 @@ pub struct Attribution {
     /// Part → percent of the difference, of the significant parts: those whose own change is not zero with 95 % confidence.
     #[serde(default)]
     pub percents: BTreeMap<String, f64>,
-    /// The largest of these in words, "92 % of the difference is waiting for the network"; empty where none took longer.
+    /// These in words, "92 % of the difference is waiting for the network, 8 % computing"; empty where none took longer.
+    /// With the other parts they add up to 100 %: "; the rest is within noise".
     #[serde(default)]
-    pub most: String,
-    /// All of them in words, "microblade takes longer: 92 % of the difference is waiting for the network, 8 % computing".
-    /// With further parts it ends in "; the rest is within noise".
+    pub shares: String,
+    /// The same after the slower side: "microblade takes longer: 92 % of the difference is waiting for the network, 8 %
+    /// computing".
     pub text: String,
 }
 

@@ -10,7 +10,7 @@ pub fn is_name(level: &Value) -> bool {
 
 /// Whether a factor is an environment variable, by its name in capitals (`MODE`): its levels are words of the user's
 /// program, and say little without it.
-fn is_variable(factor: &str) -> bool {
+pub fn is_variable(factor: &str) -> bool {
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     factor.chars().all(capital) && factor.contains(|c: char| c.is_ascii_uppercase())
 }

@@ -7,6 +7,9 @@ pub const WAIT: &str = "wait";
 /// The part of a node's time that no other part accounts for.
 pub const OTHER: &str = "other";
 
+/// What a caption says where it shows estimates of parts.
+pub const PARTS_ADD_UP: &str = "Parts add up in each run; their estimates over all runs need not.";
+
 /// A part of a node's time in words, by its metric's name without [`TIME_PREFIX`].
 pub fn part_in_words(part: &str) -> String {
     match part {

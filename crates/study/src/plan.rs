@@ -1,5 +1,6 @@
 //! What will be run: every cell, in which order, until when.
 
+pub(crate) mod base;
 pub(crate) mod budget;
 pub(crate) mod cells;
 mod equal_levels;

@@ -3,7 +3,7 @@
 use crosstalk_core::value::{Levels, describe_levels};
 use std::collections::BTreeSet;
 
-use crate::label;
+use crate::{label, level};
 
 /// ` at slaves 6, boards many`; empty without levels.
 pub fn at_levels(levels: &Levels) -> String {
@@ -29,6 +29,16 @@ pub fn count_in_words(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
+/// `in all 12 blocks`, `in its only block`.
+pub fn in_all(n: usize, what: &str) -> String {
+    if n == 1 { format!("in its only {what}") } else { format!("in all {n} {what}s") }
+}
+
+/// `in 3 of 12 blocks`, `in all 12 blocks`, `in its only block`.
+pub fn in_some(n: usize, all: usize, what: &str) -> String {
+    if n == all { in_all(all, what) } else { format!("in {n} of {}", count_in_words(all, what)) }
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn join_in_words(items: &[String]) -> String {
     match items {
@@ -38,9 +48,11 @@ pub fn join_in_words(items: &[String]) -> String {
     }
 }
 
-/// A name as people read it: `run time` for `run_time`, `stage` for the label `[stage]`.
+/// A name as people read it: `run time` for `run_time`, `stage` for the label `[stage]`. An environment variable's name
+/// stays, `LC_ALL`.
 pub fn readable_name(name: &str) -> String {
-    label::display_name(name).replace('_', " ")
+    let name = label::display_name(name);
+    if level::is_variable(name) { name.to_string() } else { name.replace('_', " ") }
 }
 
 #[cfg(test)]
@@ -55,9 +67,14 @@ mod tests {
 
     #[test]
     fn small_things_read_well() {
+        assert_eq!(["run_time", "[stage]", "LC_ALL"].map(readable_name), ["run time", "stage", "LC_ALL"]);
         assert_eq!(
             (count_in_words(1, "block"), count_in_words(12, "block")),
             ("1 block".to_string(), "12 blocks".to_string())
+        );
+        assert_eq!(
+            [(1, 1), (3, 3), (1, 3)].map(|(n, all)| in_some(n, all, "block")),
+            ["in its only block", "in all 3 blocks", "in 1 of 3 blocks"]
         );
         assert_eq!(join_in_words(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }

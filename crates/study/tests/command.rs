@@ -7,10 +7,10 @@ use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_study::command::{VariedFactor, with_margin};
-use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
+use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, FigureKind, Findings};
 use crosstalk_study::plan::{Place, Plan};
 use crosstalk_study::samples::Run;
-use crosstalk_study::{PlanOptions, command_study, parse, plan, resolve, to_toml};
+use crosstalk_study::{PlanOptions, command_study, parse, parse_setting, plan, resolve, to_toml};
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
@@ -378,4 +378,63 @@ fn a_margin_is_kept_with_the_study() {
     assert!(with_margin(study, "nix").is_err());
     let alone = command_study(1, &[], &words(&["./job"])).expect("is a study");
     assert!(with_margin(alone, "5 %").expect_err("nothing to compare").to_string().contains("--vary"));
+}
+
+#[test]
+fn a_base_that_is_not_run_is_the_sentence() {
+    let study =
+        command_study(1, &[vary("env.A", &["1", "2", "3", "4"])], &words(&["./job"])).expect("is a study");
+    let text = |setting: &str, claims: &str| {
+        let study = parse(&format!("{}\n{claims}", to_toml(&study)), "my.toml").expect("reads");
+        let set = vec![parse_setting(setting).expect("reads")];
+        let study = resolve(&study, &mock::registry(), &PlanOptions { set, ..PlanOptions::default() });
+        let study = study.expect("resolves");
+        let planned = PlannedStudy { plan: plan_of(&study).expect("plans"), study };
+        let findings = planned.findings(&planned.run(12, 0.01, 1, &|_, _, _| 1.0));
+        (findings.headline.text, findings.headline.decided)
+    };
+    let missing = "A = 1, the base of the comparison, is not run: nothing is compared with it";
+    assert_eq!(text("A=3,4", ""), (format!("{missing} (try: --set command.A=1,3,4)"), false));
+    assert_eq!(text("A=3", ""), (format!("{missing} (try: --set command.A=1,3)"), false));
+    let claim = r#"
+        [claim.it]
+        statement = "It takes less time"
+        experiment = "command"
+        ratio = { metric = "run_time", of = { A = 3 }, to = { A = 4 } }
+        expect = "< 1"
+    "#;
+    let (found, _) = text("A=3,4", claim);
+    assert!(found.contains(" of 1 claim decided; A = 1, the base"), "{found}");
+    assert!(text("A=1,3", "").0.contains("A 3"));
+}
+
+#[test]
+fn a_variable_has_its_own_name_everywhere() {
+    let vary = [vary("env.LC_ALL", &["C", "POSIX"]), vary("env.N_MAX", &["1", "2"])];
+    let study = command_study(1, &vary, &words(&["./job"])).expect("is a study");
+    let planned = PlannedStudy { plan: plan_of(&study).expect("plans"), study };
+    let findings = planned.findings(&planned.run(12, 0.01, 1, &|_, _, _| 1.0));
+    let text = serde_json::to_string(&findings).expect("writes");
+    assert!(text.contains("LC_ALL") && text.contains("N_MAX"), "{text}");
+    assert!(!text.contains("LC ALL") && !text.contains("N MAX"), "{text}");
+}
+
+#[test]
+fn no_caption_says_that_estimates_of_parts_add_up() {
+    let study = command_study(2, &[vary("env.A", &["1", "2"])], &words(&["./job"])).expect("is a study");
+    let planned = PlannedStudy { plan: plan_of(&study).expect("plans"), study };
+    let mut run = planned.run(8, 0.01, 1, &|_, _, _| 1.0);
+    for attempt in &mut run.attempts {
+        let part = Reading::value("time_compute", 1.0, Origin::Measured).label("node", 0);
+        attempt.readings.push(part);
+    }
+    let findings = planned.findings(&run);
+    let stacked = findings.figures.iter().filter(|figure| figure.kind == FigureKind::Stacked);
+    let captions: Vec<&String> = stacked
+        .map(|figure| &figure.caption)
+        .chain(findings.tables.iter().map(|table| &table.caption))
+        .collect();
+    assert_eq!(captions.len(), 2, "{captions:?}");
+    let said = "Parts add up in each run; their estimates over all runs need not.";
+    assert!(captions.iter().all(|caption| caption.contains(said)), "{captions:?}");
 }

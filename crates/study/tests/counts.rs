@@ -7,9 +7,9 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_study::findings::Findings;
-use crosstalk_study::next_block;
 use crosstalk_study::plan::PlannedExperiment;
 use crosstalk_study::samples::{Attempt, Run};
+use crosstalk_study::{command_study, next_block, to_toml};
 
 #[test]
 fn failed_and_unfaithful_attempts_do_not_count_and_are_reported() {
@@ -54,7 +54,7 @@ fn a_cell_that_is_never_faithful_gives_no_verdict() {
     assert_eq!(findings.comparisons, []);
     assert!(!findings.headline.decided);
     assert!(
-        findings.headline.text.contains("is not faithful in 12 of 12 blocks"),
+        findings.headline.text.contains("is not faithful in all 12 blocks"),
         "{}",
         findings.headline.text
     );
@@ -93,18 +93,21 @@ fn attempts_that_were_tried_again_are_reported() {
 }
 
 #[test]
-fn a_busy_machine_is_named_with_the_verdict() {
+fn a_busy_machine_is_named_once() {
     let (planned, mut run) = graph(12);
     let named = |findings: &Findings| {
         let names_load =
             |text: &String| text.contains("busy") && text.contains("used 60 % of its 2 processors");
-        (names_load(&findings.headline.context), findings.warnings.first().is_some_and(names_load))
+        let headline = [&findings.headline.text, &findings.headline.context];
+        (
+            headline.into_iter().any(|text| text.contains("busy")),
+            findings.warnings.iter().filter(|w| names_load(w)).count(),
+        )
     };
-    assert_eq!(named(&planned.findings(&run)), (false, false));
+    assert_eq!(named(&planned.findings(&run)), (false, 0));
     run.busy = Some("other programs used 60 % of its 2 processors".into());
-    assert_eq!(named(&planned.findings(&run)), (true, true));
-    let text = planned.findings(&run).headline.text;
-    assert!(text.contains(" × faster than ") && text.ends_with(" (this machine was busy)"), "{text}");
+    assert_eq!(named(&planned.findings(&run)), (false, 1));
+    assert!(planned.findings(&run).warnings[0].contains("busy"), "the most important first");
 }
 
 #[test]
@@ -233,4 +236,27 @@ fn a_number_from_histograms_is_no_more_precise_than_their_buckets() {
         low <= 1e-3 && high > 1e-3 && (high - low) / 1e-3 > 0.003,
         "a bucket is 0.4 to 0.8 % wide: {found:?}"
     );
+}
+
+#[test]
+fn a_run_in_which_every_attempt_failed_says_so_and_shows_no_tables() {
+    let planned = planned_study(&to_toml(&command_study(1, &[], &["false".into()]).expect("is a study")));
+    let mut run = planned.run(3, 0.0, 1, &|_, _, _| 1.0);
+    assert_eq!(planned.findings(&run).tables.len(), 1);
+    for attempt in &mut run.attempts {
+        attempt.status = Status::Failed;
+        attempt.failure = Some("node 0: it ended with exit code 1 (try: run it by hand)".into());
+    }
+    let findings = planned.findings(&run);
+    let headline = &findings.headline;
+    assert_eq!(
+        headline.text,
+        "`false` failed in all 3 attempts (node 0: it ended with exit code 1); nothing was measured"
+    );
+    assert_eq!((headline.context.as_str(), headline.decided), ("Try: run it by hand.", false));
+    assert!(findings.tables.is_empty() && findings.run.nothing_was_measured());
+    run.attempts[1].failure = Some("node 0: it was killed".into());
+    assert!(planned.findings(&run).headline.text.contains("(the last: node 0: it ended with exit code 1)"));
+    run.attempts.truncate(1);
+    assert!(planned.findings(&run).headline.text.starts_with("`false` failed in its only attempt"));
 }

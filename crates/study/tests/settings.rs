@@ -111,7 +111,10 @@ fn a_resolved_study_reads_and_plans_the_same_again() {
 fn a_base_that_is_not_run_is_a_warning() {
     let plan = planned(&set(&["graph.system=moonshot,kosmos-srio"]));
     assert!(
-        plan.warnings.iter().any(|w| w.contains("system = microblade is not run")),
+        plan.warnings.iter().any(|w| w.contains(
+            "system = microblade, the base of the comparison, is not run: nothing is compared with it (try: --set \
+             graph.system=microblade,moonshot,kosmos-srio)"
+        )),
         "{:?}",
         plan.warnings
     );

@@ -7,25 +7,24 @@ use crosstalk_study::number;
 use super::escape::{Prose, Text};
 use super::evidence::attribution;
 use crate::plot::{Strip, strip_scale};
-use crate::{summary, words};
+use crate::{claims, words};
 
 /// The number of claims with each verdict, all claims, and a legend of the verdicts that occur.
 pub fn claims(findings: &Findings) -> String {
     if findings.claims.is_empty() {
         return String::new();
     }
-    let tally =
-        summary::count_verdicts(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
-            // The plural of a counted verdict: `2 hold`.
-            let word = match word {
-                "holds" if n > 1 => "hold",
-                "does not hold" if n > 1 => "do not hold",
-                word => word,
-            };
-            format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
-        });
+    let tally = claims::count_verdicts(findings).into_iter().map(|(words::Verdict { word, tone, .. }, n)| {
+        // The plural of a counted verdict: `2 hold`.
+        let word = match word {
+            "holds" if n > 1 => "hold",
+            "does not hold" if n > 1 => "do not hold",
+            word => word,
+        };
+        format!(r#"<span class="badge {}">{n} {word}</span>"#, tone.class())
+    });
     let tally = tally.collect::<Vec<_>>().join(", ");
-    let (run, _) = summary::split_not_run(&findings.claims);
+    let run = claims::claims_run(&findings.claims);
     let not_run: Vec<_> = findings.claims.iter().filter(|c| c.verdict == ClaimVerdict::NotRun).collect();
     let list = |claims: &[&ClaimFinding]| {
         let items: String = claims.iter().map(|c| claim(c)).collect();
@@ -33,9 +32,11 @@ pub fn claims(findings: &Findings) -> String {
     };
     let run = if run.is_empty() { String::new() } else { list(&run) };
     // Claims that were not run are folded.
-    let not_run = match not_run.len() {
-        0 => String::new(),
-        n => format!(r#"<details><summary>{n} not run</summary>{}</details>"#, list(&not_run)),
+    let not_run = match claims::not_run_in_words(&findings.claims).as_str() {
+        "" => String::new(),
+        words => {
+            format!(r#"<details><summary>{}</summary>{}</details>"#, Prose(words), list(&not_run))
+        }
     };
     let tally = if tally.is_empty() { tally } else { format!(r#"<p class="tally">{tally}</p>"#) };
     format!("{tally}{run}{not_run}{}", legend(&findings.claims))

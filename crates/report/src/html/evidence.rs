@@ -18,6 +18,9 @@ const OPEN_WARNINGS: usize = 12;
 
 /// The section on origins and methods, and on how the run ended.
 pub fn methods(findings: &Findings) -> String {
+    if findings.run.nothing_was_measured() {
+        return String::new();
+    }
     let virtual_nodes = !findings.run.absences.is_empty();
     let origin = |origin: Origin| {
         let word = origin.word();

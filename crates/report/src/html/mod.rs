@@ -13,6 +13,7 @@ use base64ct::{Base64, Encoding};
 use crosstalk_study::findings::Findings;
 use sha2::{Digest, Sha256};
 
+use crate::claims::claims_run;
 use crate::plot::Palette;
 use crate::{readable, summary};
 use escape::{Prose, Text};
@@ -124,7 +125,8 @@ fn sections(findings: &Findings) -> Vec<Section> {
 /// The deciding sentence, the study's title, the command that repeats the run, and links.
 fn header(findings: &Findings) -> String {
     let headline = &findings.headline;
-    let undecided = if headline.decided { "" } else { r#"<p class="badge open">undecided</p>"# };
+    let undecided =
+        if summary::is_undecided(findings) { r#"<p class="badge open">undecided</p>"# } else { "" };
     let class = if headline.text.chars().count() > 140 { " class=\"long\"" } else { "" };
     let origins = summary::origins(findings);
     let origins: String = origins.iter().map(|o| o.word()).collect::<Vec<_>>().join(", ");
@@ -191,7 +193,7 @@ fn links(findings: &Findings) -> String {
         if n == 0 { String::new() } else { format!(r##"<li><a href="#{id}">{words}</a></li>"##) }
     };
     let warnings = summary::merge_similar(&findings.warnings).len();
-    let (compared, claims) = (findings.comparisons.len(), summary::split_not_run(&findings.claims).0.len());
+    let (compared, claims) = (findings.comparisons.len(), claims_run(&findings.claims).len());
     let items = [
         link("compared", compared, count(compared, "comparison", "comparisons")),
         link("claims", claims, count(claims, "claim", "claims")),

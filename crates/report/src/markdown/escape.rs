@@ -21,8 +21,19 @@ const PLAIN: [(char, &str); 17] = [
     ('”', "\""),
 ];
 
-/// One line of text: markup is escaped, line breaks become spaces, and other characters become character references.
+/// One line of text: markup is escaped, line breaks become spaces, and other characters become character references. Text
+/// between backticks becomes code.
 pub fn text(words: &str) -> String {
+    let parts: Vec<&str> = words.split('`').collect();
+    // An unpaired backtick is text.
+    if parts.len().is_multiple_of(2) {
+        return escaped(words);
+    }
+    let part = |(index, part): (usize, &&str)| if index % 2 == 0 { escaped(part) } else { code(part) };
+    parts.iter().enumerate().map(part).collect()
+}
+
+fn escaped(words: &str) -> String {
     let chars: Vec<char> = words.chars().collect();
     let mut out = String::new();
     for (i, c) in chars.iter().enumerate() {
@@ -41,7 +52,7 @@ pub fn text(words: &str) -> String {
             ' '..='~' => out.push(*c),
             c if c.is_whitespace() => out.push(' '),
             c if c.is_control() => out.push('?'),
-            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), text),
+            c => out += &plain(*c).map_or_else(|| format!("&#{};", *c as u32), escaped),
         }
     }
     out
@@ -89,6 +100,8 @@ mod tests {
         assert_eq!(text("a|b *c* <script>"), "a\\|b \\*c\\* &lt;script>");
         assert_eq!(text("> quoted"), "&gt; quoted");
         assert_eq!(text("run_time _x_"), "run_time \\_x\\_");
+        assert_eq!(text("add `aa = [1, 2]`, x_y_"), "add <code>aa = &#91;1, 2&#93;</code>, x_y\\_");
+        assert_eq!(text("a ` *b*"), "a \\` \\*b\\*");
         assert_eq!(text("30 µs ≤ 1\n日"), "30 us &lt;= 1 &#26085;");
     }
 

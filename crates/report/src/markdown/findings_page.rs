@@ -9,7 +9,7 @@ use crosstalk_study::findings::{ClaimFinding, Findings};
 use super::escape::{self, code, text};
 use super::grid::grid;
 use super::report::{claims_legend, list, strings, table};
-use crate::{readable, summary, words};
+use crate::{claims, readable, summary, words};
 
 /// What a page of findings needs in addition to them: machine, date and command.
 pub struct RunRecord<'a> {
@@ -31,7 +31,7 @@ pub fn findings_page(findings: &Findings, record: &RunRecord) -> String {
     ];
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
     let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
-    let undecided = if findings.headline.decided { "" } else { "**Undecided.** " };
+    let undecided = if summary::is_undecided(findings) { "**Undecided.** " } else { "" };
     format!(
         "# Findings: {}\n\nThis page is written by {}. Change the study, and not the page.\n\n{undecided}{}.\n{parts}",
         text(&findings.title),
@@ -72,18 +72,21 @@ fn machines(nodes: &BTreeMap<String, Provenance>) -> Vec<String> {
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let (run, not_run) = summary::split_not_run(all);
+    let run = claims::claims_run(all);
     let head = strings(["Verdict", "Claim", "Found", "Published"]);
     let row = |c: &&ClaimFinding| {
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
-            text(&summary::found_in_words(c).unwrap_or_default()),
-            text(&summary::published_in_words(c).unwrap_or_default()),
+            text(&claims::found_in_words(c).unwrap_or_default()),
+            text(&claims::published_in_words(c).unwrap_or_default()),
         ]
     };
     let rows: Vec<_> = run.iter().map(row).collect();
-    let not_run = if not_run == 0 { String::new() } else { format!("{not_run} not run.\n") };
+    let not_run = match claims::not_run_in_words(all).as_str() {
+        "" => String::new(),
+        words => format!("{}.\n", text(words)),
+    };
     match rows.is_empty() {
         true => not_run,
         false => grid(&head, &[false, false, true, true], &rows) + &claims_legend(&run) + "\n" + &not_run,

@@ -8,12 +8,12 @@ use crosstalk_study::number;
 use super::escape::{self, code, text};
 use super::{figure, grid::grid};
 use crate::summary::{self, Fact};
-use crate::{readable, words};
+use crate::{claims, readable, words};
 
 /// The report as Markdown.
 pub fn markdown(findings: &Findings) -> String {
     let headline = &findings.headline;
-    let undecided = if headline.decided { "" } else { "**Undecided.**\n\n" };
+    let undecided = if summary::is_undecided(findings) { "**Undecided.**\n\n" } else { "" };
     let byline = format!("**{}**, {}", text(&findings.title), readable::date(findings.run.began));
     let command = match headline.command.trim() {
         "" => String::new(),
@@ -58,6 +58,9 @@ fn facts(facts: &[Fact]) -> String {
 }
 
 fn methods(findings: &Findings) -> String {
+    if findings.run.nothing_was_measured() {
+        return String::new();
+    }
     let virtual_nodes = !findings.run.absences.is_empty();
     let origin =
         |o: Origin| format!("- **{}**: {}\n", o.word(), text(words::origin_meaning(o, virtual_nodes)));
@@ -97,15 +100,18 @@ fn comparisons(comparisons: &[Comparison]) -> String {
 }
 
 fn claims(all: &[ClaimFinding]) -> String {
-    let (claims, not_run) = summary::split_not_run(all);
-    let not_run = if not_run == 0 { String::new() } else { format!("{not_run} not run.\n") };
+    let claims = claims::claims_run(all);
+    let not_run = match claims::not_run_in_words(all).as_str() {
+        "" => String::new(),
+        words => format!("{}.\n", text(words)),
+    };
     if claims.is_empty() {
         return not_run;
     }
     let head = strings(["Verdict", "Claim", "Found", "Published", "Why"]);
     let row = |c: &&ClaimFinding| {
-        let found = summary::found_in_words(c).unwrap_or_default();
-        let published = summary::published_in_words(c).unwrap_or_default();
+        let found = claims::found_in_words(c).unwrap_or_default();
+        let published = claims::published_in_words(c).unwrap_or_default();
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),

@@ -7,9 +7,9 @@ use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{ClaimFinding, Comparison, Findings, Table, TableCell};
 use crosstalk_study::number;
 
-use crate::plot;
 use crate::summary::{self, Fact};
 use crate::words::{self, Tone, Verdict};
+use crate::{claims, plot};
 pub use layout::wrap;
 use layout::{Column, without_controls};
 use unicode_width::UnicodeWidthStr;
@@ -91,7 +91,7 @@ impl Page {
     fn headline(&self, findings: &Findings) -> Vec<String> {
         let headline = &findings.headline;
         let mut lines = Vec::new();
-        if !headline.decided {
+        if summary::is_undecided(findings) {
             lines.extend(self.item("", "undecided", Ink::Toned(Tone::Open)));
         }
         lines.extend(self.title(&headline.text));
@@ -133,6 +133,9 @@ impl Page {
     }
 
     fn methods(&self, findings: &Findings) -> Vec<String> {
+        if findings.run.nothing_was_measured() {
+            return Vec::new();
+        }
         let origins: Vec<&str> = summary::origins(findings).into_iter().map(Origin::word).collect();
         let origins = if origins.is_empty() { "none".into() } else { origins.join(", ") };
         let mut lines = self.item("Numbers: ", &origins, Ink::Plain);
@@ -176,16 +179,16 @@ impl Page {
             return Vec::new();
         }
         // Claims that were not run are counted only.
-        let (claims, _) = summary::split_not_run(all);
+        let claims = claims::claims_run(all);
         if claims.is_empty() {
-            return self.title("Claims").into_iter().chain(self.not_run(all.len())).collect();
+            return self.title("Claims").into_iter().chain(self.not_run(all)).collect();
         }
         let tones: Vec<Tone> = claims.iter().map(|c| words::claim(c).tone).collect();
         let row = |c: &&ClaimFinding| {
             vec![
                 verdict_words(&words::claim(c)),
-                summary::found_in_words(c).unwrap_or_else(|| "–".into()),
-                summary::published_in_words(c).unwrap_or_else(|| "–".into()),
+                claims::found_in_words(c).unwrap_or_else(|| "–".into()),
+                claims::published_in_words(c).unwrap_or_else(|| "–".into()),
                 c.statement.clone(),
             ]
         };
@@ -207,16 +210,14 @@ impl Page {
                 Ink::Faint,
             ));
         }
-        lines.extend(self.not_run(all.len() - claims.len()));
+        lines.extend(self.not_run(all));
         lines
     }
 
-    fn not_run(&self, n: usize) -> Vec<String> {
-        let Verdict { word, mark, meaning, .. } = words::not_run();
-        match n {
-            0 => Vec::new(),
-            1 => self.item(&format!("{mark} "), &format!("one {word}: {meaning}"), Ink::Faint),
-            n => self.item(&format!("{mark} "), &format!("{n} {word}: their cells were not run"), Ink::Faint),
+    fn not_run(&self, all: &[ClaimFinding]) -> Vec<String> {
+        match claims::not_run_in_words(all).as_str() {
+            "" => Vec::new(),
+            text => self.item(&format!("{} ", words::not_run().mark), text, Ink::Faint),
         }
     }
 

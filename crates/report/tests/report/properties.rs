@@ -147,7 +147,7 @@ fn attribution() -> impl Strategy<Value = Option<Attribution>> {
             extra,
             percents: points.clone(),
             points,
-            most: text.clone(),
+            shares: text.clone(),
             text,
         },
     );

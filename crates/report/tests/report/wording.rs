@@ -78,7 +78,12 @@ fn claims_that_were_not_run_take_one_line_of_the_terminal() {
     let before = of(&findings);
     findings.claims.extend(std::iter::repeat_n(claim, 11));
     assert_eq!(of(&findings), before);
-    assert!(terminal(&findings, 100, false).contains("12 not run: "));
+    let shown = terminal(&findings, 100, false);
+    assert!(shown.contains("12 not run: Left out by --quick"), "the same reason is said once: {shown}");
+    let last = findings.claims.last_mut().expect("a claim");
+    last.why = "this run has no cell at slaves 3".into();
+    let shown = terminal(&findings, 100, false);
+    assert!(shown.contains("12 not run: this run leaves out cells that they need"), "{shown}");
 }
 
 #[test]
@@ -179,7 +184,7 @@ fn a_claim_that_was_not_run_is_no_row_of_any_rendering() {
     let findings = fixture::example();
     let absent = findings.claims.iter().find(|c| c.verdict == ClaimVerdict::NotRun).expect("one");
     assert!(!markdown(&findings).contains(&absent.name), "counted, not listed");
-    assert!(markdown(&findings).contains("1 not run."));
+    assert!(markdown(&findings).contains("1 not run: Left out by --quick."));
     let page = page(&findings);
     let page = Document::parse(&page).expect("well-formed");
     let tally = page.descendants().find(|n| class(n) == "tally").expect("a tally");
@@ -223,4 +228,31 @@ fn only_what_was_published_is_reproduced() {
         claim.statement = "It is so".into();
     }
     assert_eq!(of(&findings), [(false, true, true); 3]);
+}
+
+#[test]
+fn where_nothing_was_measured_there_is_no_verdict_and_no_method() {
+    let mut findings = fixture::example();
+    findings.headline.decided = false;
+    let shown = |findings: &Findings| {
+        let page = words(Document::parse(&page(findings)).expect("well-formed").root());
+        [page, markdown(findings), terminal(findings, 200, false)].map(|text| {
+            let has = |words: &str| text.to_lowercase().contains(words);
+            (has("undecided"), has("noise floor") || has("detectable:") || has("estimates"))
+        })
+    };
+    findings.run.attempts = [("failed".to_string(), 5), ("finished".into(), 1)].into();
+    assert_eq!(shown(&findings), [(true, true); 3]);
+    findings.run.attempts.remove("finished");
+    assert_eq!(shown(&findings), [(false, false); 3]);
+}
+
+#[test]
+fn code_in_a_sentence_is_code_in_markdown() {
+    let mut findings = fixture::example();
+    findings.headline.text = "`job` takes longer".into();
+    findings.run.noise.clear();
+    let shown = markdown(&findings);
+    assert!(shown.contains("# <code>job</code> takes longer"), "{shown}");
+    assert!(shown.contains("<code>aa = &#91;1, 2&#93;</code>") && !shown.contains("\\`"), "{shown}");
 }

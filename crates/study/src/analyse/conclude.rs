@@ -4,7 +4,7 @@ use super::data::Data;
 use super::family::judge;
 use super::select::View;
 use super::{
-    cells, comparison, context, detectable, figures, headline, notes, overview, sources, tables, verdict,
+    cells, comparison, detectable, failures, figures, headline, notes, overview, sources, tables, verdict,
 };
 use crate::catalogue::Catalogues;
 use crate::file::Study;
@@ -31,9 +31,13 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
             (verdict::finding(judged, &family, view.as_ref(), seen, catalogues), view)
         })
         .collect();
-    let headline =
-        context::note_busy_host(headline::headline(study, catalogues, &family, &comparisons, &data), run);
     let floors = detectable::noise_floors(&family, &comparisons, seen);
+    let summary = overview::summary(&data, &family, floors);
+    let measured = !summary.nothing_was_measured();
+    let headline = match measured {
+        true => headline::headline(study, catalogues, &family, &comparisons, &data),
+        false => failures::nothing_measured(&study.name, run),
+    };
     let scaled = notes::scaled_link_notes(&family, &comparisons, &claimed, seen, catalogues);
     let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
     claims.sort_by_key(|claim| claim.verdict);
@@ -45,12 +49,12 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         study: study.name.clone(),
         title: study.title.clone(),
         headline,
-        run: overview::summary(&data, &family, floors),
+        run: summary,
         claims,
         warnings: [scaled, overview::warnings(study, &data, &family, caveats)].concat(),
         comparisons,
         figures: figures::all_figures(study, catalogues, &data),
-        tables: tables::all_tables(study, catalogues, &data),
+        tables: if measured { tables::all_tables(study, catalogues, &data) } else { Vec::new() },
         cells: cells::findings(&data),
         sources,
         provenance: run.provenance.clone(),

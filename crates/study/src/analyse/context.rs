@@ -4,11 +4,10 @@ use crosstalk_core::record::Origin;
 use std::collections::BTreeSet;
 
 use super::pair::Pair;
-use crate::findings::{Comparison, ComparisonVerdict, Headline, HeadlineBar};
+use crate::findings::{Comparison, ComparisonVerdict, HeadlineBar};
 use crate::level;
 use crate::number::{self, format_upper_bound};
 use crate::plan::{Place, Scene};
-use crate::samples::Run;
 use crate::words::{count_in_words, readable_name};
 
 /// Detectable effects from this ratio − 1 on are not mentioned: they would be no help.
@@ -103,16 +102,6 @@ fn nodes(pair: &Pair) -> String {
         }
         _ => of(&each, node_word),
     }
-}
-
-/// The headline with a note that the machine was busy, and with what: a verdict holds for the machine as it was.
-pub fn note_busy_host(headline: Headline, run: &Run) -> Headline {
-    let Some(busy) = &run.busy else { return headline };
-    let sentence =
-        format!("This machine was busy when the run began: {busy}; on an idle one it may be otherwise.");
-    let context = [headline.context.as_str(), &sentence].join(" ").trim_start().to_string();
-    let text = format!("{} (this machine was busy)", headline.text);
-    Headline { text, context, ..headline }
 }
 
 /// A bar for each side, the base first; none where a side has no value.

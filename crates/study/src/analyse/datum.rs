@@ -12,7 +12,7 @@ use super::data::origins;
 use super::select::{Combination, View};
 use crate::level;
 use crate::plan::Place;
-use crate::words::{self, count_in_words};
+use crate::words;
 
 /// The number of a comparison or claim in each block, where it comes from, and what is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -170,20 +170,21 @@ fn reason_missing(view: &View, metric: &str, labels: &Levels, cell: &Cell) -> Op
             None => "was not run".into(),
         },
         () if unfaithful > 0 => {
-            format!("is not faithful in {unfaithful} of {}", count_in_words(tries, "block"))
+            format!("is not faithful {}", words::in_some(unfaithful, tries, "block"))
         }
         () if failed > 0 => {
-            format!("did not finish in {failed} of {}", count_in_words(tries, "block"))
+            format!("did not finish {}", words::in_some(failed, tries, "block"))
         }
         () if count < tries => {
-            format!("was interrupted in {} of {}", tries - count, count_in_words(tries, "block"))
+            format!("was interrupted {}", words::in_some(tries - count, tries, "block"))
         }
         () if values.len() < count => {
-            format!("has no usable `{metric}` in {} of {count} blocks", count - values.len())
+            format!("has no usable `{metric}` {}", words::in_some(count - values.len(), count, "block"))
         }
         () if not_positive > 0 => {
             format!(
-                "has `{metric}` at or below zero in {not_positive} of {count} blocks, of which there is no ratio"
+                "has `{metric}` at or below zero {}, of which there is no ratio",
+                words::in_some(not_positive, count, "block")
             )
         }
         () => return None,

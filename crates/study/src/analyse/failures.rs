@@ -1,15 +1,42 @@
-//! Cells that failed, as the deciding sentence names them.
+//! Cells and runs that failed, as the deciding sentence names them.
 
 use crosstalk_core::record::Status;
 use crosstalk_core::value::Levels;
 
 use super::cell::Cell;
 use super::data::Data;
+use crate::findings::Headline;
 use crate::level;
-use crate::words::{count_in_words, join_in_words};
+use crate::samples::{Attempt, Failure, Run};
+use crate::words::{self, join_in_words};
 
 /// More cells than this are counted, not named.
 const NAMED: usize = 2;
+
+/// The deciding sentence of a run in which every attempt failed, with the last cause. The second sentence is the remedy.
+pub fn nothing_measured(name: &str, run: &Run) -> Headline {
+    let failed: Vec<&Attempt> = run.attempts.iter().filter(|one| one.status == Status::Failed).collect();
+    let failures: Vec<&Failure> = failed.iter().filter_map(|one| one.failure.as_ref()).collect();
+    let causes: Vec<String> = failures.iter().map(|failure| failure.cause.clone()).collect();
+    let cause = causes.last().map(|last| match words::distinct_texts(&causes).len() {
+        1 => format!(" ({last})"),
+        _ => format!(" (the last: {last})"),
+    });
+    let text = format!(
+        "`{name}` failed {}{}; nothing was measured",
+        words::in_all(failed.len(), "attempt"),
+        cause.unwrap_or_default()
+    );
+    let remedy = failures.last().and_then(|failure| failure.remedy.as_ref());
+    Headline {
+        text,
+        context: remedy.map(|remedy| format!("Try: {remedy}.")).unwrap_or_default(),
+        bars: Vec::new(),
+        unit: String::new(),
+        decided: false,
+        command: run.command.clone(),
+    }
+}
 
 /// The failed attempts as the end of a sentence: `; N 2 failed in all 3 blocks (exit code 7)`, `; N 3 failed in
 /// 2 of 12 blocks (…)`; empty where none failed.
@@ -22,13 +49,10 @@ pub fn clause(data: &Data) -> String {
             let name = || cell_name(experiment.name(), cell, &all);
             match (failed, cell.last_try.len()) {
                 (0, _) => {}
-                (failed, tries) if failed == tries => {
-                    let blocks = count_in_words(tries, "block");
-                    in_all.push(format!("{} failed in all {blocks}{}", name(), cause(cell)));
-                }
                 (failed, tries) => {
-                    let blocks = count_in_words(tries, "block");
-                    in_some.push(format!("{} failed in {failed} of {blocks}{}", name(), cause(cell)));
+                    let cells = if failed == tries { &mut in_all } else { &mut in_some };
+                    let blocks = words::in_some(failed, tries, "block");
+                    cells.push(format!("{} failed {blocks}{}", name(), cause(cell)));
                 }
             }
         }

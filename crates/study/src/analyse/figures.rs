@@ -14,6 +14,7 @@ use super::select::View;
 use crate::catalogue::Catalogues;
 use crate::file::{DrawAs, FigureSpec, Study};
 use crate::findings::{Axis, Estimate, Figure, FigureKind, Mark, Point, Scale, Series};
+use crate::part::PARTS_ADD_UP;
 use crate::query::MetricQuery;
 use crate::words::readable_name;
 use crate::{estimate, level};
@@ -51,6 +52,9 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &PublishedNumbe
         }
         DrawAs::Nodes => (FigureKind::Stacked, drawing.nodes()),
     };
+    if spec.kind.of_parts() {
+        caption = format!("{caption} {PARTS_ADD_UP}").trim_start().to_string();
+    }
     Figure {
         name: name.to_string(),
         title: spec.title.clone(),

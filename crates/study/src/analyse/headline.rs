@@ -16,6 +16,7 @@ use crate::file::{Headline as Spec, Study};
 use crate::findings::{Comparison, ComparisonVerdict, Headline};
 use crate::level;
 use crate::number::{self, format_percent};
+use crate::plan::base::missing_base;
 use crate::words::{at_levels, count_in_words};
 use crate::{estimate, words};
 
@@ -52,7 +53,7 @@ pub fn headline(
             }
         }
         Some(((pair, _), None)) => (no_data_sentence(study, pair, data), false),
-        None => single_cell_sentence(study, data).unwrap_or_else(|| without_comparison(family)),
+        None => without_comparison(study, family, data),
     };
     if other && decided && chosen.is_some() {
         text += &rank_clause(comparisons);
@@ -133,8 +134,9 @@ fn sentence(
     let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
-            let most = found.attribution.as_ref().map(|of| of.most.as_str()).filter(|most| !most.is_empty());
-            let cause = most.map(|most| format!("; {most}")).unwrap_or_default();
+            let shares =
+                found.attribution.as_ref().map(|of| of.shares.as_str()).filter(|text| !text.is_empty());
+            let cause = shares.map(|shares| format!("; {shares}")).unwrap_or_default();
             (format!("{other}: {}{what}{cause}", change.factor_in_words(&base)), true)
         }
         ComparisonVerdict::Equivalent => {
@@ -216,8 +218,23 @@ fn single_cell_sentence(study: &Study, data: &Data) -> Option<(String, bool)> {
     Some((format!("{}: {metric} {value}{confidence} over {blocks}", study.name), found.interval.is_some()))
 }
 
-/// The sentence of a study that compares nothing: how many of its claims are decided.
-fn without_comparison(family: &Family) -> (String, bool) {
+/// The sentence of a run that compares nothing: that the base is not run, what its only cell showed, or how many claims
+/// are decided.
+fn without_comparison(study: &Study, family: &Family, data: &Data) -> (String, bool) {
+    let missing_base =
+        data.experiments.iter().find_map(|one| missing_base(study.experiment.get(one.name())?, one.planned));
+    match missing_base {
+        Some(text) if family.claims.is_empty() => (text, false),
+        Some(text) => {
+            let (claims, decided) = decided_claims(family);
+            (format!("{claims}; {text}"), decided)
+        }
+        None => single_cell_sentence(study, data).unwrap_or_else(|| decided_claims(family)),
+    }
+}
+
+/// How many claims are decided.
+fn decided_claims(family: &Family) -> (String, bool) {
     let settled =
         family.claims.iter().filter(|c| c.answer.as_ref().is_some_and(|(a, _)| a.settled_at.is_some()));
     let (settled, all) = (settled.count(), family.claims.len());

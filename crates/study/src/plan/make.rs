@@ -1,5 +1,6 @@
 //! Makes a plan from a study, catalogues, registry and options.
 
+use super::base::missing_base;
 use super::scene::CellBuilder;
 use super::{Place, Plan, PlanOptions, PlannedExperiment, cells, equal_levels, metrics};
 use crate::catalogue::Catalogues;
@@ -218,15 +219,7 @@ fn remarks(study: &Study, name: &str, planned: &PlannedExperiment, registry: &Re
             )
         }));
     }
-    if let Some(compare) = &experiment.compare {
-        let runs = |cell: &super::Cell| cell.id.levels.get(&compare.factor) == Some(&compare.base);
-        if planned.pending.is_none() && !planned.cells.iter().any(runs) {
-            remarks.push(format!(
-                "experiment `{name}`: {} = {} is not run, so nothing is compared with it",
-                compare.factor, compare.base
-            ));
-        }
-    }
+    remarks.extend(missing_base(experiment, planned).map(|text| format!("experiment `{name}`: {text}")));
     remarks
 }
 
