@@ -97,7 +97,7 @@ class Figures:
 def revision():
     """The commit that is measured; with a plus where files have changed since."""
     said = lambda *words: subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    changed = said("status", "--porcelain", "--", "crates", "studies", "fabrics", "systems")
+    changed = said("status", "--porcelain", "--", "crates", "studies", "fabrics", "systems", "mixes")
     return said("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 

@@ -11,6 +11,7 @@ mod groups;
 mod probe;
 mod run;
 mod tenants;
+mod user_job;
 
 #[cfg(test)]
 mod examples;
@@ -22,6 +23,7 @@ pub use groups::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsShowArgs,
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
+pub use user_job::UserJobArgs;
 
 /// Measure what networks and background work cost your applications, and where the time goes.
 #[derive(Parser)]
@@ -193,9 +195,15 @@ explains how to set a client up.")]
     /// Undo the open entries of an undo ledger when its owner has ended.
     #[command(hide = true)]
     Reap(Words),
+    /// Start the users of a group, for the workload `users`; its orders come on stdin.
+    #[command(hide = true)]
+    UsersDriver,
     /// Do a work unit of `boinc-project`, in the slot directory of a BOINC client.
     #[command(hide = true)]
     BoincApp(Words),
+    /// Do jobs of one kind of test of the multi-user load, and print what they use.
+    #[command(hide = true)]
+    UserJob(UserJobArgs),
 }
 
 /// The words after a hidden verb.

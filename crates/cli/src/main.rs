@@ -103,6 +103,8 @@ fn main() -> ExitCode {
         Verb::Docs(args) => verb::docs::main(&args, &out),
         Verb::BoincProject(args) => verb::boinc::project(&args, &out),
         Verb::BoincApp(_) => verb::boinc::app(),
+        Verb::UsersDriver => verb::users::run_driver(),
+        Verb::UserJob(args) => verb::user_job::main(&args, &out),
         Verb::Agent(args) => verb::agent::main(&args),
         Verb::Endpoint => verb::agent::run_endpoint(),
         Verb::Hold(args) => verb::agent::run_holder(args),

@@ -25,6 +25,7 @@ pub fn registry() -> Registry {
             crosstalk_probe::workloads(),
             crosstalk_tools::workloads(),
             crosstalk_boinc::workloads(),
+            crosstalk_users::workloads(),
         ]
         .into_iter()
         .flatten()

@@ -8,6 +8,7 @@
 pub mod carrier;
 pub mod clock;
 pub mod cpu;
+pub mod disk;
 pub mod ethtool;
 pub mod facts;
 pub mod huge;
@@ -26,8 +27,10 @@ pub mod packet;
 pub mod pages;
 pub mod pci;
 pub mod process;
+pub mod program_break;
 pub mod refusal;
 pub mod regular;
+pub mod shared_segment;
 pub mod slice;
 pub mod streams;
 pub mod sysctl;

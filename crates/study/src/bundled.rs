@@ -45,6 +45,7 @@ const STUDIES: &[File] = &[
     ("latency", include_str!("../../../studies/latency.toml")),
     ("engines", include_str!("../../../studies/engines.toml")),
     ("analytics", include_str!("../../../studies/analytics.toml")),
+    ("groups", include_str!("../../../studies/groups.toml")),
     ("volunteer", include_str!("../../../studies/volunteer.toml")),
 ];
 

@@ -5,6 +5,7 @@
 //! their launch, because memory charges do not follow one that is moved.
 
 mod above;
+mod child;
 pub mod hierarchy;
 mod lasting;
 mod location;
@@ -19,14 +20,16 @@ pub use own::{OwnGroup, enable, may_write};
 pub use setting::Setting;
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::ledger::Knob;
+use crosstalk_host::process::place;
 
 /// A group that is there, ours or another's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,6 +165,24 @@ impl Group {
     /// Where a setting goes, if this group offers it.
     pub fn place(&self, setting: &Setting) -> Option<PathBuf> {
         self.file(setting.places())
+    }
+
+    /// Has the process that `command` starts begin in it.
+    ///
+    /// # Errors
+    /// Where its files cannot be opened.
+    pub fn start_in<'a>(&self, command: &'a mut Command) -> Result<&'a mut Command, Fault> {
+        let open = |dir: PathBuf| -> Result<File, Fault> {
+            let path = dir.join("cgroup.procs");
+            let file = OpenOptions::new().write(true).open(&path);
+            file.map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))
+        };
+        // The tree of processors is entered last: in its idle class the process hardly runs beside others.
+        let processors = ["", "cpu"].map(|tree| self.dir(tree));
+        let mut paths = self.paths();
+        paths.sort_by_key(|path| processors.contains(&Some(path.as_path())));
+        let files = paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        Ok(place(command, files))
     }
 
     /// Moves a process into it, with its threads.

@@ -1,14 +1,14 @@
 //! A group of ours: made where this user may, in every tree, and gone with the drop.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crosstalk_core::Fault;
 use crosstalk_host::Ledger;
 use crosstalk_host::ledger::{Entry, Knob};
-use crosstalk_host::process::{fresh_mark, place};
+use crosstalk_host::process::fresh_mark;
 
 use super::above::keep_within;
 use super::lasting::disabled;
@@ -111,17 +111,7 @@ impl OwnGroup {
     /// # Errors
     /// Where its files cannot be opened.
     pub fn place<'a>(&self, command: &'a mut Command) -> Result<&'a mut Command, Fault> {
-        let open = |dir: PathBuf| -> Result<File, Fault> {
-            let path = dir.join("cgroup.procs");
-            let file = OpenOptions::new().write(true).open(&path);
-            file.map_err(|e| Fault::environment(e.to_string()).at(path.display().to_string()))
-        };
-        // The tree of processors is entered last: in its idle class the process hardly runs beside others.
-        let processors = ["", "cpu"].map(|tree| self.group.dir(tree));
-        let mut paths = self.group.paths();
-        paths.sort_by_key(|path| processors.contains(&Some(path.as_path())));
-        let files = paths.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        Ok(place(command, files))
+        self.group.start_in(command)
     }
 
     /// Takes it away, with what is in it.

@@ -30,6 +30,14 @@ pub enum Setting {
     MemoryHigh(Option<Bytes>),
     /// How many processes and threads it may have (v2).
     Processes(u64),
+    /// Bytes that it reads a second at most, from the disk of this number (major and minor); `None`: as many as it
+    /// can. On v1 it counts for this group alone, and not with those below.
+    ReadRate {
+        /// The disk: not one of its partitions.
+        disk: (u32, u32),
+        /// Bytes a second.
+        rate: Option<Bytes>,
+    },
     /// Its share of a contended device beside its siblings: 1 to 1,000, 100 by default.
     IoWeight(u32),
     /// Whether it is paused.
@@ -49,9 +57,10 @@ impl Setting {
             Setting::Cores(_) => &[("", "cpuset.cpus"), ("cpuset", "cpuset.cpus")],
             Setting::MemoryMax(_) => &[("", "memory.max"), ("memory", "memory.limit_in_bytes")],
             Setting::MemoryMin(_) => &[("", "memory.min")],
-            Setting::MemoryLow(_) => &[("", "memory.low")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
+            Setting::MemoryLow(_) => &[("", "memory.low")],
             Setting::Processes(_) => &[("", "pids.max")],
+            Setting::ReadRate { .. } => &[("", "io.max"), ("blkio", "blkio.throttle.read_bps_device")],
             Setting::IoWeight(_) => &[
                 ("", "io.weight"),
                 ("", "io.bfq.weight"),
@@ -84,6 +93,10 @@ impl Setting {
             }
             Setting::Cores(cores) => cores.clone(),
             Setting::Processes(most) => most.to_string(),
+            Setting::ReadRate { disk: (major, minor), rate } => match file {
+                "io.max" => format!("{major}:{minor} rbps={}", or(rate, "max")),
+                _ => format!("{major}:{minor} {}", or(rate, "0")),
+            },
             Setting::MemoryMax(bytes) if file == "memory.limit_in_bytes" => or(bytes, "-1"),
             Setting::MemoryMax(bytes) | Setting::MemoryHigh(bytes) => or(bytes, "max"),
             Setting::MemoryMin(bytes) | Setting::MemoryLow(bytes) => or(bytes, "0"),
@@ -116,6 +129,7 @@ impl Setting {
             Setting::MemoryMin(_) | Setting::MemoryLow(_) => "memory protection",
             Setting::MemoryHigh(_) => "a soft memory limit",
             Setting::Processes(_) => "a limit of processes",
+            Setting::ReadRate { .. } => "a read rate",
             Setting::IoWeight(_) => "an I/O weight",
             Setting::Frozen(_) => "freezing",
         }
@@ -142,6 +156,9 @@ mod tests {
             (Setting::MemoryMin(Some(Bytes(7))), "memory.min", "7"),
             (Setting::MemoryLow(None), "memory.low", "0"),
             (Setting::IoWeight(1), "blkio.weight", "10"),
+            (Setting::ReadRate { disk: (8, 16), rate: Some(Bytes(7)) }, "io.max", "8:16 rbps=7"),
+            (Setting::ReadRate { disk: (8, 16), rate: None }, "io.max", "8:16 rbps=max"),
+            (Setting::ReadRate { disk: (8, 0), rate: None }, "blkio.throttle.read_bps_device", "8:0 0"),
             (Setting::Frozen(true), "freezer.state", "FROZEN"),
             (Setting::Frozen(true), "cgroup.freeze", "1"),
             (Setting::Idle(true), "cpu.idle", "1"),

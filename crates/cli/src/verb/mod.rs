@@ -20,3 +20,5 @@ pub mod resume;
 pub mod run;
 pub mod show;
 pub mod trace;
+pub mod user_job;
+pub mod users;

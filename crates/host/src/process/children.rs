@@ -23,23 +23,29 @@ pub enum Fork {
 /// If the process has more than one thread (the copy would have only this one, and the locks
 /// of the others would stay locked), or the kernel refuses.
 pub fn fork() -> io::Result<Fork> {
-    check_single_threaded()?;
-    // SAFETY: with a single thread the copy is complete: no lock is held by a
-    // thread that does not exist in it.
-    match check(unsafe { libc::fork() })? {
-        0 => Ok(Fork::Child),
-        pid => Ok(Fork::Parent(pid as u32)),
-    }
+    refuse_threads()?;
+    // SAFETY: this process has one thread.
+    unsafe { copy() }
 }
 
-/// Checks that this process may be copied.
-///
-/// # Errors
-/// If it has more than one thread.
-pub(super) fn check_single_threaded() -> io::Result<()> {
+/// An error if this process has more than one thread.
+pub(crate) fn refuse_threads() -> io::Result<()> {
     match fs::read_dir("/proc/self/task")?.count() {
         1 => Ok(()),
         threads => Err(io::Error::other(format!("a process with {threads} threads must not be copied"))),
+    }
+}
+
+/// Copies this process (fork(2)).
+///
+/// # Safety
+/// The process must have one thread: then the copy is complete, and no lock is held by a thread that does not
+/// exist in it.
+pub(super) unsafe fn copy() -> io::Result<Fork> {
+    // SAFETY: the caller guarantees it.
+    match check(unsafe { libc::fork() })? {
+        0 => Ok(Fork::Child),
+        pid => Ok(Fork::Parent(pid as u32)),
     }
 }
 

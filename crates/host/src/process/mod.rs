@@ -2,6 +2,7 @@
 
 mod account;
 mod children;
+mod fork;
 mod identity;
 mod lower_priority;
 mod mark;
@@ -9,11 +10,15 @@ mod shortage;
 mod signal;
 mod start;
 mod this;
+mod trap;
+mod usage;
 mod wait;
 
 pub use account::{Account, LowPorts};
+pub(crate) use children::refuse_threads;
 pub use children::{Fork, child_events, die_with_parent, end_with_starter, fork};
 pub use children::{kill_all_others, reap_events, wait_for};
+pub use fork::{Ended, Forked, PANICKED, fork_child, fork_in_turn};
 pub use identity::Identity;
 pub use lower_priority::{Lower, LoweredPriority};
 pub(crate) use mark::own_mark;
@@ -23,4 +28,6 @@ pub(crate) use signal::kill_now;
 pub use signal::{has_pending_termination, in_foreground, is_there, place, send};
 pub use start::{StartFault, Started, start_in};
 pub use this::{ignore_signals, leave_session, set_process_name};
+pub use trap::catch_own_signals;
+pub use usage::Usage;
 pub use wait::wait_readable;

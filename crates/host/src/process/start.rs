@@ -14,7 +14,7 @@ use std::{mem, ptr};
 
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::children::{Fork, check_single_threaded, fork, wait_for};
+use super::children::{Fork, fork, refuse_threads, wait_for};
 use super::signal::place;
 use crate::errno::check;
 
@@ -50,7 +50,7 @@ pub fn start_in(
     unified: Option<&File>,
     tasks: Vec<File>,
 ) -> Result<Started, StartFault> {
-    check_single_threaded().map_err(StartFault::Group)?;
+    refuse_threads().map_err(StartFault::Group)?;
     place(command, tasks);
     let (mut errors, mut report) = io::pipe().map_err(StartFault::Group)?;
     match copy_into(command, unified).map_err(StartFault::Group)? {

@@ -1,0 +1,108 @@
+//! The workload `users`: many users on one machine, together and in groups.
+
+mod common;
+
+use common::{crosstalk, samples, stderr};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::sync::{Mutex, PoisonError};
+
+/// One run at a time: each looks whether its own groups are gone.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Runs a study of one workload, with these parameters and factors. No control group is left then.
+fn run(dir: &Path, parameters: &str, factors: &str) -> Output {
+    let study = format!(
+        "schema = \"crosstalk.study/1\"\ntitle = \"Users\"\nlooks = [3]\nseed = 1\n\n[experiment.users]\n\
+         work.users = {{ kind = \"users\", {parameters} }}\nfactors = {{ {factors} }}\n"
+    );
+    fs::write(dir.join("users.toml"), study).expect("writes");
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = groups();
+    let output = crosstalk(dir, &["run", "./users.toml", "--out", "run", "--testbed", "local"]);
+    let left: Vec<String> = groups().difference(&before).cloned().collect();
+    assert!(left.is_empty(), "left: {left:?}");
+    output
+}
+
+/// All values of a metric.
+fn values(dir: &Path, metric: &str) -> Vec<f64> {
+    let samples = samples(&dir.join("run"));
+    samples.iter().filter(|line| line["metric"] == metric).filter_map(|line| line["value"].as_f64()).collect()
+}
+
+/// The control groups that users of studies are in.
+fn groups() -> BTreeSet<String> {
+    let trees = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
+    let below = trees.flat_map(|tree| fs::read_dir(tree.path()).into_iter().flatten().flatten());
+    let names = below.map(|group| group.path().display().to_string());
+    names.filter(|name| name.contains("crosstalk-study-users")).collect()
+}
+
+#[test]
+fn readers_in_groups_beside_a_streaming_user_report_makespan_sum_and_bias() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let parameters = "users = 6, mix = \"reread\", jobs = 5, work = 0.05, groups = 3, isolation = \"$isolation\", \
+                      memory = \"96 MiB\", streamers = 1, streamers_apart = true";
+    let output = run(
+        dir.path(),
+        parameters,
+        "isolation = [\"none\", \"drivers\", \"cpu\", \"lru\", \"limits\", \"group\"]",
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let metrics: BTreeMap<&str, Vec<f64>> =
+        ["makespan", "jobs_per_minute", "jobs_per_minute_summed", "sum_bias", "stream_rate"]
+            .map(|metric| (metric, values(dir.path(), metric)))
+            .into();
+    for (metric, values) in &metrics {
+        assert_eq!(values.len(), 18, "{metric}: 6 cells, 3 blocks");
+        assert!(values.iter().all(|value| *value > 0.0), "{metric}: {values:?}");
+    }
+    // Five readers with five jobs each.
+    let rates = metrics["makespan"].iter().zip(&metrics["jobs_per_minute"]);
+    rates.for_each(|(makespan, rate)| assert!((makespan * rate / 60.0 - 25.0).abs() < 1e-6));
+    // Groups end no later than the last of them, so their sum is not below.
+    assert!(metrics["sum_bias"].iter().all(|bias| *bias >= 1.0 - 1e-9), "{:?}", metrics["sum_bias"]);
+}
+
+#[test]
+fn users_of_every_mix_do_their_jobs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let parameters =
+        "users = 3, mix = \"$mix\", jobs = 60, work = 0.001, groups = 2, isolation = \"folders\"";
+    let output = run(dir.path(), parameters, "mix = [\"shared\", \"compute\", \"dbase\", \"fserver\"]");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(values(dir.path(), "makespan").len(), 12, "4 cells, 3 blocks");
+    let cpu = ["cpu_user", "cpu_system"].map(|metric| values(dir.path(), metric).iter().sum::<f64>());
+    assert!(cpu.iter().sum::<f64>() > 0.0, "{cpu:?}");
+}
+
+#[test]
+fn a_group_without_memory_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    // Two groups share what one process hardly runs in.
+    let parameters = "users = 2, mix = \"shared\", jobs = 200, work = 1, groups = 2, isolation = \"limits\", memory = \"$memory\"";
+    let output = run(dir.path(), parameters, "memory = [\"6 MiB\"]");
+    let said = stderr(&output);
+    assert!(said.contains("out of memory") && said.contains("group "), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn parameters_are_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let cases = [
+        ("users = 2, groups = \"$x\"", "x = [3]", "groups"),
+        ("users = 2, isolation = \"$x\"", "x = [\"limit\"]", "did you mean `limits`?"),
+        ("users = 2, mix = \"$x\"", "x = [\"share\"]", "did you mean `shared`?"),
+        ("users = 2, mix = \"reread\", jobs = \"$x\"", "x = [1]", "memory"),
+        ("users = 2, isolation = \"limits\", jobs = \"$x\"", "x = [1]", "memory"),
+    ];
+    for (parameters, factors, expected) in cases {
+        let output = run(dir.path(), parameters, factors);
+        assert_eq!(output.status.code(), Some(2), "{parameters}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{parameters}: {}", stderr(&output));
+    }
+}

@@ -1,0 +1,118 @@
+use super::*;
+use crate::test::{test, tests};
+use proptest::prelude::*;
+
+fn fault(text: &str) -> String {
+    Mix::parse(text, "my.mix").expect_err("a line is wrong").to_string()
+}
+
+#[test]
+fn the_bundled_mixes_have_aim7s_numbers_of_kinds_and_hits() {
+    let numbers = |name| {
+        let mix = Mix::find(name).expect("is bundled");
+        (mix.hits().len(), mix.hits().iter().map(|(_, hits)| *hits).sum::<u32>())
+    };
+    assert_eq!(
+        ["shared", "compute", "dbase", "fserver"].map(numbers),
+        [(53, 780), (26, 820), (23, 550), (31, 595)]
+    );
+    let used = |name| {
+        bundled()
+            .any(|mix| Mix::find(mix).expect("is bundled").hits().iter().any(|(test, _)| test.name == name))
+    };
+    assert!(tests().iter().all(|test| used(test.name)), "every kind of test is in a mix");
+}
+
+#[test]
+fn a_workfile_is_read_as_it_is() {
+    let text = "# a comment\nFILESIZE: 100k\nPOOLSIZE 2M\n\n  30\tadd_int  \n5 disk_rr # random reads\n";
+    let mix = Mix::parse(text, "my.mix").expect("reads");
+    let hits: Vec<_> = mix.hits().iter().map(|(test, hits)| (test.name, *hits)).collect();
+    assert_eq!(hits, [("add_int", 30), ("disk_rr", 5)]);
+    assert_eq!(mix.file_size(1), Bytes((100 << 10) + (2 << 20)));
+    assert_eq!(mix.file_size(4), Bytes((100 << 10) + (2 << 18)));
+}
+
+#[test]
+fn a_wrong_line_is_named_with_what_was_expected() {
+    assert_eq!(
+        fault("10 disk_rr\n10 disk_rrr\n"),
+        "my.mix:2: unknown test `disk_rrr`\n  try: did you mean `disk_rr`?"
+    );
+    for hits in ["0", "-3", "1.5", "many", "99999999999"] {
+        let said = fault(&format!("\n{hits} disk_rr"));
+        assert!(said.starts_with("my.mix:2: expected a whole number of hits of at least 1, found"), "{said}");
+    }
+    for line in ["disk_rr", "10 disk_rr disk_rd", "10"] {
+        assert!(fault(line).starts_with("my.mix:1: expected hits and a test, found"), "{line}");
+    }
+    assert!(fault("FILESIZE: 10\n1 disk_rr").contains("expected a size with K or M, found `10`"));
+    assert!(fault("5 add_int\n\n6 add_int").starts_with("my.mix:3: `add_int` is on line 1 already"));
+    assert!(fault("# nothing\n").starts_with("my.mix: expected at least one line"));
+}
+
+#[test]
+fn a_mix_is_found_by_name_or_file() {
+    let unknown = Mix::find("shard").expect_err("there is none").to_string();
+    assert!(unknown.contains("did you mean `shared`?"), "{unknown}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("own.mix");
+    assert!(
+        Mix::find(&path.display().to_string())
+            .expect_err("is not there")
+            .message
+            .contains("cannot read the mix")
+    );
+    fs::write(&path, "1 sieve").expect("writes");
+    assert_eq!(Mix::find(&path.display().to_string()).expect("reads").hits().len(), 1);
+}
+
+fn any_mix() -> impl Strategy<Value = Mix> {
+    let hits = proptest::sample::subsequence((0..tests().len()).collect::<Vec<_>>(), 1..=tests().len());
+    hits.prop_flat_map(|kinds| {
+        let count = kinds.len();
+        (Just(kinds), proptest::collection::vec(1_u32..1000, count))
+    })
+    .prop_map(|(kinds, hits)| {
+        let hits = kinds.into_iter().map(|kind| &tests()[kind]).zip(hits).collect();
+        Mix(Content { file_size: Bytes(0), pool_size: Bytes(0), hits })
+    })
+}
+
+fn names(jobs: &[&'static Test]) -> Vec<&'static str> {
+    jobs.iter().map(|test| test.name).collect()
+}
+
+proptest! {
+    #[test]
+    fn every_count_is_within_one_of_its_share(mix in any_mix(), count in 0_usize..500, seed: u64, user: u64) {
+        let jobs = mix.jobs(count, seed, user);
+        prop_assert_eq!(jobs.len(), count);
+        let all: u32 = mix.hits().iter().map(|(_, hits)| hits).sum();
+        for (test, hits) in mix.hits() {
+            let found = jobs.iter().filter(|job| job.name == test.name).count();
+            let share = count as f64 * f64::from(*hits) / f64::from(all);
+            prop_assert!((found as f64 - share).abs() < 1.0, "{:?}: {} of {}", test, found, share);
+        }
+    }
+
+    #[test]
+    fn an_order_is_that_of_its_seed_and_user(seed: u64, user in 0_u64..1000, other in 1_u64..1000) {
+        let mix = Mix::find("shared").expect("is bundled");
+        let order = |seed, user| names(&mix.jobs(100, seed, user));
+        prop_assert_eq!(order(seed, user), order(seed, user));
+        prop_assert_ne!(order(seed, user), order(seed, user + other));
+        prop_assert_ne!(order(seed, user), order(seed.wrapping_add(other), user));
+        let sorted = |mut names: Vec<&'static str>| { names.sort_unstable(); names };
+        prop_assert_eq!(sorted(order(seed, user)), sorted(order(seed, user + other)));
+    }
+}
+
+#[test]
+fn every_kind_of_the_mix_shared_comes_among_100_jobs() {
+    let jobs = Mix::find("shared").expect("is bundled").jobs(100, 1, 0);
+    for (kind, _) in Mix::find("shared").expect("is bundled").hits() {
+        let comes = names(&jobs).contains(&kind.name);
+        assert!(comes && test(kind.name).is_ok(), "{kind:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! A user at work: gets ready, waits for the beginning, does its jobs, and reports what it did.
+
+use std::fs::File;
+use std::io::Read;
+
+use crosstalk_core::Fault;
+use crosstalk_host::clock::{switches_and_faults, thread_schedstat};
+use crosstalk_stats::rng::Rng;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::common::CommonFiles;
+use crate::orders::{Done, Task, UserOrders};
+use crate::reread::{BLOCK, BlockFile, reread, stream};
+use crate::test::{Test, test};
+use crate::user::{User, random};
+
+/// The jobs of a user, ready to begin.
+enum Jobs<'a> {
+    Mix(Vec<&'static Test>, User),
+    Reread { file: BlockFile<'a>, jobs: usize, blocks: usize, random: Rng },
+    Stream(BlockFile<'a>),
+}
+
+/// The ends of pipes by which a user and its driver wait for each other. Nothing is written: each is closed.
+pub struct Pipes {
+    /// The user closes it when it is ready.
+    pub ready: File,
+    /// The driver closes its end when all users are to begin.
+    pub begin: File,
+    /// The driver closes its end when users that run until they are stopped are to end.
+    pub stop: File,
+}
+
+/// Does a user's jobs.
+///
+/// # Errors
+/// If a job fails, or finds a wrong result.
+pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<Done, Fault> {
+    let Pipes { ready, mut begin, stop } = pipes;
+    let mut jobs = Jobs::prepare(orders)?;
+    drop(ready);
+    // It ends when the driver has closed its end, or has ended.
+    let _ = begin.read(&mut [0]);
+    let (began, before) = (now(), Waits::now());
+    let (done, read) = jobs.run(&stop)?;
+    let (ended, after) = (now(), Waits::now());
+    Ok(Done {
+        began,
+        ended,
+        jobs: done,
+        read,
+        run_delay: after.run_delay - before.run_delay,
+        major_faults: after.major_faults - before.major_faults,
+    })
+}
+
+impl<'a> Jobs<'a> {
+    fn prepare(orders: &'a UserOrders) -> Result<Self, Fault> {
+        Ok(match &orders.task {
+            Task::Mix { jobs, common, work, file_size } => {
+                let tests = jobs.iter().map(|name| test(name)).collect::<Result<_, _>>()?;
+                let (common, seeds) = (CommonFiles::made(common), (orders.seed, orders.number as u64));
+                Jobs::Mix(tests, User::new(orders.folder.clone(), common, *work, *file_size, seeds))
+            }
+            Task::Reread { file, size, jobs, blocks } => {
+                let mut file = BlockFile::open(file, Some(size.0))?;
+                // Its pages are charged to its group before the time begins.
+                file.read_all()?;
+                let random = random(orders.seed, orders.number as u64);
+                Jobs::Reread { file, jobs: *jobs, blocks: *blocks, random }
+            }
+            Task::Stream { file } => Jobs::Stream(BlockFile::open(file, None)?),
+        })
+    }
+
+    /// Does the jobs. Returns how many, and the bytes that were read.
+    fn run(&mut self, stop: &File) -> Result<(u64, u64), Fault> {
+        match self {
+            Jobs::Mix(tests, user) => {
+                tests.iter().try_for_each(|test| (test.run)(user))?;
+                Ok((tests.len() as u64, 0))
+            }
+            Jobs::Reread { file, jobs, blocks, random } => {
+                let mut next = 0;
+                for _ in 0..*jobs {
+                    next = reread(file, next, *blocks, random)?;
+                }
+                Ok((*jobs as u64, next * BLOCK as u64))
+            }
+            Jobs::Stream(file) => Ok((0, stream(file, stop)? * BLOCK as u64)),
+        }
+    }
+}
+
+/// Seconds of CLOCK_MONOTONIC, which all processes of a host share.
+pub fn now() -> f64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// What this process has waited for so far.
+struct Waits {
+    run_delay: f64,
+    major_faults: u64,
+}
+
+impl Waits {
+    /// A count that the kernel does not report is zero.
+    fn now() -> Self {
+        Waits {
+            run_delay: thread_schedstat().map_or(0.0, |stat| stat.delay_ns as f64 * 1e-9),
+            major_faults: switches_and_faults().map_or(0, |counts| counts.major_faults),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The workload's declaration.
+
+use crosstalk_cgroup::exec::groups;
+use crosstalk_cgroup::group::Hierarchy;
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::{Declared, prepare_alone};
+
+use crate::outcome::metrics;
+use crate::run::run;
+use crate::spec::{Load, PARAMETERS, Spec};
+
+/// Seconds of computing of a mix's mean job on the reference machine, at a `work` of 1.
+const JOB: f64 = 0.1;
+/// Seconds of waiting of a slow reader's job.
+const READING: f64 = 0.1;
+
+/// The workload `users`: many users on one machine, each with a hundred jobs.
+pub const USERS: Declared<Spec> = Declared {
+    name: "users",
+    title: "Many users on one machine, alone or in groups of their own, as in AIM7",
+    parameters: PARAMETERS,
+    read: Spec::read,
+    deploy: |spec| Deployment { nodes: 1, timing: Timing::Real, metrics: metrics(), effort: effort(spec) },
+    needs: |_| vec![groups(&Hierarchy::here())],
+    prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
+        let (scratch, seed, deadline) = (part.scratch.clone(), part.seed, part.deadline);
+        Ok(prepare_alone(move |out, cancelled| {
+            run(&spec, &scratch, seed, out, &Deadline::new(deadline, cancelled))
+        }))
+    },
+};
+
+fn effort(spec: &Spec) -> Effort {
+    match spec.load {
+        Load::Mix(_) => Effort::computing(JOB * spec.work * (spec.jobs * spec.users) as f64 / 2.0),
+        Load::Reread(_) => Effort::waiting(READING * spec.work * spec.jobs as f64 * 2.0),
+    }
+}
