@@ -80,6 +80,25 @@ fn users_of_every_mix_do_their_jobs() {
 }
 
 #[test]
+fn users_in_containers_and_under_overlays_do_their_jobs_and_leave_nothing() {
+    if !["dockerd", "docker"].iter().all(|name| crosstalk_work::program::find(name).is_ok()) {
+        println!("skipped: Docker is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let parameters = "users = 4, mix = \"$mix\", jobs = 30, work = 0.01, groups = 2, isolation = \"$isolation\", \
+                      memory = \"256 MiB\"";
+    let factors = "mix = [\"shared\", \"reread\"], isolation = [\"docker\", \"mounts\"]";
+    let output = run(dir.path(), parameters, factors);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let makespans = values(dir.path(), "makespan");
+    assert_eq!(makespans.len(), 12, "4 cells, 3 blocks: {}", stderr(&output));
+    // All users did all jobs, wherever they were.
+    let rates = makespans.iter().zip(values(dir.path(), "jobs_per_minute"));
+    rates.for_each(|(makespan, rate)| assert!((makespan * rate / 60.0 - 120.0).abs() < 1e-6));
+}
+
+#[test]
 fn a_group_without_memory_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     // Two groups share what one process hardly runs in.

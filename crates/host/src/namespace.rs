@@ -5,6 +5,7 @@
 
 use crosstalk_core::Fault;
 use std::ffi::CString;
+use std::path::Path;
 use std::{fs, io, ptr};
 
 use crate::errno::check;
@@ -105,7 +106,7 @@ pub fn next_child_in_new_pid_namespace(own: &fs::File) -> Result<(), Fault> {
 /// # Errors
 /// When the kernel refuses.
 pub fn keep_mounts_private() -> Result<(), Fault> {
-    mount("none", "/", None, libc::MS_REC | libc::MS_PRIVATE)
+    mount("none", "/", None, libc::MS_REC | libc::MS_PRIVATE, None)
         .map_err(|e| refusal::fault("keep mounts private", e))
 }
 
@@ -114,17 +115,46 @@ pub fn keep_mounts_private() -> Result<(), Fault> {
 /// # Errors
 /// When the kernel refuses, as it does in containers that hide parts of `/proc`.
 pub fn mount_proc() -> Result<(), Fault> {
-    mount("proc", "/proc", Some("proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC)
+    mount("proc", "/proc", Some("proc"), libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC, None)
         .map_err(|e| refusal::fault("mount /proc", e))
 }
 
-fn mount(source: &str, target: &str, kind: Option<&str>, flags: libc::c_ulong) -> io::Result<()> {
-    let source = CString::new(source)?;
-    let target = CString::new(target)?;
-    let kind = kind.map(CString::new).transpose()?;
-    let kind = kind.as_ref().map_or(ptr::null(), |k| k.as_ptr());
-    // SAFETY: all strings end in a zero and outlive the call; there are no mount data.
-    check(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, ptr::null()) }).map(drop)
+/// Mounts an overlay (overlayfs.rst) over the folder `over`: what is written there goes into `own`, an existing
+/// folder of the same file system. To be called in a mount namespace whose mounts are private.
+///
+/// # Errors
+/// When the kernel refuses, or a path has a character that separates options: `,`, `:` or a backslash.
+pub fn mount_overlay(over: &Path, own: &Path) -> Result<(), Fault> {
+    let failed = |e: io::Error| refusal::fault("mount an overlay", e);
+    let (upper, work) = (own.join("upper"), own.join("work"));
+    [&upper, &work].into_iter().try_for_each(fs::create_dir_all).map_err(failed)?;
+    let [lower, upper, work] = [over, &upper, &work].map(Path::to_string_lossy);
+    if let Some(path) = [&lower, &upper].into_iter().find(|path| path.contains([',', ':', '\\'])) {
+        return Err(Fault::environment("expected a path without `,`, `:` and backslash for an overlay")
+            .at(path.to_string())
+            .remedy("set TMPDIR to another folder"));
+    }
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    mount("overlay", &lower, Some("overlay"), 0, Some(&options)).map_err(failed)
+}
+
+fn mount(
+    source: &str,
+    target: &str,
+    kind: Option<&str>,
+    flags: libc::c_ulong,
+    options: Option<&str>,
+) -> io::Result<()> {
+    let [source, target] = [source, target].map(CString::new);
+    let (source, target) = (source?, target?);
+    let [kind, options] = [kind, options].map(|text| text.map(CString::new).transpose());
+    let (kind, options) = (kind?, options?);
+    let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
+    // SAFETY: all strings end in a zero and outlive the call.
+    check(unsafe {
+        libc::mount(source.as_ptr(), target.as_ptr(), pointer(&kind), flags, pointer(&options).cast())
+    })
+    .map(drop)
 }
 
 /// Sets the host name of this UTS namespace.

@@ -13,6 +13,7 @@ use std::process;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
+use crosstalk_host::namespace;
 use crosstalk_host::process::{
     Ended, Forked, cannot, die_with_parent, fork_child, spawn_thread, wait_readable,
 };
@@ -20,7 +21,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{WaitId, WaitIdOptions, setpgid, waitid};
 use serde::{Deserialize, Serialize};
 
-use crate::orders::{Orders, Report, Signal, UserOrders, UserOutcome};
+use crate::orders::{Orders, Overlay, Report, Signal, UserOrders, UserOutcome};
 use crate::work::{Pipes, work};
 
 /// How long a driver waits for a result before it checks whether a user was killed.
@@ -42,10 +43,18 @@ pub fn run(mut input: impl BufRead + Send + 'static, mut output: impl Write) -> 
         let line = serde_json::to_string(&report).map_err(|e| Fault::attempt(e.to_string()))?;
         writeln!(output, "{line}").and_then(|()| output.flush()).map_err(lost)
     };
-    match Users::start(orders) {
+    let overlaid = orders.overlay.as_ref().map_or(Ok(()), mount);
+    match overlaid.and_then(|()| Users::start(orders)) {
         Ok((users, signals)) => users.drive(signals, input, &mut report),
         Err(fault) => report(Report::Broken(fault)),
     }
+}
+
+/// Mounts an overlay that only this process and its users see.
+fn mount(overlay: &Overlay) -> Result<(), Fault> {
+    namespace::enter(namespace::Kinds::MOUNT)?;
+    namespace::keep_mounts_private()?;
+    namespace::mount_overlay(&overlay.over, &overlay.own)
 }
 
 /// Its users, while they run.

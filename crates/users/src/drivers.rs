@@ -4,9 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-use crosstalk_cgroup::group::Group;
 use crosstalk_core::Fault;
-use crosstalk_host::Launcher;
 use crosstalk_host::process::{cannot, end_with_starter, spawn_thread};
 use crosstalk_work::peer::{Deadline, TICK};
 use serde::Serialize;
@@ -30,18 +28,21 @@ struct Driver {
 }
 
 impl Drivers {
-    /// Starts one in each group, with its orders.
+    /// Starts one for each of the orders, by the command that `command` makes for it.
     ///
     /// # Errors
     /// If one cannot be started.
-    pub fn start(launcher: &Launcher, groups: &[Group], orders: &[Orders]) -> Result<Self, Fault> {
+    pub fn start(
+        orders: &[Orders],
+        command: impl Fn(usize, &Orders) -> Result<Command, Fault>,
+    ) -> Result<Self, Fault> {
         let (sender, reports) = channel();
         let mut drivers = Drivers { drivers: Vec::new(), reports };
-        for (at, (group, orders)) in groups.iter().zip(orders).enumerate() {
-            let mut command = launcher.command(VERB);
+        for (at, orders) in orders.iter().enumerate() {
+            let mut command = command(at, orders)?;
             command.stdin(Stdio::piped()).stdout(Stdio::piped());
             end_with_starter(&mut command);
-            drivers.start_one(at, group.start_in(&mut command)?, orders, sender.clone())?;
+            drivers.start_one(at, &mut command, orders, sender.clone())?;
         }
         Ok(drivers)
     }

@@ -7,13 +7,22 @@ use crosstalk_core::Fault;
 
 use crate::reread::{BLOCK, drop_cached, write_blocks};
 
+/// Makes a folder, with those above it.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn create(folder: &Path) -> Result<(), Fault> {
+    fs::create_dir_all(folder)
+        .map_err(|e| Fault::attempt(format!("cannot make a folder: {e}")).at(folder.display().to_string()))
+}
+
 /// The file called `name` in `folder`, of `size` bytes; written if there is none of that size.
 ///
 /// # Errors
 /// If it cannot be written.
 pub fn block_file(folder: &Path, name: &str, size: u64) -> Result<PathBuf, Fault> {
     let failed = |e: std::io::Error| Fault::attempt(e.to_string()).at(folder.display().to_string());
-    fs::create_dir_all(folder).map_err(failed)?;
+    create(folder)?;
     let path = folder.join(name);
     if fs::metadata(&path).map_or(0, |found| found.len()) != size {
         write_blocks(&path, size / BLOCK as u64)?;

@@ -16,6 +16,17 @@ pub enum Memory {
     Protected,
 }
 
+/// Which file system a group's programs see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The host's.
+    Host,
+    /// The host's, with an overlay over the users' files, in a mount namespace.
+    Overlay,
+    /// That of a Docker container. Docker makes the control groups, too.
+    Docker,
+}
+
 /// One way to keep groups of users apart.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Isolation {
@@ -31,8 +42,8 @@ pub struct Isolation {
     pub cpu: bool,
     /// The memory groups.
     pub memory: Memory,
-    /// Whether each group has a mount namespace, with an overlay over the folder.
-    pub mounts: bool,
+    /// The file system.
+    pub view: View,
 }
 
 const NONE: Isolation = Isolation {
@@ -42,7 +53,7 @@ const NONE: Isolation = Isolation {
     folders: false,
     cpu: false,
     memory: Memory::Shared,
-    mounts: false,
+    view: View::Host,
 };
 const DRIVERS: Isolation = Isolation {
     name: "drivers",
@@ -52,14 +63,14 @@ const DRIVERS: Isolation = Isolation {
 };
 
 /// All of them; the first is the default.
-pub const ISOLATIONS: [Isolation; 9] = [
+pub const ISOLATIONS: [Isolation; 10] = [
     NONE,
     DRIVERS,
     Isolation { name: "folders", meaning: "a folder a group", folders: true, ..DRIVERS },
     Isolation {
         name: "mounts",
         meaning: "a mount namespace and an overlay a group",
-        mounts: true,
+        view: View::Overlay,
         ..DRIVERS
     },
     Isolation { name: "cpu", meaning: "a CPU group a group", cpu: true, ..DRIVERS },
@@ -89,6 +100,15 @@ pub const ISOLATIONS: [Isolation; 9] = [
         memory: Memory::Own,
         ..DRIVERS
     },
+    Isolation {
+        name: "docker",
+        meaning: "a Docker container a group, as published",
+        folders: true,
+        cpu: true,
+        memory: Memory::Own,
+        view: View::Docker,
+        ..DRIVERS
+    },
 ];
 
 impl Isolation {
@@ -111,7 +131,10 @@ mod tests {
     fn each_part_is_also_had_alone() {
         // An ablation needs for each part a row that differs from the control in that part only.
         let parts = |one: &Isolation| {
-            [one.folders, one.mounts, one.cpu, one.memory != Memory::Shared].iter().filter(|on| **on).count()
+            [one.folders, one.view != View::Host, one.cpu, one.memory != Memory::Shared]
+                .iter()
+                .filter(|on| **on)
+                .count()
         };
         for name in ["folders", "mounts", "cpu", "lru"] {
             let one = Isolation::named(name).expect("is known");

@@ -6,6 +6,7 @@
 mod block;
 pub mod common;
 mod deal;
+mod docker;
 pub mod driver;
 mod drivers;
 mod files;

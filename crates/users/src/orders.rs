@@ -1,5 +1,6 @@
 //! The messages between a workload and its drivers: one JSON object a line.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crosstalk_core::Fault;
@@ -9,11 +10,31 @@ use serde::{Deserialize, Serialize};
 /// What a driver is to do: the first line on its standard input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Orders {
-    /// The folder over which the driver mounts an overlay, in a mount namespace of its own, and the
-    /// folder that holds the overlay's own files.
-    pub overlay: Option<(PathBuf, PathBuf)>,
+    /// The overlay that the driver mounts, in a mount namespace of its own.
+    pub overlay: Option<Overlay>,
     /// The users that it starts.
     pub users: Vec<UserOrders>,
+}
+
+/// An overlay over files of users.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// The folder that it hides.
+    pub over: PathBuf,
+    /// The folder that holds what is written.
+    pub own: PathBuf,
+}
+
+impl Orders {
+    /// The folders that its users need beside those that they work in, each once.
+    pub fn shared(&self) -> Vec<PathBuf> {
+        let folder = |user: &UserOrders| match &user.task {
+            Task::Mix { common, .. } => Some(common.clone()),
+            Task::Reread { file, .. } | Task::Stream { file } => file.parent().map(PathBuf::from),
+        };
+        let folders: BTreeSet<PathBuf> = self.users.iter().filter_map(folder).collect();
+        folders.into_iter().collect()
+    }
 }
 
 /// What one user does.

@@ -14,9 +14,10 @@ use crosstalk_work::peer::Deadline;
 use crate::common::CommonFiles;
 use crate::deal::deal;
 use crate::drivers::Drivers;
-use crate::files::block_file;
+use crate::files::{block_file, create};
+use crate::isolation::View;
 use crate::mix::Mix;
-use crate::orders::{Orders, Report, Signal, Task, UserOrders};
+use crate::orders::{Orders, Overlay, Report, Signal, Task, UserOrders};
 use crate::outcome::{Outcome, UserOutcome};
 use crate::reread::BLOCK;
 use crate::scene::Scene;
@@ -37,15 +38,14 @@ pub fn run(
     out: &mut dyn Sink,
     until: &Deadline,
 ) -> Result<(), Fault> {
-    let launcher = Launcher::current();
-    let ledger = Ledger::open(&launcher)?;
+    let ledger = Ledger::open(&Launcher::current())?;
     let apart = matches!(&spec.load, Load::Reread(reread) if reread.apart);
     let dealt = deal(spec.users, spec.groups, spec.streamers(), apart);
     let shares: Vec<f64> = dealt.iter().map(|group| group.len() as f64 / spec.users as f64).collect();
     let folder = Folder::new(scratch)?;
     let orders = orders(spec, &dealt, &folder.0, &scratch.join("users"), seed)?;
-    let scene = Scene::new(&spec.machine, spec.isolation, &shares, &folder.0, &ledger)?;
-    let drivers = Drivers::start(&launcher, scene.places(), &orders)?;
+    let scene = Scene::new(&spec.machine, spec.isolation, &shares, &folder.0, &ledger, until)?;
+    let drivers = Drivers::start(&orders, |at, orders| scene.driver(at, orders))?;
     let outcome = drive(drivers, &scene, spec, until)?;
     scene.remove()?;
     outcome.report(out)
@@ -60,6 +60,12 @@ fn orders(
     seed: u64,
 ) -> Result<Vec<Orders>, Fault> {
     let folders = folders(spec, dealt.len(), folder)?;
+    // Over the files that users read, or those that they make.
+    let overlay = |at: usize, made: &Path| {
+        let over = if matches!(spec.load, Load::Reread(_)) { files } else { made };
+        let own = folder.join(format!("overlay-{at}"));
+        (spec.isolation.view == View::Overlay).then(|| Overlay { over: over.into(), own })
+    };
     let tasks: Vec<Vec<Task>> = match &spec.load {
         Load::Mix(name) => mix_tasks(spec, name, dealt, &folders, seed)?,
         Load::Reread(reread) => {
@@ -67,16 +73,17 @@ fn orders(
             dealt.iter().map(|users| users.iter().map(|user| tasks[*user].clone()).collect()).collect()
         }
     };
-    let of_group = |((users, tasks), folder): ((&Vec<usize>, Vec<Task>), &PathBuf)| {
+    let of_group = |(at, ((users, tasks), folder)): (usize, ((&Vec<usize>, Vec<Task>), &PathBuf))| {
         let user = |(number, task): (&usize, Task)| UserOrders {
             number: *number,
             folder: folder.clone(),
             seed,
             task,
         };
-        Orders { overlay: None, users: users.iter().zip(tasks).map(user).collect() }
+        let users = users.iter().zip(tasks).map(user).collect();
+        Orders { overlay: overlay(at, folder), users }
     };
-    Ok(dealt.iter().zip(tasks).zip(&folders).map(of_group).collect())
+    Ok(dealt.iter().zip(tasks).zip(&folders).enumerate().map(of_group).collect())
 }
 
 /// The folder of each group: one for all, or one for each.
@@ -143,12 +150,12 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
     let mut refaults = Vec::new();
     while users.len() < spec.users {
         let next = drivers.next(until);
-        let (group, report) = next.map_err(|fault| out_of_memory(scene.places()).unwrap_or(fault))?;
+        let (group, report) = next.map_err(|fault| out_of_memory(&scene.places()).unwrap_or(fault))?;
         match report {
             Report::Ready => {
                 ready += 1;
                 if ready == drivers.count() {
-                    refaults = count_refaults(scene.places());
+                    refaults = count_refaults(&scene.places());
                     began = now();
                     drivers.signal(Signal::Begin)?;
                 }
@@ -173,12 +180,12 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
             Report::Killed { number, signal } => {
                 let fault =
                     Fault::attempt(format!("user {number} in group {group} was killed by signal {signal}"));
-                return Err(out_of_memory(scene.places()).unwrap_or(fault));
+                return Err(out_of_memory(&scene.places()).unwrap_or(fault));
             }
             Report::Broken(fault) => return Err(fault),
         }
     }
-    let after = count_refaults(scene.places());
+    let after = count_refaults(&scene.places());
     let refaults = after.iter().zip(&refaults).map(|(after, before)| after.saturating_sub(*before)).collect();
     Ok(Outcome { began, users, refaults })
 }
@@ -208,11 +215,6 @@ fn out_of_memory(places: &[Group]) -> Option<Fault> {
         Fault::attempt(format!("group {group} is out of memory: the kernel killed a process in it"))
             .remedy("give more `memory`, or fewer `users` or less `work` to a group"),
     )
-}
-
-fn create(folder: &Path) -> Result<(), Fault> {
-    fs::create_dir_all(folder)
-        .map_err(|e| Fault::attempt(format!("cannot create a folder: {e}")).at(folder.display().to_string()))
 }
 
 /// A folder of an attempt, removed with the drop.

@@ -3,16 +3,24 @@
 //! The parent's limits make memory scarce and keep the host healthy. Below it users are apart in the
 //! controllers that the isolation names, and together in the others.
 
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crosstalk_cgroup::exec::STUDY;
-use crosstalk_cgroup::group::{Group, OwnGroup, Setting};
+use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, Setting};
 use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::Ledger;
 use crosstalk_host::disk::disk_of;
+use crosstalk_host::{Launcher, Ledger};
+use crosstalk_work::peer::Deadline;
 
-use crate::isolation::{Isolation, Memory};
+use crate::docker::Docker;
+use crate::drivers::VERB;
+use crate::files::create;
+use crate::isolation::{Isolation, Memory, View};
+use crate::orders::Orders;
 
 /// The machine that users share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,23 +34,33 @@ pub struct Machine {
 /// The groups of an attempt. Dropping them ends what is in them, and removes them.
 #[derive(Debug)]
 pub struct Scene {
+    // Dropped first: its containers are in the machine.
+    places: Places,
     machine: OwnGroup,
+}
+
+/// Where groups of users are.
+#[derive(Debug)]
+enum Places {
     /// One for each group of users: the same several times where users are together.
-    places: Vec<Group>,
+    Groups(Vec<Group>),
+    /// In as many containers.
+    Containers(Docker, usize),
 }
 
 impl Scene {
     /// Makes the groups: one for each of `shares`, the groups' shares of all users. The users' files are in
-    /// `folder`.
+    /// `folder`, and those of Docker.
     ///
     /// # Errors
-    /// If a controller or a setting is missing, or the kernel refuses; nothing is left then.
+    /// If a controller or a setting is missing, the kernel refuses, or Docker does not start; nothing is left then.
     pub fn new(
         machine: &Machine,
         isolation: &Isolation,
         shares: &[f64],
         folder: &Path,
         ledger: &Ledger,
+        until: &Deadline,
     ) -> Result<Scene, Fault> {
         let own = OwnGroup::new(&format!("{STUDY}-users"), ledger)?;
         if let Some(memory) = machine.memory {
@@ -50,6 +68,12 @@ impl Scene {
         }
         if let Some(rate) = machine.read_rate {
             own.group().set(&Setting::ReadRate { disk: disk_of(folder)?, rate: Some(rate) })?;
+        }
+        if isolation.view == View::Docker {
+            let files = folder.join("docker");
+            create(&files)?;
+            let docker = Docker::start(&files, &own, ledger, until)?;
+            return Ok(Scene { places: Places::Containers(docker, shares.len()), machine: own });
         }
         let apart = controllers(isolation);
         let place = |at: usize| match apart[..] {
@@ -64,16 +88,41 @@ impl Scene {
             Memory::Protected => Some(|share| Setting::MemoryLow(Some(share))),
         };
         if let (Some(setting), Some(memory)) = (setting, machine.memory) {
+            if isolation.memory == Memory::Protected {
+                // A group protects no more than the group above it (cgroup-v2.rst).
+                own.group().set(&setting(memory))?;
+            }
             for (place, share) in places.iter().zip(shares) {
                 place.set(&setting(Bytes((memory.0 as f64 * share) as u64)))?;
             }
         }
-        Ok(Scene { machine: own, places })
+        Ok(Scene { places: Places::Groups(places), machine: own })
     }
 
-    /// The groups of users, in order.
-    pub fn places(&self) -> &[Group] {
-        &self.places
+    /// The command that runs the driver with these orders, in the `at`-th group.
+    ///
+    /// # Errors
+    /// Where a group's files cannot be opened.
+    pub fn driver(&self, at: usize, orders: &Orders) -> Result<Command, Fault> {
+        match &self.places {
+            Places::Groups(groups) => {
+                let mut command = Launcher::current().command(VERB);
+                groups[at].start_in(&mut command)?;
+                Ok(command)
+            }
+            Places::Containers(docker, _) => {
+                let folder = orders.users.first().map_or(Path::new("/"), |user| &user.folder);
+                docker.driver(at, folder, &orders.shared())
+            }
+        }
+    }
+
+    /// The groups of users, in order, once their drivers run.
+    pub fn places(&self) -> Vec<Group> {
+        match &self.places {
+            Places::Groups(groups) => groups.clone(),
+            Places::Containers(docker, count) => (0..*count).filter_map(|at| docker.group(at)).collect(),
+        }
     }
 
     /// Ends what is in the groups, and removes them.
@@ -81,7 +130,24 @@ impl Scene {
     /// # Errors
     /// If something resists; it stays in the ledger.
     pub fn remove(self) -> Result<(), Fault> {
+        drop(self.places);
         self.machine.remove()
+    }
+}
+
+/// What protecting memory needs of a machine.
+pub fn protection_need() -> Need {
+    let what = "control groups that protect memory";
+    let v2 = Hierarchy::here().v2.map(|tree| tree.mount.join("cgroup.controllers"));
+    let offered = v2.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    if offered.split_whitespace().any(|name| name == "memory") {
+        Need::found(what, "memory.low")
+    } else {
+        Need::missing(
+            what,
+            "memory of users cannot be protected: version 1 has no memory.low",
+            "boot with systemd.unified_cgroup_hierarchy=1",
+        )
     }
 }
 

@@ -23,7 +23,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "isolation",
         "none",
-        "how groups are kept apart: `none`, `drivers`, `folders`, `mounts`, `cpu`, `lru`, `limits`, `protection`, `group`",
+        "how groups are kept apart: `none`, `drivers`, `folders`, `mounts`, `cpu`, `lru`, `limits`, `protection`, `group`, `docker`",
     ),
     Parameter::new("memory", "none", "the memory of all users together, such as \"512 MiB\""),
     Parameter::new(

@@ -4,12 +4,16 @@ use crosstalk_cgroup::exec::groups;
 use crosstalk_cgroup::group::Hierarchy;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
+use crosstalk_core::need::Need;
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
 use crosstalk_work::peer::Deadline;
 use crosstalk_work::{Declared, prepare_alone};
 
+use crate::docker;
+use crate::isolation::{Memory, View};
 use crate::outcome::metrics;
 use crate::run::run;
+use crate::scene::protection_need;
 use crate::spec::{Load, PARAMETERS, Spec};
 
 /// Seconds of computing of a mix's mean job on the reference machine, at a `work` of 1.
@@ -24,7 +28,7 @@ pub const USERS: Declared<Spec> = Declared {
     parameters: PARAMETERS,
     read: Spec::read,
     deploy: |spec| Deployment { nodes: 1, timing: Timing::Real, metrics: metrics(), effort: effort(spec) },
-    needs: |_| vec![groups(&Hierarchy::here())],
+    needs,
     prepare: |spec, part: &Part| -> Result<Box<dyn Prepared>, Fault> {
         let (scratch, seed, deadline) = (part.scratch.clone(), part.seed, part.deadline);
         Ok(prepare_alone(move |out, cancelled| {
@@ -32,6 +36,17 @@ pub const USERS: Declared<Spec> = Declared {
         }))
     },
 };
+
+fn needs(spec: &Spec) -> Vec<Need> {
+    let mut needs = vec![groups(&Hierarchy::here())];
+    if spec.isolation.memory == Memory::Protected {
+        needs.push(protection_need());
+    }
+    if spec.isolation.view == View::Docker {
+        needs.push(docker::need());
+    }
+    needs
+}
 
 fn effort(spec: &Spec) -> Effort {
     match spec.load {

@@ -39,6 +39,15 @@ impl Hierarchy {
         Self::of("self")
     }
 
+    /// The same with all controllers of version 1 that the kernel has, and with named trees (`name=systemd`).
+    pub fn whole() -> Self {
+        let read = |path: &str| kernel::text(path).unwrap_or_default();
+        let cgroup = read("/proc/self/cgroup");
+        let all: Vec<String> = parse_places(&cgroup).into_keys().collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        Self::parse_for(&all, &read("/proc/self/mountinfo"), &cgroup)
+    }
+
     /// The same for another process, by its number.
     pub fn of(process: &str) -> Self {
         let read = |path: String| kernel::text(path).unwrap_or_default();
@@ -47,6 +56,10 @@ impl Hierarchy {
 
     /// Reads the texts of `mountinfo` and `cgroup`. What they do not list is not there.
     pub fn parse(mountinfo: &str, cgroup: &str) -> Self {
+        Self::parse_for(&CONTROLLERS, mountinfo, cgroup)
+    }
+
+    fn parse_for(controllers: &[&str], mountinfo: &str, cgroup: &str) -> Self {
         let places = parse_places(cgroup);
         let mut found = Hierarchy::default();
         for mount in mountinfo.lines().filter_map(parse_mount) {
@@ -62,7 +75,7 @@ impl Hierarchy {
                     found.v2.get_or_insert_with(|| tree(""));
                 }
                 "cgroup" => {
-                    for name in CONTROLLERS.into_iter().filter(|name| mount.options.contains(name)) {
+                    for name in controllers.iter().filter(|name| mount.options.contains(name)) {
                         found.v1.entry(name.to_string()).or_insert_with(|| tree(name));
                     }
                 }

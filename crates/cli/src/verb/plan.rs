@@ -18,7 +18,8 @@ use crate::prepare::prepare;
 /// Runs `crosstalk plan`.
 pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
     let resolved = prepare(&args.study)?;
-    let plan = &resolved.plan;
+    // With the cells that wait for an earlier result, at an assumed level: they take time, too.
+    let plan = &resolved.whole;
     let time = plan.wall_time(pace(plan));
     out.say(&format!("{}: {}", plan.study, resolved.study.title));
     out.say(&format!("\n{}", summary(plan, &time)));
@@ -26,15 +27,18 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say("The run time of your own program is not known; the estimate assumes one second.");
     }
     let others = OtherPrograms::measure().map(|others| others.warning());
-    for note in plan.warnings.iter().cloned().chain(others) {
+    for note in resolved.plan.warnings.iter().cloned().chain(others) {
         out.say(&format!("note: {note}"));
     }
     let lists = args.cells || plan.cells().count() <= LISTED_CELLS;
     for experiment in &plan.experiments {
+        let waits =
+            resolved.plan.experiments.iter().any(|now| now.name == experiment.name && now.pending.is_some());
         let head = format!(
-            "{} ({}; reports {})",
+            "{} ({}{}; reports {})",
             experiment.name,
             count_in_words(experiment.cells.len(), "cell"),
+            if waits { ", at an assumed level" } else { "" },
             names(&experiment.metrics)
         );
         out.say(&format!("\n{head}"));
@@ -67,7 +71,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         })).collect::<Vec<_>>(),
         "left_out": left_out,
         "seconds": { "block": time.block, "least": time.least, "most": time.most },
-        "warnings": plan.warnings,
+        "warnings": resolved.plan.warnings,
     }));
     Ok(ExitCode::SUCCESS)
 }

@@ -135,7 +135,7 @@ fn experiment(
     if let Some(why) = &planned.pending {
         // The cells above have assumed levels: they were made for their faults and metrics.
         planned.cells.clear();
-        warnings.push(format!("experiment `{name}` has no cells yet: {why}"));
+        warnings.push(format!("experiment `{name}` comes later: {why}"));
     }
     warnings.extend(remarks(study, name, &planned, registry));
     Ok(planned)

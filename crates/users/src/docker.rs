@@ -1,0 +1,240 @@
+//! Docker, whole: a daemon of the attempt's own, and a container for each group of users.
+//!
+//! The daemon stands in PID and mount namespaces of its own, with all its files in the attempt's folder. So it
+//! ends with what starts it, with its containers, and leaves nothing. Containers have the host's programs, read
+//! only, a file system of their own over them (overlay2), and no network but loopback.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup};
+use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
+use crosstalk_host::Ledger;
+use crosstalk_host::ledger::Entry;
+use crosstalk_host::process::{cannot, end_with_starter};
+use crosstalk_work::peer::Deadline;
+use crosstalk_work::program::find;
+
+use crate::drivers::VERB;
+
+/// How long the daemon has to begin to answer; it takes about a second.
+const START: Duration = Duration::from_secs(30);
+/// How long a wait for it is.
+const TICK: Duration = Duration::from_millis(20);
+/// The longest path of a socket (unix(7)), with the zero at its end.
+const SOCKET_PATH: usize = 108;
+/// The image: no file but folders and links, over which the host's are mounted.
+const IMAGE: &str = "users:1";
+/// Where the program is in a container.
+const PROGRAM: &str = "/crosstalk";
+/// The command that installs it.
+const INSTALL: &str = "apt-get install --no-install-recommends docker.io";
+
+/// Starts the daemon in its namespaces: it has a `/run` and an `/etc` of its own to write to, and does not see some
+/// trees of control groups. Arguments: the daemon's program and folder, the trees.
+const START_DAEMON: &str = "set -e
+dockerd=$1 folder=$2
+shift 2
+for tree; do umount \"$tree\"; done
+mount -t tmpfs tmpfs /run
+mkdir /run/etc /run/work
+mount -t overlay -o lowerdir=/etc,upperdir=/run/etc,workdir=/run/work overlay /etc
+exec \"$dockerd\" --data-root \"$folder/data\" --exec-root /run/docker --pidfile /run/docker.pid -H \"unix://$folder/socket\" \
+--bridge none --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false";
+
+/// What containers need of a machine.
+pub fn need() -> Need {
+    let missing = ["dockerd", "docker", "unshare", "tar"].into_iter().find(|name| find(name).is_err());
+    match missing {
+        None => Need::found("Docker", "dockerd"),
+        Some(name) => {
+            Need::missing("Docker", format!("users cannot be in containers: no `{name}` in PATH"), INSTALL)
+        }
+    }
+}
+
+/// A daemon that runs. Dropping it kills it, and its containers.
+#[derive(Debug)]
+pub struct Docker {
+    daemon: Child,
+    folder: PathBuf,
+    docker: PathBuf,
+    /// The group that containers are made in, as the daemon names it.
+    parent: String,
+    own: Group,
+    /// Its groups in trees in which `own` is not.
+    _more: Entry,
+}
+
+impl Docker {
+    /// Starts a daemon with its files in `folder`, which exists. Its containers will be in `own`; it is not.
+    ///
+    /// # Errors
+    /// If a program is missing, or the daemon ends or does not answer in time: with its last words.
+    pub fn start(folder: &Path, own: &OwnGroup, ledger: &Ledger, until: &Deadline) -> Result<Docker, Fault> {
+        if folder.join("socket").as_os_str().len() >= SOCKET_PATH {
+            return Err(Fault::environment("the path of Docker's socket is too long")
+                .at(folder.display().to_string())
+                .remedy("set TMPDIR to a folder with a short path"));
+        }
+        let failed = |e: io::Error| cannot("start Docker", &e);
+        let log = File::create(folder.join("log")).map_err(failed)?;
+        let mut command = Command::new(find("unshare")?);
+        command.args(["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+        command.args(["sh", "-c", START_DAEMON, "sh"]).arg(find("dockerd")?).arg(folder);
+        let (parent, beside) = place_of(own.group());
+        let (devices, hidden) = other_trees(own.group());
+        command.args(hidden);
+        let more = devices.into_iter().map(|dir| dir.join(&parent)).collect::<Vec<_>>();
+        let more = ledger.group(&more, "control group of Docker containers")?;
+        command.stdin(Stdio::null()).stdout(log.try_clone().map_err(failed)?).stderr(log);
+        end_with_starter(&mut command);
+        let daemon = beside.start_in(&mut command)?.spawn().map_err(failed)?;
+        let mut docker = Docker {
+            daemon,
+            folder: folder.into(),
+            docker: find("docker")?,
+            parent,
+            own: own.group().clone(),
+            _more: more,
+        };
+        docker.wait(until)?;
+        docker.import()?;
+        Ok(docker)
+    }
+
+    /// Waits until it answers.
+    fn wait(&mut self, until: &Deadline) -> Result<(), Fault> {
+        let until = until.at_most(START);
+        loop {
+            if until.is_cancelled() {
+                return Err(Fault::interrupted());
+            }
+            if self.folder.join("socket").exists() {
+                let answer = self.run(self.command(&["version"]))?;
+                if answer.status.success() {
+                    return Ok(());
+                }
+            }
+            let ended = self.daemon.try_wait().map_err(|e| cannot("wait for Docker", &e))?;
+            if ended.is_some() || until.is_over() {
+                let what = if ended.is_some() { "ended" } else { "does not answer" };
+                return Err(Fault::environment(format!("the Docker daemon {what}: {}", self.last_words()))
+                    .remedy("`dockerd` as root, by itself, says more"));
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn last_words(&self) -> String {
+        let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        log.lines().last().unwrap_or("it has said nothing").to_string()
+    }
+
+    /// Makes the image.
+    fn import(&self) -> Result<(), Fault> {
+        let failed = |e: io::Error| cannot("make a Docker image", &e);
+        let image = self.folder.join("image");
+        for name in ["usr", "etc", "proc", "sys", "dev", "tmp"] {
+            fs::create_dir_all(image.join(name)).map_err(failed)?;
+        }
+        // As the host has them.
+        for name in ["bin", "sbin", "lib", "lib64"] {
+            if let Ok(target) = fs::read_link(Path::new("/").join(name)) {
+                symlink(target, image.join(name)).map_err(failed)?;
+            }
+        }
+        let archive = self.folder.join("image.tar");
+        let mut tar = Command::new(find("tar")?);
+        tar.arg("-cf").arg(&archive).arg("-C").arg(&image).arg(".");
+        let mut import = self.command(&["import"]);
+        import.arg(&archive).arg(IMAGE);
+        for command in [tar, import] {
+            let output = self.run(command)?;
+            if !output.status.success() {
+                let said = String::from_utf8_lossy(&output.stderr);
+                return Err(Fault::environment(format!("cannot make a Docker image: {}", said.trim())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The command that runs a driver in a container of its own. It works in `folder`, which the container has in
+    /// its own file system, and sees `shared` of the host's.
+    ///
+    /// # Errors
+    /// If this program's own file cannot be found.
+    pub fn driver(&self, at: usize, folder: &Path, shared: &[PathBuf]) -> Result<Command, Fault> {
+        let program = fs::read_link("/proc/self/exe").map_err(|e| cannot("find this program", &e))?;
+        let mut command = self.command(&["run", "--rm", "--interactive", "--network", "none"]);
+        command.arg("--cgroup-parent").arg(&self.parent).arg("--cidfile").arg(self.id_file(at));
+        command.arg("--workdir").arg(folder).arg("--entrypoint").arg(PROGRAM);
+        let mut mount = |host: &Path, inside: &Path, how: &str| {
+            command.arg("--volume").arg(format!("{}:{}{how}", host.display(), inside.display()));
+        };
+        for path in ["/usr", "/etc/passwd", "/etc/group"].map(Path::new) {
+            mount(path, path, ":ro");
+        }
+        mount(&program, Path::new(PROGRAM), ":ro");
+        shared.iter().for_each(|path| mount(path, path, ""));
+        command.arg(IMAGE).arg(VERB);
+        Ok(command)
+    }
+
+    /// The control groups of a container that runs.
+    pub fn group(&self, at: usize) -> Option<Group> {
+        let id = fs::read_to_string(self.id_file(at)).ok()?;
+        let below = |(tree, dir): (String, PathBuf)| (tree, dir.join(id.trim()));
+        Some(Group::new(self.own.paths_by_tree().into_iter().map(below).collect()))
+    }
+
+    fn id_file(&self, at: usize) -> PathBuf {
+        self.folder.join(format!("container-{at}"))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.docker);
+        command.arg("-H").arg(format!("unix://{}/socket", self.folder.display())).args(args);
+        command
+    }
+
+    fn run(&self, mut command: Command) -> Result<Output, Fault> {
+        command.stdin(Stdio::null()).output().map_err(|e| cannot("run Docker's client", &e))
+    }
+}
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.daemon.kill().and_then(|()| self.daemon.wait());
+    }
+}
+
+/// Trees of version 1 in which `own` is not: where this process is in that of devices, which Docker needs, and the
+/// mounts of the others.
+fn other_trees(own: &Group) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let others = Hierarchy::whole().v1.into_iter();
+    let others: Vec<_> =
+        others.filter(|(_, tree)| !own.paths().iter().any(|dir| dir.starts_with(&tree.mount))).collect();
+    let (devices, hidden): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| name == "devices");
+    let devices = devices.iter().filter_map(|(_, tree)| tree.here()).collect();
+    let hidden: BTreeSet<PathBuf> = hidden.into_iter().map(|(_, tree)| tree.mount).collect();
+    (devices, hidden.into_iter().collect())
+}
+
+/// How the daemon names a group, and the groups that it is to be in itself: the group's parents.
+///
+/// In trees of version 1 a name without a slash is below the groups of the daemon, each in its tree. Version 2 alone
+/// is one tree, and its root takes processes.
+fn place_of(own: &Group) -> (String, Group) {
+    let dirs = own.paths_by_tree();
+    let name = dirs.values().next().and_then(|dir| dir.file_name()).unwrap_or_default();
+    let above = |(tree, dir): (String, PathBuf)| Some((tree, dir.parent()?.to_path_buf()));
+    (name.to_string_lossy().into_owned(), Group::new(dirs.clone().into_iter().filter_map(above).collect()))
+}
