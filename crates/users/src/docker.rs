@@ -190,7 +190,10 @@ impl Docker {
     /// The control groups of a container that runs.
     pub fn group(&self, at: usize) -> Option<Group> {
         let id = fs::read_to_string(self.id_file(at)).ok()?;
-        let below = |(tree, dir): (String, PathBuf)| (tree, dir.join(id.trim()));
+        let below = |(tree, dir): (String, PathBuf)| match tree.as_str() {
+            DISKS => (tree, dir),
+            _ => (tree, dir.join(id.trim())),
+        };
         Some(Group::new(self.own.paths_by_tree().into_iter().map(below).collect()))
     }
 
@@ -216,25 +219,36 @@ impl Drop for Docker {
     }
 }
 
-/// Trees of version 1 in which `own` is not: where this process is in that of devices, which Docker needs, and the
-/// mounts of the others.
+/// Trees of version 1 that the daemon is treated apart in: where this process is in that of devices, in which `own` is
+/// not and which Docker needs, and the mounts that it does not see.
+///
+/// It does not see those in which `own` is not, and that of disks: version 1 limits each group's rate by itself, and
+/// so containers would have no limit in common. They stay in the group of the daemon.
 fn other_trees(own: &Group) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let others = Hierarchy::whole().v1.into_iter();
-    let others: Vec<_> =
-        others.filter(|(_, tree)| !own.paths().iter().any(|dir| dir.starts_with(&tree.mount))).collect();
+    let trees = Hierarchy::whole().v1.into_iter();
+    let others: Vec<_> = trees
+        .filter(|(name, tree)| name == DISKS || !own.paths().iter().any(|dir| dir.starts_with(&tree.mount)))
+        .collect();
     let (devices, hidden): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| name == "devices");
     let devices = devices.iter().filter_map(|(_, tree)| tree.here()).collect();
     let hidden: BTreeSet<PathBuf> = hidden.into_iter().map(|(_, tree)| tree.mount).collect();
     (devices, hidden.into_iter().collect())
 }
 
-/// How the daemon names a group, and the groups that it is to be in itself: the group's parents.
+/// The controller of disks, in version 1.
+const DISKS: &str = "blkio";
+
+/// How the daemon names a group, and the groups that it is to be in itself: the group's parents, but that of disks
+/// itself.
 ///
-/// In trees of version 1 a name without a slash is below the groups of the daemon, each in its tree. Version 2 alone
-/// is one tree, and its root takes processes.
+/// A name without a slash is below the groups of the daemon, each in its tree.
 fn place_of(own: &Group) -> (String, Group) {
     let dirs = own.paths_by_tree();
     let name = dirs.values().next().and_then(|dir| dir.file_name()).unwrap_or_default();
-    let above = |(tree, dir): (String, PathBuf)| Some((tree, dir.parent()?.to_path_buf()));
-    (name.to_string_lossy().into_owned(), Group::new(dirs.clone().into_iter().filter_map(above).collect()))
+    let name = name.to_string_lossy().into_owned();
+    let place = |(tree, dir): (String, PathBuf)| match tree.as_str() {
+        DISKS => Some((tree, dir)),
+        _ => Some((tree, dir.parent()?.to_path_buf())),
+    };
+    (name, Group::new(dirs.into_iter().filter_map(place).collect()))
 }

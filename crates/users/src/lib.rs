@@ -5,6 +5,7 @@
 
 mod block;
 pub mod common;
+mod counts;
 mod deal;
 mod docker;
 pub mod driver;

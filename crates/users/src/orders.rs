@@ -144,6 +144,8 @@ pub struct Done {
     pub read: u64,
     /// Seconds that its own process was ready to run while others ran (sched-stats.rst).
     pub run_delay: f64,
+    /// Seconds of pauses that are part of its jobs.
+    pub paused: f64,
     /// Page faults of its own process with a read from a device.
     pub major_faults: u64,
 }

@@ -6,19 +6,25 @@
 //! | `jobs_per_minute` | /min | all users' jobs over the makespan |
 //! | `jobs_per_minute_summed` | /min | the sum of the groups' rates, each over its own time: the published metric |
 //! | `sum_bias` | ratio | the second over the first: rates of parts that end at different times do not add up |
-//! | `jti` | % | AIM7's job timing index: (1 − standard deviation over mean) × 100, of the users' times |
+//! | `jti` | % | AIM7's job timing index: 1 − standard deviation over mean, of the users' times |
+//! | `time_compute`, `time_queue`, `time_pause`, `time_wait` | s | parts of the makespan: what the user who was done last spent computing (with its children), ready to run, in pauses of its own, and waiting for anything else; label `node` |
 //! | `user_time_span` | s | distribution: a user's time, from the beginning to its end |
 //! | `cpu_user`, `cpu_system` | s | CPU time of all users in user and system mode, without streamers' |
 //! | `run_delay` | s | that users were ready to run while others ran, without streamers' |
 //! | `major_faults` | faults | page faults of users with a read, without streamers' |
 //! | `refaults` | pages | pages of the users that were reclaimed and needed again, streamers' included |
+//! | `group_refaults` | pages | the same of one group; label `group`, from 0; users who are together are group 0 |
+//! | `group_cpu_wait`, `group_memory_wait`, `group_io_wait` | % | the share of the makespan in which some task of a group waited for a processor, for memory, for a disk (psi.rst); label `group` |
 //! | `stream_rate` | B/s | what streamers read |
+
+use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 
+use crate::counts::GroupCounts;
 use crate::orders::Done;
 
 /// The metrics; the study decides on the first one.
@@ -30,11 +36,19 @@ pub fn metrics() -> Vec<Metric> {
         Metric::new("sum_bias", "ratio", Better::Neither),
         Metric::new("jti", "%", Better::Higher),
         Metric::new("user_time_span", "s", Better::Lower),
+        Metric::new("time_compute", "s", Better::Neither),
+        Metric::new("time_queue", "s", Better::Neither),
+        Metric::new("time_pause", "s", Better::Neither),
+        Metric::new("time_wait", "s", Better::Neither),
         Metric::new("cpu_user", "s", Better::Lower),
         Metric::new("cpu_system", "s", Better::Lower),
         Metric::new("run_delay", "s", Better::Lower),
         Metric::new("major_faults", "faults", Better::Lower),
         Metric::new("refaults", "pages", Better::Lower),
+        Metric::new("group_refaults", "pages", Better::Lower),
+        Metric::new("group_cpu_wait", "%", Better::Lower),
+        Metric::new("group_memory_wait", "%", Better::Lower),
+        Metric::new("group_io_wait", "%", Better::Lower),
         Metric::new("stream_rate", "B/s", Better::Higher),
     ]
 }
@@ -61,9 +75,8 @@ pub struct Outcome {
     pub began: f64,
     /// Each user's outcome.
     pub users: Vec<UserOutcome>,
-    /// Pages that were reclaimed and needed again, by group; one number for groups that are together. Empty where
-    /// the kernel does not count them.
-    pub refaults: Vec<u64>,
+    /// What the kernel counted meanwhile, by group; once for groups that are together.
+    pub counts: Vec<GroupCounts>,
 }
 
 impl Outcome {
@@ -98,14 +111,54 @@ impl Outcome {
         let mut spans = Histogram::default();
         times.iter().for_each(|time| spans.record((time * 1e9) as u64));
         out.take(Reading::histogram("user_time_span", spans, Origin::Measured), users.len() as u64)?;
-        if !self.refaults.is_empty() {
-            let all = self.refaults.iter().sum::<u64>() as f64;
-            out.take(Reading::value("refaults", all, Origin::Measured), self.refaults.len() as u64)?;
-        }
+        self.report_parts(&users, makespan, out)?;
+        self.report_counts(makespan, out)?;
         let read = |user: &&UserOutcome| user.done.read as f64 / (user.done.ended - user.done.began);
         if !streamers.is_empty() {
             let rate = streamers.iter().map(read).sum();
             out.take(Reading::value("stream_rate", rate, Origin::Measured), streamers.len() as u64)?;
+        }
+        Ok(())
+    }
+
+    /// The parts of the makespan: what the user did who was done last.
+    fn report_parts(&self, users: &[&UserOutcome], makespan: f64, out: &mut dyn Sink) -> Result<(), Fault> {
+        let Some(last) = users.iter().max_by(|a, b| a.done.ended.total_cmp(&b.done.ended)) else {
+            return Ok(());
+        };
+        let compute = last.cpu_user + last.cpu_system;
+        let known = compute + last.done.run_delay + last.done.paused;
+        // Children that run at the same time compute in parallel.
+        let wait = (makespan - known).max(0.0);
+        let parts = [
+            ("time_compute", compute),
+            ("time_queue", last.done.run_delay),
+            ("time_pause", last.done.paused),
+            ("time_wait", wait),
+        ];
+        parts.into_iter().try_for_each(|(name, value)| {
+            out.take(Reading::value(name, value, Origin::Measured).label("node", 0), 1)
+        })
+    }
+
+    /// What the kernel counted.
+    fn report_counts(&self, makespan: f64, out: &mut dyn Sink) -> Result<(), Fault> {
+        let refaults: Vec<u64> = self.counts.iter().filter_map(|counts| counts.refaults).collect();
+        if !refaults.is_empty() {
+            let all = refaults.iter().sum::<u64>() as f64;
+            out.take(Reading::value("refaults", all, Origin::Measured), refaults.len() as u64)?;
+        }
+        for (group, counts) in self.counts.iter().enumerate() {
+            let share = |waited: Option<Duration>| Some((waited?.as_secs_f64() / makespan).min(1.0));
+            let values = [
+                ("group_refaults", counts.refaults.map(|pages| pages as f64)),
+                ("group_cpu_wait", share(counts.cpu_wait)),
+                ("group_memory_wait", share(counts.memory_wait)),
+                ("group_io_wait", share(counts.io_wait)),
+            ];
+            for (name, value) in values.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                out.take(Reading::value(name, value, Origin::Measured).label("group", group), 1)?;
+            }
         }
         Ok(())
     }
@@ -123,12 +176,12 @@ impl Outcome {
     }
 }
 
-/// AIM7's job timing index, in per cent: 100 where all take equally long.
+/// AIM7's job timing index: 1 where all take equally long.
 fn job_timing_index(times: &[f64]) -> f64 {
     let count = times.len() as f64;
     let mean = times.iter().sum::<f64>() / count;
     let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / count;
-    (1.0 - variance.sqrt() / mean) * 100.0
+    1.0 - variance.sqrt() / mean
 }
 
 #[cfg(test)]
@@ -136,7 +189,7 @@ mod tests {
     use super::*;
 
     fn user(group: usize, jobs: u64, ended: f64) -> UserOutcome {
-        let done = Done { began: 10.0, ended, jobs, read: 0, run_delay: 0.25, major_faults: 2 };
+        let done = Done { began: 10.0, ended, jobs, read: 0, run_delay: 0.25, paused: 2.0, major_faults: 2 };
         UserOutcome { group, streams: false, done, cpu_user: 1.0, cpu_system: 0.5 }
     }
 
@@ -154,7 +207,8 @@ mod tests {
     fn summed_rates_of_groups_that_end_at_different_times_are_too_high() {
         // Two groups with 60 jobs each: one needs a minute, the other two.
         let users = vec![user(0, 60, 70.0), user(1, 60, 130.0)];
-        let readings = report(&Outcome { began: 10.0, users, refaults: vec![3, 4] });
+        let counts = [3, 4].map(|pages| GroupCounts { refaults: Some(pages), ..GroupCounts::default() });
+        let readings = report(&Outcome { began: 10.0, users, counts: counts.to_vec() });
         assert_eq!(value(&readings, "makespan"), 120.0);
         assert_eq!(value(&readings, "jobs_per_minute"), 60.0);
         assert_eq!(value(&readings, "jobs_per_minute_summed"), 60.0 + 30.0);
@@ -162,7 +216,11 @@ mod tests {
         assert_eq!(value(&readings, "refaults"), 7.0);
         assert_eq!(value(&readings, "run_delay"), 0.5);
         // Mean 90 s, standard deviation 30 s.
-        assert!((value(&readings, "jti") - 100.0 * (1.0 - 1.0 / 3.0)).abs() < 1e-9);
+        assert!((value(&readings, "jti") - (1.0 - 1.0 / 3.0)).abs() < 1e-9);
+        // The last user: two minutes, of which two seconds were pauses.
+        let parts =
+            ["time_compute", "time_queue", "time_pause", "time_wait"].map(|part| value(&readings, part));
+        assert_eq!(parts, [1.5, 0.25, 2.0, 120.0 - 3.75]);
     }
 
     #[test]
@@ -170,7 +228,7 @@ mod tests {
         let mut streamer = user(1, 0, 60.0);
         (streamer.streams, streamer.done.read) = (true, 500);
         let users = vec![user(0, 10, 40.0), streamer];
-        let readings = report(&Outcome { began: 10.0, users, refaults: Vec::new() });
+        let readings = report(&Outcome { began: 10.0, users, counts: Vec::new() });
         assert_eq!(value(&readings, "makespan"), 30.0);
         assert_eq!(value(&readings, "stream_rate"), 10.0);
         assert_eq!(value(&readings, "sum_bias"), 1.0);

@@ -102,17 +102,21 @@ pub fn drop_cached(file: &File) -> io::Result<()> {
     fadvise(file, 0, None, Advice::DontNeed).map_err(io::Error::from)
 }
 
-/// A slow reader: `blocks` blocks with a pause after each. Returns the index of the next block.
+/// A slow reader: `blocks` blocks from the `from`-th on, with a pause after each. Returns the time of the pauses, without
+/// what waking up took.
 ///
 /// # Errors
 /// Those of [`BlockFile::read`].
-pub fn reread(file: &mut BlockFile, from: u64, blocks: usize, random: &mut Rng) -> Result<u64, Fault> {
+pub fn reread(file: &mut BlockFile, from: u64, blocks: usize, random: &mut Rng) -> Result<Duration, Fault> {
     let (least, most) = PAUSE;
+    let mut paused = Duration::ZERO;
     for index in from..from + blocks as u64 {
         file.read(index)?;
-        thread::sleep(Duration::from_micros(least + random.below((most - least) as usize) as u64));
+        let pause = Duration::from_micros(least + random.below((most - least) as usize) as u64);
+        thread::sleep(pause);
+        paused += pause;
     }
-    Ok(from + blocks as u64)
+    Ok(paused)
 }
 
 /// Reads through the file until `stop` is readable or closed. Returns the number of blocks.
@@ -145,7 +149,8 @@ mod tests {
         let mut file = BlockFile::open(&path, None).expect("opens");
         (0..7).try_for_each(|index| file.read(index)).expect("reads in a circle");
         let mut random = Rng::seeded(1);
-        assert_eq!(reread(&mut file, 5, 2, &mut random), Ok(7));
+        let paused = reread(&mut file, 5, 2, &mut random).expect("reads");
+        assert!(paused >= Duration::from_micros(2 * PAUSE.0), "{paused:?}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crosstalk_host::{Launcher, Ledger};
 use crosstalk_work::peer::Deadline;
 
 use crate::common::CommonFiles;
+use crate::counts::GroupCounts;
 use crate::deal::deal;
 use crate::drivers::Drivers;
 use crate::files::{block_file, create};
@@ -147,7 +148,7 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
     let mut users = Vec::new();
     let mut left = spec.users - spec.streamers();
     let mut began = now();
-    let mut refaults = Vec::new();
+    let mut counts = Vec::new();
     while users.len() < spec.users {
         let next = drivers.next(until);
         let (group, report) = next.map_err(|fault| out_of_memory(&scene.places()).unwrap_or(fault))?;
@@ -155,7 +156,7 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
             Report::Ready => {
                 ready += 1;
                 if ready == drivers.count() {
-                    refaults = count_refaults(&scene.places());
+                    counts = GroupCounts::of(&scene.places());
                     began = now();
                     drivers.signal(Signal::Begin)?;
                 }
@@ -185,23 +186,9 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
             Report::Broken(fault) => return Err(fault),
         }
     }
-    let after = count_refaults(&scene.places());
-    let refaults = after.iter().zip(&refaults).map(|(after, before)| after.saturating_sub(*before)).collect();
-    Ok(Outcome { began, users, refaults })
-}
-
-/// Pages of each group that were reclaimed and needed again, so far; of groups that are together once.
-fn count_refaults(places: &[Group]) -> Vec<u64> {
-    let mut counted: Vec<PathBuf> = Vec::new();
-    let mut count = |place: &Group| {
-        let file = place.file(&[("", "memory.stat"), ("memory", "memory.stat")])?;
-        if counted.contains(&file) {
-            return None;
-        }
-        counted.push(file.clone());
-        Some(reading::pages(&fs::read_to_string(file).ok()?).refaults)
-    };
-    places.iter().filter_map(&mut count).collect()
+    let after = GroupCounts::of(&scene.places());
+    let counts = after.iter().zip(&counts).map(|(after, before)| after.since(before)).collect();
+    Ok(Outcome { began, users, counts })
 }
 
 /// The fault of the first group in which the kernel has killed a process for want of memory.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::clock::{switches_and_faults, thread_schedstat};
@@ -42,7 +43,7 @@ pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<Done, Fault> {
     // It ends when the driver has closed its end, or has ended.
     let _ = begin.read(&mut [0]);
     let (began, before) = (now(), Waits::now());
-    let (done, read) = jobs.run(&stop)?;
+    let Work { done, read, paused } = jobs.run(&stop)?;
     let (ended, after) = (now(), Waits::now());
     Ok(Done {
         began,
@@ -50,6 +51,7 @@ pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<Done, Fault> {
         jobs: done,
         read,
         run_delay: after.run_delay - before.run_delay,
+        paused: paused.as_secs_f64(),
         major_faults: after.major_faults - before.major_faults,
     })
 }
@@ -73,23 +75,34 @@ impl<'a> Jobs<'a> {
         })
     }
 
-    /// Does the jobs. Returns how many, and the bytes that were read.
-    fn run(&mut self, stop: &File) -> Result<(u64, u64), Fault> {
+    fn run(&mut self, stop: &File) -> Result<Work, Fault> {
         match self {
             Jobs::Mix(tests, user) => {
                 tests.iter().try_for_each(|test| (test.run)(user))?;
-                Ok((tests.len() as u64, 0))
+                Ok(Work { done: tests.len() as u64, ..Work::default() })
             }
             Jobs::Reread { file, jobs, blocks, random } => {
-                let mut next = 0;
+                let (mut next, mut paused) = (0, Duration::ZERO);
                 for _ in 0..*jobs {
-                    next = reread(file, next, *blocks, random)?;
+                    paused += reread(file, next, *blocks, random)?;
+                    next += *blocks as u64;
                 }
-                Ok((*jobs as u64, next * BLOCK as u64))
+                Ok(Work { done: *jobs as u64, read: next * BLOCK as u64, paused })
             }
-            Jobs::Stream(file) => Ok((0, stream(file, stop)? * BLOCK as u64)),
+            Jobs::Stream(file) => Ok(Work { read: stream(file, stop)? * BLOCK as u64, ..Work::default() }),
         }
     }
+}
+
+/// What jobs did.
+#[derive(Debug, Default)]
+struct Work {
+    /// The jobs that were done.
+    done: u64,
+    /// Bytes that were read.
+    read: u64,
+    /// The time of pauses.
+    paused: Duration,
 }
 
 /// Seconds of CLOCK_MONOTONIC, which all processes of a host share.
