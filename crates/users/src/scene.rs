@@ -3,14 +3,14 @@
 //! The parent's limits make memory scarce and keep the host healthy. Below it users are apart in the
 //! controllers that the isolation names, and together in the others.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::{env, fs};
 
 use crosstalk_cgroup::exec::STUDY;
 use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, Setting};
 use crosstalk_core::Fault;
-use crosstalk_core::need::Need;
+use crosstalk_core::need::{Need, NeedState};
 use crosstalk_core::units::Bytes;
 use crosstalk_host::disk::disk_of;
 use crosstalk_host::{Launcher, Ledger};
@@ -148,6 +148,18 @@ pub fn protection_need() -> Need {
             "memory of users cannot be protected: version 1 has no memory.low",
             "boot with systemd.unified_cgroup_hierarchy=1",
         )
+    }
+}
+
+/// What a limited rate of reading needs of a machine.
+pub fn disk_need() -> Need {
+    let what = "a disk for temporary files";
+    match disk_of(&env::temp_dir()) {
+        Ok((major, minor)) => Need::found(what, format!("{major}:{minor}")),
+        Err(Fault { message, remedy, .. }) => {
+            let consequence = format!("reading from it cannot be limited: {message}");
+            Need { what: what.into(), state: NeedState::Missing { consequence, remedy } }
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::docker;
 use crate::isolation::{Memory, View};
 use crate::outcome::metrics;
 use crate::run::run;
-use crate::scene::protection_need;
+use crate::scene::{disk_need, protection_need};
 use crate::spec::{Load, PARAMETERS, Spec};
 
 /// Seconds of computing of a mix's mean job on the reference machine, at a `work` of 1.
@@ -44,6 +44,9 @@ fn needs(spec: &Spec) -> Vec<Need> {
     }
     if spec.isolation.view == View::Docker {
         needs.push(docker::need());
+    }
+    if spec.machine.read_rate.is_some() {
+        needs.push(disk_need());
     }
     needs
 }
