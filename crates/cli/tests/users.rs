@@ -45,7 +45,7 @@ fn groups() -> BTreeSet<String> {
 fn readers_in_groups_beside_a_streaming_user_report_makespan_sum_and_bias() {
     let dir = tempfile::tempdir().expect("a directory");
     let parameters = "users = 6, mix = \"reread\", jobs = 5, work = 0.05, groups = 3, isolation = \"$isolation\", \
-                      memory = \"96 MiB\", streamers = 1, streamers_apart = true";
+                      memory = \"96 MiB\", streamers = 1, streamers_apart = true, waits = true";
     let output = run(
         dir.path(),
         parameters,
@@ -63,6 +63,9 @@ fn readers_in_groups_beside_a_streaming_user_report_makespan_sum_and_bias() {
     // Five readers with five jobs each.
     let rates = metrics["makespan"].iter().zip(&metrics["jobs_per_minute"]);
     rates.for_each(|(makespan, rate)| assert!((makespan * rate / 60.0 - 25.0).abs() < 1e-6));
+    // Who streams through more than the memory takes pages away in every arm.
+    let reclaimed = values(dir.path(), "reclaimed");
+    assert!(reclaimed.len() == 18 && reclaimed.iter().all(|pages| *pages > 0.0), "{reclaimed:?}");
     // Groups end no later than the last of them, so their sum is not below.
     assert!(metrics["sum_bias"].iter().all(|bias| *bias >= 1.0 - 1e-9), "{:?}", metrics["sum_bias"]);
 }

@@ -440,3 +440,78 @@ fn with_version_2_alone_named_groups_protect_memory() {
     assert!(reported(removed)["stays"].as_u64().is_some_and(|bytes| bytes >= 20 << 20), "{removed:#?}");
     assert_eq!(part("left"), &["nr_descendants 0", "nr_dying_descendants 0"], "{removed:#?}");
 }
+
+#[test]
+fn with_version_2_alone_users_keep_protected_memory_beside_one_who_streams() {
+    const MAKE_FILE_SYSTEM: &str = "/usr/sbin/mke2fs";
+    if !Path::new(MAKE_FILE_SYSTEM).exists() {
+        eprintln!("skipped: {MAKE_FILE_SYSTEM} is missing (e2fsprogs)");
+        return;
+    }
+    // The reader's pages are three quarters of what is protected for its group.
+    let script = r#"
+        mount -t cgroup2 none /sys/fs/cgroup
+        mke2fs -q -t ext4 /dev/vda && mkdir /data && mount -t ext4 /dev/vda /data
+        export TMPDIR=/data
+        cat >/study.toml <<'STUDY'
+schema = "crosstalk.study/1"
+title = "Users"
+looks = [2]
+seed = 1
+[experiment.users]
+factors = { isolation = ["lru", "protection"] }
+[experiment.users.work.users]
+kind = "users"
+users = 2
+mix = "reread"
+jobs = 40
+work = 0.2
+groups = 2
+isolation = "$isolation"
+memory = "64 MiB"
+working_set = 0.375
+read_rate = "40 MB"
+streamers = 1
+streamers_apart = true
+STUDY
+        echo "== run"
+        crosstalk run /study.toml --out /run --testbed local 2>&1
+        echo "== journal"
+        cat /run/journal.ndjson
+        echo "== left"
+        ls -d /sys/fs/cgroup/crosstalk* 2>/dev/null
+        exit 0
+    "#;
+    let file = format!("{MAKE_FILE_SYSTEM}=bin/mke2fs");
+    let options = [
+        ["--kernel", "cgroup_no_v1=all"],
+        ["--disk", "512"],
+        ["--module", "virtio_blk"],
+        ["--module", "virtio_pci"],
+        ["--module", "ext4"],
+        ["--module", "crc32c_generic"],
+        ["--file", &file],
+    ];
+    let Some(parts) = vm(&options.concat(), script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let lines: Vec<Value> =
+        part("journal").iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let attempts = |isolation: &str| {
+        let of =
+            lines.iter().filter(|line| line["line"] == "attempt" && line["levels"]["isolation"] == isolation);
+        of.map(|line| line["attempt"].clone()).collect::<Vec<_>>()
+    };
+    let refaults = |isolation: &str| {
+        let attempts = attempts(isolation);
+        let readers = lines.iter().filter(|line| {
+            attempts.contains(&line["attempt"])
+                && line["metric"] == "group_refaults"
+                && line["labels"]["group"] == "0"
+        });
+        readers.filter_map(|line| line["value"].as_f64()).sum::<f64>()
+    };
+    let [alone, protected] = ["lru", "protection"].map(refaults);
+    assert!(4.0 * protected < alone, "{protected} against {alone}: {:#?}", part("run"));
+    assert!(part("left").is_empty(), "{parts:#?}");
+}

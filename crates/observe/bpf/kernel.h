@@ -114,6 +114,7 @@ static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
+static u64 (*const bpf_get_current_cgroup_id)(void) = (void *)80;
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size, u64 flags) = (void *)130;
 static struct task_struct *(*const bpf_get_current_task_btf)(void) = (void *)158;

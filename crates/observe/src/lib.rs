@@ -1,5 +1,6 @@
 //! Observers of the kernel. [`observers`] read its own counters: pressure and page faults.
-//! BPF programs at its tracepoints time messages ([`stages`]) and requests ([`service`]).
+//! BPF programs at its tracepoints time messages ([`stages`]), requests ([`service`]) and what tasks
+//! of control groups wait for ([`waits`]).
 //! One more program redirects frames to AF_XDP sockets ([`redirect`]).
 //!
 //! The BPF programs are in `bpf/`, in C. `tools/bpf` compiles them, and the crate contains the
@@ -15,6 +16,7 @@ mod pressure;
 pub mod redirect;
 pub mod service;
 pub mod stages;
+pub mod waits;
 
 use crosstalk_core::scene::Observer;
 

@@ -14,45 +14,75 @@ pub static STAGES_OBJECT: &[u8] = include_bytes_aligned!("../bpf/objects/stages.
 /// The compiled BPF programs of `bpf/service.bpf.c`.
 pub static SERVICE_OBJECT: &[u8] = include_bytes_aligned!("../bpf/objects/service.o");
 
+/// The compiled BPF programs of `bpf/waits.bpf.c`.
+pub static WAITS_OBJECT: &[u8] = include_bytes_aligned!("../bpf/objects/waits.o");
+
 /// The kernel's description of its types (BTF).
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// What tracing needs: the kernel's types, Linux 6.4, and privileges.
-pub fn need() -> Need {
-    match obstacle() {
-        None => Need::found("BPF tracepoints", "the kernel's, with its types"),
-        Some((why, remedy)) => {
-            Need::missing("BPF tracepoints", format!("stages cannot be seen: {why}"), remedy)
+/// What programs of an object trace, and the kernel that can.
+#[derive(Debug, Clone, Copy)]
+pub struct Tracing {
+    /// The newest of the tracepoints.
+    newest: &'static str,
+    /// What boots it.
+    remedy: &'static str,
+    /// What is missing without.
+    consequence: &'static str,
+}
+
+/// Messages on their way.
+pub const MESSAGES: Tracing = Tracing {
+    newest: "sk_data_ready",
+    remedy: "boot Linux 6.4 or later",
+    consequence: "stages cannot be seen",
+};
+
+/// Tasks that wait inside the kernel.
+pub const WAITS: Tracing = Tracing {
+    newest: "contention_begin",
+    remedy: "boot Linux 5.19 or later",
+    consequence: "what tasks wait for inside the kernel cannot be seen",
+};
+
+impl Tracing {
+    /// What it needs of a machine: the kernel's types, tracepoints, and privileges.
+    pub fn need(&self) -> Need {
+        match self.obstacle() {
+            None => Need::found("BPF tracepoints", "the kernel's, with its types"),
+            Some((why, remedy)) => {
+                Need::missing("BPF tracepoints", format!("{}: {why}", self.consequence), remedy)
+            }
         }
     }
+
+    /// Why it cannot be done here, and what helps.
+    fn obstacle(&self) -> Option<(&'static str, &'static str)> {
+        if !Path::new(TYPES).exists() {
+            return Some((
+                "the kernel does not publish its types",
+                "boot a kernel with CONFIG_DEBUG_INFO_BTF=y",
+            ));
+        }
+        if !has_tracepoint(self.newest) {
+            return Some(("the kernel is too old", self.remedy));
+        }
+        if !may_trace() {
+            return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
+        }
+        None
+    }
 }
 
-/// Why nothing can be traced here, and what helps.
-fn obstacle() -> Option<(&'static str, &'static str)> {
-    if !Path::new(TYPES).exists() {
-        return Some(("the kernel does not publish its types", "boot a kernel with CONFIG_DEBUG_INFO_BTF=y"));
-    }
-    if !has_types_of(NEWEST) {
-        return Some(("the kernel is too old", "boot Linux 6.4 or later"));
-    }
-    if !may_trace() {
-        return Some(("it takes privileges", "run as root, or give the program CAP_BPF and CAP_PERFMON"));
-    }
-    None
+/// What following messages needs: the kernel's types, Linux 6.4, and privileges.
+pub fn need() -> Need {
+    MESSAGES.need()
 }
-
-/// The newest of the tracepoints that tracing needs: since Linux 6.4.
-const NEWEST: &str = "btf_trace_sk_data_ready";
 
 /// Whether the kernel has a tracepoint of that name.
 pub fn has_tracepoint(name: &str) -> bool {
-    has_types_of(&format!("btf_trace_{name}"))
-}
-
-/// Whether the kernel has a type of that name.
-fn has_types_of(name: &str) -> bool {
     let types = std::fs::read(TYPES).unwrap_or_default();
-    memchr::memmem::find(&types, format!("\0{name}\0").as_bytes()).is_some()
+    memchr::memmem::find(&types, format!("\0btf_trace_{name}\0").as_bytes()).is_some()
 }
 
 /// Whether this process may load programs for tracepoints: CAP_BPF and CAP_PERFMON, or
@@ -93,12 +123,13 @@ pub type ObjectConstant<'a> = (&'a str, GlobalData<'a>);
 /// kernel's types for [`attach`].
 ///
 /// # Errors
-/// An environment fault: something that [`need`] names is missing, or the kernel refuses.
+/// An environment fault: something that [`Tracing::need`] names is missing, or the kernel refuses.
 pub fn load<'a>(
+    tracing: Tracing,
     object: &[u8],
     constants: impl IntoIterator<Item = ObjectConstant<'a>>,
 ) -> Result<(Ebpf, Btf), Fault> {
-    if let Some((why, remedy)) = obstacle() {
+    if let Some((why, remedy)) = tracing.obstacle() {
         return Err(
             Fault::environment(format!("the kernel's tracepoints cannot be used: {why}")).remedy(remedy)
         );
@@ -174,7 +205,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_object_are_refused() {
-        let fault = load(b"no object", []).expect_err("refused");
+        let fault = load(MESSAGES, b"no object", []).expect_err("refused");
         assert!(fault.message.starts_with("cannot load") || fault.remedy.is_some(), "{fault}");
     }
 }

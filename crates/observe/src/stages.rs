@@ -6,7 +6,7 @@ use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 use std::net::SocketAddr;
 
-use crate::object::{STAGES_OBJECT, attach, failed_fault, load, map};
+use crate::object::{MESSAGES, STAGES_OBJECT, attach, failed_fault, load, map};
 
 pub use crate::object::need;
 
@@ -172,6 +172,7 @@ impl Tracer {
         let ports = [packet_ports(client, server), packet_ports(server, client)];
         let socks = [socket_ports(server, client), socket_ports(client, server)];
         let (mut programs, types) = load(
+            MESSAGES,
             STAGES_OBJECT,
             [
                 ("protocol", (&protocol).into()),

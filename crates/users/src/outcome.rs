@@ -14,6 +14,9 @@
 //! | `major_faults` | faults | page faults of users with a read, without streamers' |
 //! | `refaults` | pages | pages of the users that were reclaimed and needed again, streamers' included |
 //! | `group_refaults` | pages | the same of one group; label `group`, from 0; users who are together are group 0 |
+//! | `reclaimed`, `group_reclaimed` | pages | pages that tasks took away, from others or themselves, before they got one; of all, and of one group (with `waits`) |
+//! | `reclaim_time`, `group_reclaim_time` | s | how long that took, added up over tasks (with `waits`) |
+//! | `lock_time`, `group_lock_time` | s | how long tasks were locked out of the kernel's data by others, added up over tasks (with `waits`) |
 //! | `group_cpu_wait`, `group_memory_wait`, `group_io_wait` | % | the share of the makespan in which some task of a group waited for a processor, for memory, for a disk (psi.rst); label `group` |
 //! | `stream_rate` | B/s | what streamers read |
 
@@ -46,6 +49,12 @@ pub fn metrics() -> Vec<Metric> {
         Metric::new("major_faults", "faults", Better::Lower),
         Metric::new("refaults", "pages", Better::Lower),
         Metric::new("group_refaults", "pages", Better::Lower),
+        Metric::new("reclaimed", "pages", Better::Lower),
+        Metric::new("group_reclaimed", "pages", Better::Lower),
+        Metric::new("reclaim_time", "s", Better::Lower),
+        Metric::new("group_reclaim_time", "s", Better::Lower),
+        Metric::new("lock_time", "s", Better::Lower),
+        Metric::new("group_lock_time", "s", Better::Lower),
         Metric::new("group_cpu_wait", "%", Better::Lower),
         Metric::new("group_memory_wait", "%", Better::Lower),
         Metric::new("group_io_wait", "%", Better::Lower),
@@ -141,24 +150,19 @@ impl Outcome {
         })
     }
 
-    /// What the kernel counted.
+    /// What the kernel counted: sums over all groups, and each group's.
     fn report_counts(&self, makespan: f64, out: &mut dyn Sink) -> Result<(), Fault> {
-        let refaults: Vec<u64> = self.counts.iter().filter_map(|counts| counts.refaults).collect();
-        if !refaults.is_empty() {
-            let all = refaults.iter().sum::<u64>() as f64;
-            out.take(Reading::value("refaults", all, Origin::Measured), refaults.len() as u64)?;
-        }
-        for (group, counts) in self.counts.iter().enumerate() {
-            let share = |waited: Option<Duration>| Some((waited?.as_secs_f64() / makespan).min(1.0));
-            let values = [
-                ("group_refaults", counts.refaults.map(|pages| pages as f64)),
-                ("group_cpu_wait", share(counts.cpu_wait)),
-                ("group_memory_wait", share(counts.memory_wait)),
-                ("group_io_wait", share(counts.io_wait)),
-            ];
-            for (name, value) in values.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-                out.take(Reading::value(name, value, Origin::Measured).label("group", group), 1)?;
+        for (sum, of_group, count) in SUMS {
+            let counted: Vec<f64> = self.counts.iter().filter_map(count).collect();
+            if !counted.is_empty() {
+                let all = Reading::value(sum, counted.iter().sum::<f64>(), Origin::Measured);
+                out.take(all, counted.len() as u64)?;
             }
+            report_groups(of_group, self.counts.iter().map(count), out)?;
+        }
+        for (metric, wait) in WAITS {
+            let share = |counts| Some((wait(counts)?.as_secs_f64() / makespan).min(1.0));
+            report_groups(metric, self.counts.iter().map(share), out)?;
         }
         Ok(())
     }
@@ -174,6 +178,36 @@ impl Outcome {
         };
         (0..groups).map(rate).sum()
     }
+}
+
+/// A number of a group that is summed over all of them.
+type Count = fn(&GroupCounts) -> Option<f64>;
+
+/// The metric of all groups, that of each, and the number.
+const SUMS: [(&str, &str, Count); 4] = [
+    ("refaults", "group_refaults", |counts| Some(counts.refaults? as f64)),
+    ("reclaimed", "group_reclaimed", |counts| Some(counts.waits?.reclaimed as f64)),
+    ("reclaim_time", "group_reclaim_time", |counts| Some(counts.waits?.reclaiming.as_secs_f64())),
+    ("lock_time", "group_lock_time", |counts| Some(counts.waits?.locked_out.as_secs_f64())),
+];
+
+/// The metric of each group, and for how long some task waited.
+const WAITS: [(&str, fn(&GroupCounts) -> Option<Duration>); 3] = [
+    ("group_cpu_wait", |counts| counts.cpu_wait),
+    ("group_memory_wait", |counts| counts.memory_wait),
+    ("group_io_wait", |counts| counts.io_wait),
+];
+
+/// Reports each group's value, where it has one.
+fn report_groups(
+    metric: &str,
+    values: impl Iterator<Item = Option<f64>>,
+    out: &mut dyn Sink,
+) -> Result<(), Fault> {
+    for (group, value) in values.enumerate().filter_map(|(group, value)| Some((group, value?))) {
+        out.take(Reading::value(metric, value, Origin::Measured).label("group", group), 1)?;
+    }
+    Ok(())
 }
 
 /// AIM7's job timing index: 1 where all take equally long.

@@ -12,7 +12,7 @@ use crosstalk_host::{Launcher, Ledger};
 use crosstalk_work::peer::Deadline;
 
 use crate::common::CommonFiles;
-use crate::counts::GroupCounts;
+use crate::counts::Counter;
 use crate::deal::deal;
 use crate::drivers::Drivers;
 use crate::files::{block_file, create};
@@ -148,7 +148,7 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
     let mut users = Vec::new();
     let mut left = spec.users - spec.streamers();
     let mut began = now();
-    let mut counts = Vec::new();
+    let mut counter = None;
     while users.len() < spec.users {
         let next = drivers.next(until);
         let (group, report) = next.map_err(|fault| out_of_memory(&scene.places()).unwrap_or(fault))?;
@@ -156,7 +156,7 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
             Report::Ready => {
                 ready += 1;
                 if ready == drivers.count() {
-                    counts = GroupCounts::of(&scene.places());
+                    counter = Some(Counter::begin(&scene.places(), spec.waits)?);
                     began = now();
                     drivers.signal(Signal::Begin)?;
                 }
@@ -186,8 +186,7 @@ fn drive(mut drivers: Drivers, scene: &Scene, spec: &Spec, until: &Deadline) -> 
             Report::Broken(fault) => return Err(fault),
         }
     }
-    let after = GroupCounts::of(&scene.places());
-    let counts = after.iter().zip(&counts).map(|(after, before)| after.since(before)).collect();
+    let counts = counter.map_or(Ok(Vec::new()), |counter| counter.counts())?;
     Ok(Outcome { began, users, counts })
 }
 

@@ -39,6 +39,11 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("sizes", "alike", "`reread`: users' working sets: `alike`, or `uneven` (1 : 2 : 4)"),
     Parameter::new("streamers", "0", "`reread`: the first users stream through twice the memory instead"),
     Parameter::new("streamers_apart", "false", "`reread`: whether streamers have a group of their own"),
+    Parameter::new(
+        "waits",
+        "false",
+        "whether the kernel's tracepoints count what groups wait for: reclaim and locks",
+    ),
 ]]);
 
 /// What the users of an attempt do, and how they are kept apart.
@@ -51,6 +56,7 @@ pub struct Spec {
     pub(crate) groups: usize,
     pub(crate) isolation: &'static Isolation,
     pub(crate) machine: Machine,
+    pub(crate) waits: bool,
 }
 
 /// The users' jobs.
@@ -117,7 +123,8 @@ impl Spec {
         // Users who are together are one group, however many they would be.
         let groups = if isolation.drivers { groups } else { 1 };
         let jobs = params.bounded("jobs", 100, 1, 1_000_000)? as usize;
-        Ok(Spec { users, load, jobs, work, groups, isolation, machine })
+        let waits = params.flag("waits", false)?;
+        Ok(Spec { users, load, jobs, work, groups, isolation, machine, waits })
     }
 
     /// How many of the users stream.

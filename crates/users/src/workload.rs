@@ -6,6 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
+use crosstalk_observe::waits;
 use crosstalk_work::peer::Deadline;
 use crosstalk_work::{Declared, prepare_alone};
 
@@ -44,6 +45,9 @@ fn needs(spec: &Spec) -> Vec<Need> {
     }
     if spec.isolation.view == View::Docker {
         needs.push(docker::need());
+    }
+    if spec.waits {
+        needs.push(waits::need());
     }
     if spec.machine.read_rate.is_some() {
         needs.push(disk_need());

@@ -17,7 +17,7 @@ use aya::programs::BtfTracePoint;
 use aya::{Ebpf, Pod};
 use crosstalk_core::Fault;
 
-use crate::object::{SERVICE_OBJECT, attach, failed_fault, has_tracepoint, load, map, map_mut};
+use crate::object::{MESSAGES, SERVICE_OBJECT, attach, failed_fault, has_tracepoint, load, map, map_mut};
 use exchange::{Connection, Key, Progress, Raw};
 
 pub use crate::object::need;
@@ -94,7 +94,7 @@ impl Tracer {
     }
 
     fn attach_to(target: &TraceTarget, sees_sends: bool) -> Result<Tracer, Fault> {
-        let (mut programs, types) = load(SERVICE_OBJECT, [])?;
+        let (mut programs, types) = load(MESSAGES, SERVICE_OBJECT, [])?;
         let sees_sends = sees_sends && has_tracepoint(SENDS);
         set_processes(&mut programs, &target.processes)?;
         let finished = programs
