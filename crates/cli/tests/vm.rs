@@ -451,7 +451,7 @@ fn with_version_2_alone_users_keep_protected_memory_beside_one_who_streams() {
     // The reader's pages are three quarters of what is protected for its group.
     let script = r#"
         mount -t cgroup2 none /sys/fs/cgroup
-        mke2fs -q -t ext4 /dev/vda && mkdir /data && mount -t ext4 /dev/vda /data
+        /usr/sbin/mke2fs -q -t ext4 /dev/vda && mkdir /data && mount -t ext4 /dev/vda /data
         export TMPDIR=/data
         cat >/study.toml <<'STUDY'
 schema = "crosstalk.study/1"
@@ -475,14 +475,13 @@ streamers = 1
 streamers_apart = true
 STUDY
         echo "== run"
-        crosstalk run /study.toml --out /run --testbed local 2>&1
+        crosstalk run /study.toml --out /data/run --testbed local 2>&1
         echo "== journal"
-        cat /run/journal.ndjson
+        cat /data/run/journal.ndjson
         echo "== left"
         ls -d /sys/fs/cgroup/crosstalk* 2>/dev/null
         exit 0
     "#;
-    let file = format!("{MAKE_FILE_SYSTEM}=bin/mke2fs");
     let options = [
         ["--kernel", "cgroup_no_v1=all"],
         ["--disk", "512"],
@@ -490,7 +489,7 @@ STUDY
         ["--module", "virtio_pci"],
         ["--module", "ext4"],
         ["--module", "crc32c_generic"],
-        ["--file", &file],
+        ["--file", MAKE_FILE_SYSTEM],
     ];
     let Some(parts) = vm(&options.concat(), script) else { return };
     let part =

@@ -135,7 +135,12 @@ pub fn mount_overlay(over: &Path, own: &Path) -> Result<(), Fault> {
             .remedy("set TMPDIR to another folder"));
     }
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
-    mount("overlay", &lower, Some("overlay"), 0, Some(&options)).map_err(failed)
+    mount("overlay", &lower, Some("overlay"), 0, Some(&options)).map_err(|e| match e.raw_os_error() {
+        Some(libc::ENODEV) => {
+            Fault::environment("this kernel has no overlay file system").remedy("as root: modprobe overlay")
+        }
+        _ => failed(e),
+    })
 }
 
 fn mount(
