@@ -50,7 +50,8 @@ exec \"$dockerd\" --data-root \"$folder/data\" --exec-root /run/docker --pidfile
 
 /// What containers need of a machine.
 pub fn need() -> Need {
-    let missing = ["dockerd", "docker", "unshare", "tar"].into_iter().find(|name| find(name).is_err());
+    let missing =
+        ["dockerd", "docker", "unshare", "tar", "timeout"].into_iter().find(|name| find(name).is_err());
     match missing {
         None => Need::found("Docker", "dockerd"),
         Some(name) => {
@@ -112,6 +113,7 @@ impl Docker {
     /// Waits until it answers.
     fn wait(&mut self, until: &Deadline) -> Result<(), Fault> {
         let until = until.at_most(START);
+        let mut refused = None;
         loop {
             if until.is_cancelled() {
                 return Err(Fault::interrupted());
@@ -121,12 +123,16 @@ impl Docker {
                 if answer.status.success() {
                     return Ok(());
                 }
+                // The client may be of another version.
+                refused = Some(String::from_utf8_lossy(&answer.stderr).trim().to_string());
             }
             let ended = self.daemon.try_wait().map_err(|e| cannot("wait for Docker", &e))?;
             if ended.is_some() || until.is_over() {
                 let what = if ended.is_some() { "ended" } else { "does not answer" };
-                return Err(Fault::environment(format!("the Docker daemon {what}: {}", self.last_words()))
-                    .remedy("`dockerd` as root, by itself, says more"));
+                let said = refused.unwrap_or_else(|| self.last_words());
+                return Err(Fault::environment(format!("the Docker daemon {what}: {said}")).remedy(
+                    "`dockerd` as root, by itself, says more; its client is to be of the same version",
+                ));
             }
             std::thread::sleep(TICK);
         }
@@ -207,8 +213,11 @@ impl Docker {
         command
     }
 
-    fn run(&self, mut command: Command) -> Result<Output, Fault> {
-        command.stdin(Stdio::null()).output().map_err(|e| cannot("run Docker's client", &e))
+    /// Runs a command to its end, or for as long as the daemon may take to start.
+    fn run(&self, command: Command) -> Result<Output, Fault> {
+        let mut limited = Command::new(find("timeout")?);
+        limited.arg(START.as_secs().to_string()).arg(command.get_program()).args(command.get_args());
+        limited.stdin(Stdio::null()).output().map_err(|e| cannot("run Docker's client", &e))
     }
 }
 

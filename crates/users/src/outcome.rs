@@ -191,8 +191,11 @@ const SUMS: [(&str, &str, Count); 4] = [
     ("lock_time", "group_lock_time", |counts| Some(counts.waits?.locked_out.as_secs_f64())),
 ];
 
+/// For how long some task of a group waited.
+type Wait = fn(&GroupCounts) -> Option<Duration>;
+
 /// The metric of each group, and for how long some task waited.
-const WAITS: [(&str, fn(&GroupCounts) -> Option<Duration>); 3] = [
+const WAITS: [(&str, Wait); 3] = [
     ("group_cpu_wait", |counts| counts.cpu_wait),
     ("group_memory_wait", |counts| counts.memory_wait),
     ("group_io_wait", |counts| counts.io_wait),

@@ -74,17 +74,18 @@ fn orders(
             dealt.iter().map(|users| users.iter().map(|user| tasks[*user].clone()).collect()).collect()
         }
     };
-    let of_group = |(at, ((users, tasks), folder)): (usize, ((&Vec<usize>, Vec<Task>), &PathBuf))| {
+    let mut all = Vec::new();
+    for (at, (users, tasks)) in dealt.iter().zip(tasks).enumerate() {
         let user = |(number, task): (&usize, Task)| UserOrders {
             number: *number,
-            folder: folder.clone(),
+            folder: folders[at].clone(),
             seed,
             task,
         };
         let users = users.iter().zip(tasks).map(user).collect();
-        Orders { overlay: overlay(at, folder), users }
-    };
-    Ok(dealt.iter().zip(tasks).zip(&folders).enumerate().map(of_group).collect())
+        all.push(Orders { overlay: overlay(at, &folders[at]), users });
+    }
+    Ok(all)
 }
 
 /// The folder of each group: one for all, or one for each.

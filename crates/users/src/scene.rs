@@ -45,7 +45,7 @@ enum Places {
     /// One for each group of users: the same several times where users are together.
     Groups(Vec<Group>),
     /// In as many containers.
-    Containers(Docker, usize),
+    Containers(Box<Docker>, usize),
 }
 
 impl Scene {
@@ -73,7 +73,7 @@ impl Scene {
             let files = folder.join("docker");
             create(&files)?;
             let docker = Docker::start(&files, &own, ledger, until)?;
-            return Ok(Scene { places: Places::Containers(docker, shares.len()), machine: own });
+            return Ok(Scene { places: Places::Containers(Box::new(docker), shares.len()), machine: own });
         }
         let apart = controllers(isolation);
         let place = |at: usize| match apart[..] {
