@@ -17,7 +17,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Runs a study of one workload, with these parameters and factors. No control group is left then.
 fn run(dir: &Path, parameters: &str, factors: &str) -> Output {
     let study = format!(
-        "schema = \"crosstalk.study/1\"\ntitle = \"Users\"\nlooks = [3]\nseed = 1\n\n[experiment.users]\n\
+        "schema = \"crosstalk.study/1\"\ntitle = \"Users\"\nlooks = [1]\nseed = 1\n\n[experiment.users]\n\
          work.users = {{ kind = \"users\", {parameters} }}\nfactors = {{ {factors} }}\n"
     );
     fs::write(dir.join("users.toml"), study).expect("writes");
@@ -64,7 +64,7 @@ fn readers_in_groups_beside_a_streaming_user_report_makespan_sum_and_bias() {
             .map(|metric| (metric, values(dir.path(), metric)))
             .into();
     for (metric, values) in &metrics {
-        assert_eq!(values.len(), 18, "{metric}: 6 cells, 3 blocks");
+        assert_eq!(values.len(), 6, "{metric}: 6 cells");
         assert!(values.iter().all(|value| *value > 0.0), "{metric}: {values:?}");
     }
     // Five readers with five jobs each.
@@ -72,7 +72,7 @@ fn readers_in_groups_beside_a_streaming_user_report_makespan_sum_and_bias() {
     rates.for_each(|(makespan, rate)| assert!((makespan * rate / 60.0 - 25.0).abs() < 1e-6));
     // Who streams through more than the memory takes pages away, if it has the time.
     let reclaimed = values(dir.path(), "reclaimed");
-    assert!(reclaimed.len() == 18 && reclaimed.iter().sum::<f64>() > 0.0, "{reclaimed:?}");
+    assert!(reclaimed.len() == 6 && reclaimed.iter().sum::<f64>() > 0.0, "{reclaimed:?}");
     // Groups end no later than the last of them, so their sum is not below.
     assert!(metrics["sum_bias"].iter().all(|bias| *bias >= 1.0 - 1e-9), "{:?}", metrics["sum_bias"]);
 }
@@ -84,7 +84,7 @@ fn users_of_every_mix_do_their_jobs() {
         "users = 3, mix = \"$mix\", jobs = 60, work = 0.001, groups = 2, isolation = \"folders\"";
     let output = run(dir.path(), parameters, "mix = [\"shared\", \"compute\", \"dbase\", \"fserver\"]");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(values(dir.path(), "makespan").len(), 12, "4 cells, 3 blocks");
+    assert_eq!(values(dir.path(), "makespan").len(), 4, "4 cells");
     let cpu = ["cpu_user", "cpu_system"].map(|metric| values(dir.path(), metric).iter().sum::<f64>());
     assert!(cpu.iter().sum::<f64>() > 0.0, "{cpu:?}");
 }
@@ -102,7 +102,7 @@ fn users_in_containers_and_under_overlays_do_their_jobs_and_leave_nothing() {
     let output = run(dir.path(), parameters, factors);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let makespans = values(dir.path(), "makespan");
-    assert_eq!(makespans.len(), 12, "4 cells, 3 blocks: {}", stderr(&output));
+    assert_eq!(makespans.len(), 4, "4 cells: {}", stderr(&output));
     // All users did all jobs, wherever they were.
     let rates = makespans.iter().zip(values(dir.path(), "jobs_per_minute"));
     rates.for_each(|(makespan, rate)| assert!((makespan * rate / 60.0 - 120.0).abs() < 1e-6));
