@@ -20,7 +20,7 @@ pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
 pub use groups::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb};
-pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
+pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
 pub use user_job::UserJobArgs;

@@ -120,6 +120,27 @@ fn a_group_without_memory_is_named() {
 }
 
 #[test]
+fn a_ramp_ends_with_its_peak() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let ramp = |more: &[&str]| {
+        let arguments = ["--json", "probe", "users", "--work", "0.001", "--set", "jobs=20"];
+        crosstalk(dir.path(), &[&arguments, more].concat())
+    };
+    let output = ramp(&["--from", "2", "--to", "7", "--step", "3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    let lines: Vec<serde_json::Value> =
+        said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let levels: Vec<u64> = lines.iter().filter_map(|line| line["users"].as_u64()).collect();
+    assert_eq!(levels, [2, 5]);
+    let last = lines.last().expect("a result");
+    assert!(last["peak"]["users"].as_u64().is_some_and(|users| levels.contains(&users)), "{last}");
+    let output = ramp(&["--set", "users=2"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--from"), "{}", stderr(&output));
+}
+
+#[test]
 fn parameters_are_refused_before_anything_runs() {
     let dir = tempfile::tempdir().expect("a directory");
     let cases = [

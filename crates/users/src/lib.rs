@@ -15,6 +15,7 @@ mod isolation;
 pub mod mix;
 mod orders;
 mod outcome;
+pub mod ramp;
 mod reread;
 mod run;
 mod scene;

@@ -49,6 +49,35 @@ pub enum Probe {
   crosstalk probe wire --set mode=polling --set ends=one-thread
   crosstalk probe wire --set transport=dpdk-af-xdp --set size=1024")]
     Wire(MachineArgs),
+    /// Measure the jobs that more and more users do, until more of them bring nothing: AIM7's ramp; needs root.
+    #[command(after_help = "Examples:
+  crosstalk probe users                              to the peak, in steps that adapt
+  crosstalk probe users --mix fserver --to 64 --step 8
+  crosstalk probe users --set isolation=group --set groups=4 --from 4
+
+The workload: crosstalk show workloads/users")]
+    Users(UsersArgs),
+}
+
+#[derive(Args)]
+pub struct UsersArgs {
+    /// Take their jobs from this mix: `shared`, `compute`, `dbase`, `fserver`, or a file of `HITS test_name` lines.
+    #[arg(long, default_value = "shared")]
+    pub mix: String,
+    /// Begin with this many users.
+    #[arg(long, default_value_t = 1)]
+    pub from: usize,
+    /// End with this many users.
+    #[arg(long, default_value_t = 256)]
+    pub to: usize,
+    /// Add this many users each time [default: steps that adapt].
+    #[arg(long)]
+    pub step: Option<usize>,
+    /// Do this share of each job's whole work.
+    #[arg(long, default_value_t = 0.03)]
+    pub work: f64,
+    #[command(flatten)]
+    pub machine: MachineArgs,
 }
 
 #[derive(Args)]

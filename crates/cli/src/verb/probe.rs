@@ -25,6 +25,8 @@ use crate::endpoint::{listener, resolve};
 use crate::out::{Out, print_error};
 use crate::{catalogue, datapaths, parts, readings, signal};
 
+mod ramp;
+
 /// A server runs at most this long, so a forgotten one ends by itself.
 const SERVER_TIME: Seconds = Seconds(24.0 * 3600.0);
 /// Seconds for starting and answering, in addition to the measurement.
@@ -78,6 +80,7 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
         Probe::Kernel(machine) => on_this_machine("kernel", machine, out),
         Probe::Pcie(machine) => on_this_machine("pcie", machine, out),
         Probe::Wire(machine) => on_this_machine("wire", machine, out),
+        Probe::Users(users) => ramp::main(users, out),
     }
 }
 
@@ -121,13 +124,7 @@ fn on_this_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Resu
     machine.export.check()?;
     let measurement = Measurement { kind, params: Params::default() }.with(&machine.settings)?;
     limit(&measurement)?;
-    let once = |params: &Params| {
-        let measurement = &Measurement { kind, params: params.clone() };
-        check_needs(measurement)?;
-        let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
-        let bed = LocalTestbed::new(Launcher::current());
-        run_scene(measurement, here, &bed, limit(measurement)?, &interrupted, &mut |_| ())
-    };
+    let once = |params: &Params| once_here(&Measurement { kind, params: params.clone() }, &interrupted);
     if kind == "wire" && wire::is_comparison(&measurement.params) {
         let begins =
             |datapath: &str, round| out.record(&json!({ "event": "way", "way": datapath, "round": round }));
@@ -139,6 +136,14 @@ fn on_this_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Resu
     }
     let readings = once(&measurement.params)?;
     print_result(&measurement, &readings, &machine.export, out)
+}
+
+/// Measures this machine once.
+fn once_here(measurement: &Measurement, interrupted: &Arc<AtomicBool>) -> Result<Readings, Fault> {
+    check_needs(measurement)?;
+    let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
+    let bed = LocalTestbed::new(Launcher::current());
+    run_scene(measurement, here, &bed, limit(measurement)?, interrupted, &mut |_| ())
 }
 
 /// Refuses a measurement whose needs this machine does not meet, before anything runs.
