@@ -8,6 +8,7 @@ mod mark;
 mod shortage;
 mod signal;
 mod start;
+mod switch;
 mod this;
 mod wait;
 
@@ -22,5 +23,6 @@ pub use shortage::{cannot, is_resource_shortage, spawn_thread};
 pub(crate) use signal::kill_now;
 pub use signal::{has_pending_termination, in_foreground, is_there, place, send};
 pub use start::{StartFault, Started, start_in};
-pub use this::{ignore_signals, leave_session, set_process_name};
+pub use switch::DeadMansSwitch;
+pub use this::{ignore_signals, keep_in_memory, leave_session, set_process_name};
 pub use wait::wait_readable;

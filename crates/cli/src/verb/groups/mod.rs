@@ -1,6 +1,7 @@
-//! `crosstalk groups create`, `list`, `show` and `remove`.
+//! `crosstalk groups create`, `list`, `show`, `watch` and `remove`.
 
 mod view;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -15,6 +16,8 @@ use serde_json::json;
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
 use crate::out::{Out, print_error};
 
+pub use watch::place;
+
 /// The most names that a line has.
 const NAMED: usize = 4;
 
@@ -24,6 +27,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::List => view::list(out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
+        GroupsVerb::Watch(args) => return watch::main(&args, out),
         GroupsVerb::Remove(args) => unmake(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,311 @@
+//! The supervisor: it starts the watcher, starts it again when it has ended, and makes the groups that rules make.
+//!
+//! The watcher ends with its supervisor, also if that is killed. While the supervisor is stopped, the watcher goes on,
+//! and is not started again if it is killed.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_host::Launcher;
+use crosstalk_host::process::{cannot, end_with_starter, wait_readable};
+use crosstalk_host::user::is_root;
+
+use super::message::{Answer, Mechanism, Message, Settings};
+use super::rules::{Made, Rules};
+use super::tally::Tally;
+use crate::create::{CreateRequest, create};
+use crate::name::GroupName;
+use crate::registry::Registry;
+use crate::remove::{RemoveRequest, remove};
+use crate::standing::{Existence, Standing, standing};
+use crate::user::User;
+
+/// The hidden verb that runs [`watch`](super::watch).
+pub const PLACE: &str = "place";
+/// How often the end is checked.
+const TICK: Duration = Duration::from_millis(50);
+/// A watcher that runs for less is not started again at once.
+const SHORT: Duration = Duration::from_secs(1);
+/// So many that end so soon in a row are enough.
+const SHORT_ONES: u32 = 5;
+/// How long a watcher may take to end.
+const END: Duration = Duration::from_secs(2);
+
+/// What is to be watched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WatchRequest {
+    /// The file of rules. `None`: each user who has a group of that name.
+    pub rules: Option<PathBuf>,
+    /// How, if that is chosen.
+    pub mechanism: Option<Mechanism>,
+    /// Whether each program that is put into a group is reported.
+    pub verbose: bool,
+}
+
+/// Programs are put into their groups from now on.
+#[derive(Debug)]
+pub struct Supervisor {
+    launcher: Launcher,
+    settings: Settings,
+    /// Groups that were made by rules.
+    made: Vec<GroupName>,
+    /// What watchers that have ended have done.
+    before: Tally,
+    /// The same of the one that runs.
+    running: Tally,
+    restarts: u32,
+}
+
+/// What has been done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watched {
+    /// Counts and times.
+    pub tally: Tally,
+    /// How often the watcher was started again.
+    pub restarts: u32,
+    /// Groups that rules have made and that stay, since processes are in them.
+    pub stay: Vec<GroupName>,
+}
+
+impl Supervisor {
+    /// Reads the rules, and checks that their groups exist.
+    ///
+    /// # Errors
+    /// A usage fault if a rule is wrong or a group is missing, an environment fault if this user is not root.
+    pub fn new(request: &WatchRequest, launcher: &Launcher) -> Result<Self, Fault> {
+        if !is_root() {
+            return Err(
+                Fault::environment("only root sees which programs others start").remedy("run it as root")
+            );
+        }
+        let users = User::all();
+        let groups = standing(None)?;
+        let rules = match &request.rules {
+            Some(path) => {
+                let rules = Rules::read(path, &users)?;
+                check(&rules, &groups).map_err(|fault| fault.at(path.display().to_string()))?;
+                rules
+            }
+            None => {
+                let names: Vec<GroupName> = groups.iter().map(|group| group.name.clone()).collect();
+                let rules = Rules::by_names(&names, &users)?;
+                check(&rules, &groups)?;
+                rules
+            }
+        };
+        let settings =
+            Settings { rules, mechanism: request.mechanism, verbose: request.verbose, again: false };
+        Ok(Supervisor {
+            launcher: launcher.clone(),
+            settings,
+            made: Vec::new(),
+            before: Tally::default(),
+            running: Tally::default(),
+            restarts: 0,
+        })
+    }
+
+    /// How many rules there are.
+    pub fn rules(&self) -> usize {
+        self.settings.rules.len()
+    }
+
+    /// Watches until `is_over`. `report` gets what the watcher says.
+    ///
+    /// # Errors
+    /// If the watcher cannot be started, or ends again and again.
+    pub fn run(
+        mut self,
+        is_over: &dyn Fn() -> bool,
+        report: &mut dyn FnMut(&Message),
+    ) -> Result<Watched, Fault> {
+        let mut short_ones = 0;
+        while !is_over() {
+            let began = Instant::now();
+            let mut watcher = Watcher::start(&self.launcher, &self.settings)?;
+            while !is_over() && watcher.is_there() {
+                for message in watcher.read()? {
+                    self.hear(&message, &mut watcher);
+                    report(&message);
+                }
+            }
+            for message in watcher.end() {
+                self.hear(&message, &mut watcher);
+            }
+            self.before.add(&std::mem::take(&mut self.running));
+            if is_over() {
+                break;
+            }
+            if let Some(fault) = watcher.fault.take() {
+                return Err(fault);
+            }
+            short_ones = if began.elapsed() < SHORT { short_ones + 1 } else { 0 };
+            if short_ones >= SHORT_ONES {
+                return Err(Fault::environment("the watcher ends again and again")
+                    .remedy("see whether something kills it, or memory is full: dmesg | tail"));
+            }
+            self.restarts += 1;
+            self.settings.again = true;
+            report(&Message::Note(
+                "the watcher was killed, or stopped for too long: it is started again".into(),
+            ));
+        }
+        Ok(Watched { tally: self.before, restarts: self.restarts, stay: unmake(self.made) })
+    }
+
+    fn hear(&mut self, message: &Message, watcher: &mut Watcher) {
+        match message {
+            Message::Tally(tally) => self.running = (**tally).clone(),
+            Message::Wanted { group, rule } => {
+                let made = self.settings.rules.get(*rule).and_then(|rule| rule.make);
+                if let Some(made) = made
+                    && self.make(group, made).is_ok()
+                {
+                    self.made.push(group.clone());
+                }
+                watcher.answer(&Answer { group: group.clone() });
+            }
+            Message::Ready { .. } | Message::Placed(_) | Message::Note(_) | Message::Failed(_) => {}
+        }
+    }
+
+    fn make(&self, group: &GroupName, made: Made) -> Result<(), Fault> {
+        // One that has vanished is registered still.
+        let registered = Registry::own()?.read()?;
+        if registered.groups.contains_key(group) {
+            remove(&RemoveRequest { names: Some(vec![group.clone()]), kill: false })?;
+        }
+        let request = CreateRequest { names: vec![group.clone()], profile: made.profile, user: None };
+        create(&request, &self.launcher).map(drop)
+    }
+}
+
+/// Checks that the groups exist which rules do not make.
+fn check(rules: &Rules, groups: &[Standing]) -> Result<(), Fault> {
+    let at = |rule: &super::rules::Rule, fault: Fault| match rule.place() {
+        Some(line) => Fault { message: format!("{line}: {}", fault.message), ..fault },
+        None => fault,
+    };
+    for rule in rules.iter() {
+        if let Some(name) = rule.group.fixed().filter(|_| rule.make.is_none()) {
+            let existence = groups.iter().find(|group| group.name == name).map(Standing::existence);
+            if !matches!(existence, Some(Existence::Whole | Existence::Partly)) {
+                let fault = Fault::usage(format!("there is no group `{name}`"));
+                return Err(at(
+                    rule,
+                    fault.remedy(format!(
+                        "make it: crosstalk groups create {name}; or let the rule make it: create = true"
+                    )),
+                ));
+            }
+        }
+        if let Some(parent) = rule.group.fixed_parent()
+            && !groups.iter().any(|group| group.name == parent && group.group.exists())
+        {
+            let fault = Fault::usage(format!("there is no group `{parent}` for the rule's groups to be in"));
+            return Err(at(rule, fault.remedy(format!("make it: crosstalk groups create {parent}"))));
+        }
+    }
+    Ok(())
+}
+
+/// Removes the groups that nobody is in. Returns the others.
+fn unmake(made: Vec<GroupName>) -> Vec<GroupName> {
+    let mut stay = made;
+    stay.retain(|name| {
+        let request = RemoveRequest { names: Some(vec![name.clone()]), kill: false };
+        remove(&request).is_err() && standing(Some(name)).is_ok()
+    });
+    stay
+}
+
+/// The watcher's process.
+#[derive(Debug)]
+struct Watcher {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    /// Bytes of a line that has not ended.
+    part: Vec<u8>,
+    has_ended: bool,
+    /// Why it cannot watch.
+    fault: Option<Fault>,
+}
+
+impl Watcher {
+    fn start(launcher: &Launcher, settings: &Settings) -> Result<Self, Fault> {
+        let failed = |e: &std::io::Error| cannot("start the watcher", e);
+        let mut command = launcher.command(PLACE);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        end_with_starter(&mut command);
+        let mut child = command.spawn().map_err(|e| failed(&e))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let output = output.ok_or_else(|| failed(&ErrorKind::BrokenPipe.into()))?;
+        let mut watcher = Watcher { child, input, output, part: Vec::new(), has_ended: false, fault: None };
+        watcher.write(settings);
+        Ok(watcher)
+    }
+
+    fn answer(&mut self, answer: &Answer) {
+        self.write(answer);
+    }
+
+    /// Writes a line. If the watcher has ended, it is noticed when it is read from.
+    fn write(&mut self, line: &impl serde::Serialize) {
+        if let (Some(input), Ok(mut text)) = (&mut self.input, serde_json::to_vec(line)) {
+            text.push(b'\n');
+            let _ = input.write_all(&text);
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        !self.has_ended
+    }
+
+    /// The messages that come within a moment.
+    fn read(&mut self) -> Result<Vec<Message>, Fault> {
+        let ready =
+            wait_readable(&[&self.output], Some(TICK)).map_err(|e| cannot("read from the watcher", &e))?;
+        if !ready[0] {
+            return Ok(Vec::new());
+        }
+        let mut bytes = [0; 1 << 14];
+        match self.output.read(&mut bytes) {
+            Ok(0) => self.has_ended = true,
+            Ok(length) => self.part.extend_from_slice(&bytes[..length]),
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(_) => self.has_ended = true,
+        }
+        Ok(self.lines())
+    }
+
+    fn lines(&mut self) -> Vec<Message> {
+        let Some(end) = self.part.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        let lines: Vec<u8> = self.part.drain(..=end).collect();
+        let mut messages = Vec::new();
+        for line in lines.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Message::Failed(fault)) => self.fault = Some(fault),
+                Ok(message) => messages.push(message),
+                Err(_) => {}
+            }
+        }
+        messages
+    }
+
+    /// Ends it. Returns its last messages.
+    fn end(&mut self) -> Vec<Message> {
+        self.input.take();
+        let (mut messages, until) = (Vec::new(), Instant::now() + END);
+        while self.is_there() && Instant::now() < until {
+            messages.extend(self.read().unwrap_or_default());
+        }
+        // It may be stopped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        messages
+    }
+}

@@ -1,0 +1,289 @@
+//! The watcher: a process of its own, which answers every start of a program on the mounts that it has marked.
+//!
+//! All others wait for it, so it waits for nobody: it starts no program, writes to pipes that do not block, reads
+//! files of the kernel only, and lets programs continue that wait for their group for long. If it is stopped or hangs,
+//! a timer of the kernel kills it ([`DeadMansSwitch`]). Then all that wait continue, and its supervisor starts it again.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_host::clock::process_cpu_ns;
+use crosstalk_host::mounts::{MountChanges, with_programs};
+use crosstalk_host::process::{
+    DeadMansSwitch, cannot, keep_in_memory, leave_session, set_process_name, spawn_thread, wait_readable,
+};
+use crosstalk_host::starts::{HeldStart, HeldStarts, StartEvents};
+use crosstalk_host::streams::set_nonblocking;
+use crosstalk_host::undisturbed::run_first;
+
+use super::judge::{Judge, Verdict, program_of};
+use super::message::{Answer, Mechanism, Message, Settings};
+use super::mover::{Found, Job, Shared, Task, run};
+use super::openings::{Opening, Openings};
+use super::outbox::Outbox;
+use super::tally::{Outcome, Tally};
+use super::waiting::Waiting;
+
+/// The watcher's name in `ps`.
+pub const WATCHER: &str = "crosstalk-watch";
+/// A watcher that has not looked for this time is killed.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How often it looks if nothing happens.
+const TICK: Duration = Duration::from_millis(100);
+/// The longest that a program waits for its group.
+const LONGEST_WAIT: Duration = Duration::from_millis(300);
+/// How often it reports what it has done.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs a watcher, for the hidden verb `place`: settings and answers come over `input`, messages go to `output`. It ends
+/// with its input.
+///
+/// # Errors
+/// If its settings cannot be read, or this host has no mechanism.
+pub fn watch(input: OwnedFd, output: OwnedFd) -> Result<(), Fault> {
+    set_process_name(WATCHER);
+    // Neither Ctrl-C nor Ctrl-Z reaches it there: its supervisor ends it.
+    leave_session();
+    let mut input = BufReader::new(File::from(input));
+    let mut line = String::new();
+    let failed = |why: String| Fault::environment(format!("cannot watch: {why}"));
+    input.read_line(&mut line).map_err(|e| failed(e.to_string()))?;
+    let settings: Settings = serde_json::from_str(&line).map_err(|e| failed(format!("no settings: {e}")))?;
+    set_nonblocking(&output).map_err(|e| cannot("write without waiting", &e))?;
+    let outbox = Arc::new(Outbox::new(File::from(output), settings.verbose));
+    serve(settings, input, &outbox).inspect_err(|fault| outbox.send(&Message::Failed(fault.clone())))
+}
+
+fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -> Result<(), Fault> {
+    let (source, because) = Source::open(settings.mechanism)?;
+    keep_in_memory();
+    let switch = DeadMansSwitch::arm(SILENCE).map_err(|e| cannot("arm a timer", &e))?;
+    let mounts = source.mark();
+    outbox.send(&Message::Ready { mechanism: source.mechanism(), mounts, because });
+    let shared = Arc::new(Shared {
+        judge: Judge::new(settings.rules),
+        waiting: Waiting::default(),
+        outbox: Arc::clone(outbox),
+        tally: Mutex::default(),
+        again: settings.again,
+    });
+    let (tasks, received) = channel();
+    let mover = {
+        let shared = Arc::clone(&shared);
+        spawn_thread("mover", move || run(&shared, &received))?
+    };
+    // Without the privilege it waits its turn, as others do.
+    let _ = run_first();
+    let mut watcher = Watcher { shared, source, tasks, openings: Openings::default(), began: Instant::now() };
+    let mut reported = Instant::now();
+    loop {
+        switch.renew().map_err(|e| cannot("renew a timer", &e))?;
+        let ready = wait_readable(&[&watcher.source, input.get_ref()], Some(TICK))
+            .map_err(|e| cannot("wait for programs", &e))?;
+        if ready[0] {
+            watcher.take()?;
+        }
+        if ready[1] && !watcher.read(&mut input) {
+            break;
+        }
+        if !watcher.tend() || mover.is_finished() {
+            break;
+        }
+        if reported.elapsed() >= REPORT_INTERVAL {
+            reported = Instant::now();
+            watcher.report();
+        }
+    }
+    watcher.report();
+    Ok(())
+}
+
+/// Where starts come from.
+#[derive(Debug)]
+enum Source {
+    Held(HeldStarts, MountChanges),
+    Events(StartEvents),
+}
+
+impl Source {
+    /// The mechanism that is chosen, or the first that this host has; then why it is not fanotify.
+    fn open(chosen: Option<Mechanism>) -> Result<(Source, Option<String>), Fault> {
+        let held = || Ok(Source::Held(HeldStarts::open()?, MountChanges::open()?));
+        let events = || StartEvents::open().map(Source::Events);
+        let refused = |name: &str, e: &std::io::Error| {
+            Fault::environment(format!("cannot watch by {name}: {e}"))
+                .remedy("run it as root, on the host and not in a container")
+        };
+        match chosen {
+            Some(Mechanism::Fanotify) => {
+                held().map(|source| (source, None)).map_err(|e| refused("fanotify", &e))
+            }
+            Some(Mechanism::ProcessEvents) => {
+                events().map(|source| (source, None)).map_err(|e| refused("process events", &e))
+            }
+            None => match held() {
+                Ok(source) => Ok((source, None)),
+                Err(why) => events()
+                    .map(|source| (source, Some(format!("fanotify: {why}"))))
+                    .map_err(|e| refused("process events", &e)),
+            },
+        }
+    }
+
+    fn mechanism(&self) -> Mechanism {
+        match self {
+            Source::Held(..) => Mechanism::Fanotify,
+            Source::Events(_) => Mechanism::ProcessEvents,
+        }
+    }
+
+    /// Marks all mounts from which programs may be executed. Returns how many. Marking one again changes nothing.
+    fn mark(&self) -> usize {
+        match self {
+            Source::Held(starts, _) => {
+                let mounts: Vec<PathBuf> = with_programs().unwrap_or_default();
+                mounts.iter().filter(|path| starts.mark(path).is_ok()).count()
+            }
+            Source::Events(_) => 0,
+        }
+    }
+}
+
+impl AsFd for Source {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        match self {
+            Source::Held(starts, _) => starts.as_fd(),
+            Source::Events(events) => events.as_fd(),
+        }
+    }
+}
+
+struct Watcher {
+    shared: Arc<Shared>,
+    source: Source,
+    tasks: Sender<Task>,
+    openings: Openings,
+    began: Instant,
+}
+
+impl Watcher {
+    /// Takes the starts that there are.
+    fn take(&mut self) -> Result<(), Fault> {
+        let failed = |e| cannot("read starts of programs", &e);
+        match &self.source {
+            Source::Held(starts, _) => {
+                let starts = starts.read().map_err(failed)?;
+                let now = Instant::now();
+                starts.into_iter().for_each(|start| self.answer(start, now));
+            }
+            Source::Events(events) => {
+                let pids = events.read().map_err(failed)?;
+                let now = Instant::now();
+                pids.into_iter().for_each(|pid| self.follow(pid, now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a start continue, or wait for its group.
+    fn answer(&mut self, start: HeldStart, since: Instant) {
+        let opening = self.openings.note(&start);
+        if opening == Opening::Loader {
+            return;
+        }
+        let pid = start.pid();
+        let counted = |outcome| {
+            if opening == Opening::First {
+                self.shared.count(outcome, since.elapsed());
+            }
+        };
+        match self.shared.judge.judge(pid, || start.path()) {
+            Verdict::Grouped => {
+                drop(start);
+                counted(Outcome::Inherited);
+            }
+            Verdict::Stays => {
+                drop(start);
+                counted(Outcome::Left);
+            }
+            Verdict::Goes(goal) => {
+                if opening == Opening::Interpreter {
+                    // Its script was counted as left.
+                    self.shared.change(|tally| tally.left = tally.left.saturating_sub(1));
+                }
+                let program = start.path().map(|path| path.display().to_string()).unwrap_or_default();
+                self.shared.waiting.add(start, since);
+                self.put(Job { pid, goal, program, found: Found::Starting });
+            }
+        }
+    }
+
+    /// Has a process moved that runs already.
+    fn follow(&mut self, pid: u32, since: Instant) {
+        match self.shared.judge.judge(pid, || program_of(pid)) {
+            Verdict::Grouped => self.shared.count(Outcome::Inherited, since.elapsed()),
+            Verdict::Stays => self.shared.count(Outcome::Left, since.elapsed()),
+            Verdict::Goes(goal) => {
+                let program = program_of(pid).map(|path| path.display().to_string()).unwrap_or_default();
+                self.put(Job { pid, goal, program, found: Found::Started });
+            }
+        }
+    }
+
+    fn put(&self, job: Job) {
+        let pid = job.pid;
+        if self.tasks.send(Task::Put(job)).is_err() {
+            self.shared.waiting.release(pid);
+        }
+    }
+
+    /// Reads an answer of the supervisor. Returns false if that has ended.
+    fn read(&mut self, input: &mut BufReader<File>) -> bool {
+        loop {
+            let mut line = String::new();
+            match input.read_line(&mut line) {
+                Ok(0) => return false,
+                Ok(_) => {
+                    if let Ok(Answer { group }) = serde_json::from_str(&line) {
+                        // Without the thread the loop ends.
+                        let _ = self.tasks.send(Task::Answered(group));
+                    }
+                }
+                Err(e) => return e.kind() == ErrorKind::Interrupted,
+            }
+            // A line is written at once.
+            if input.buffer().is_empty() {
+                return true;
+            }
+        }
+    }
+
+    /// Does what is to be done from time to time. Returns false if nobody reads its messages any more.
+    fn tend(&mut self) -> bool {
+        for _ in 0..self.shared.waiting.release_after(LONGEST_WAIT) {
+            self.shared.count(Outcome::Missed, Duration::ZERO);
+        }
+        if let Source::Held(_, changes) = &self.source
+            && changes.is_new()
+        {
+            self.source.mark();
+        }
+        self.shared.outbox.flush()
+    }
+
+    fn report(&self) {
+        let cpu = Duration::from_nanos(process_cpu_ns());
+        let tally: Tally = {
+            let mut tally = self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
+            (tally.cpu, tally.ran) = (cpu, self.began.elapsed());
+            tally.clone()
+        };
+        self.shared.outbox.send(&Message::Tally(Box::new(tally)));
+    }
+}
