@@ -27,10 +27,8 @@ use crate::user::User;
 pub const PLACE: &str = "place";
 /// How often the end is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// A watcher that runs for less is not started again at once.
-const SHORT: Duration = Duration::from_secs(1);
-/// So many that end so soon in a row are enough.
-const SHORT_ONES: u32 = 5;
+/// So many watchers that end before they watch, in a row, are enough.
+const FAILED_STARTS: u32 = 5;
 /// How long a watcher may take to end.
 const END: Duration = Duration::from_secs(2);
 
@@ -122,9 +120,8 @@ impl Supervisor {
         is_over: &dyn Fn() -> bool,
         report: &mut dyn FnMut(&Message),
     ) -> Result<Watched, Fault> {
-        let mut short_ones = 0;
+        let mut failed_starts = 0;
         while !is_over() {
-            let began = Instant::now();
             let mut watcher = Watcher::start(&self.launcher, &self.settings)?;
             while !is_over() && watcher.is_there() {
                 for message in watcher.read()? {
@@ -142,8 +139,8 @@ impl Supervisor {
             if let Some(fault) = watcher.fault.take() {
                 return Err(fault);
             }
-            short_ones = if began.elapsed() < SHORT { short_ones + 1 } else { 0 };
-            if short_ones >= SHORT_ONES {
+            failed_starts = if watcher.is_ready { 0 } else { failed_starts + 1 };
+            if failed_starts >= FAILED_STARTS {
                 return Err(Fault::environment("the watcher ends again and again")
                     .remedy("see whether something kills it, or memory is full: dmesg | tail"));
             }
@@ -168,7 +165,8 @@ impl Supervisor {
                 }
                 watcher.answer(&Answer { group: group.clone() });
             }
-            Message::Ready { .. } | Message::Placed(_) | Message::Note(_) | Message::Failed(_) => {}
+            Message::Ready { .. } => watcher.is_ready = true,
+            Message::Placed(_) | Message::Note(_) | Message::Failed(_) => {}
         }
     }
 
@@ -231,6 +229,8 @@ struct Watcher {
     /// Bytes of a line that has not ended.
     part: Vec<u8>,
     has_ended: bool,
+    /// Whether it watches, or has.
+    is_ready: bool,
     /// Why it cannot watch.
     fault: Option<Fault>,
 }
@@ -244,7 +244,15 @@ impl Watcher {
         let mut child = command.spawn().map_err(|e| failed(&e))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = output.ok_or_else(|| failed(&ErrorKind::BrokenPipe.into()))?;
-        let mut watcher = Watcher { child, input, output, part: Vec::new(), has_ended: false, fault: None };
+        let mut watcher = Watcher {
+            child,
+            input,
+            output,
+            part: Vec::new(),
+            has_ended: false,
+            is_ready: false,
+            fault: None,
+        };
         watcher.write(settings);
         Ok(watcher)
     }
