@@ -341,6 +341,30 @@ impl Drop for Units {
 }
 
 #[test]
+fn a_fork_bomb_is_contained_by_its_group_and_reported() {
+    let Some(scene) = Scene::new("bomb") else { return };
+    let lab = scene.registry.named("lab");
+    let output = scene.registry.run(&["groups", "create", &lab, "--processes", "20"]);
+    if output.status.code() == Some(4) {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    let most = scene.registry.setting(&lab, &["pids.max"]);
+    assert_eq!(most.as_deref(), Some("20"));
+    let watch = scene.watch(&format!("[[rule]]\nuser = {USER}\ngroup = \"{lab}\"\n"), &[]);
+    // Sixty of them would be the bomb.
+    let bomb = "i=0; while [ $i -lt 60 ]; do sleep 300 & i=$((i + 1)); done; wait";
+    let mut bomb = Running::of(scene.by(USER, bomb).spawn().expect("starts"));
+    await_that("it is reported", || watch.complaints().contains("as many processes as it may"));
+    let processes = scene.registry.setting(&lab, &["pids.current"]).expect("is counted");
+    assert!(processes.parse::<u32>().expect("a number") <= 20, "{processes}");
+    assert!(scene.prints(0, "echo others start").contains("start"));
+    watch.end();
+    scene.registry.done(&["groups", "remove", "--all", "--kill"]);
+    bomb.kill();
+}
+
+#[test]
 fn process_events_are_a_fallback_that_is_said_to_be_one() {
     let Some(scene) = Scene::new("events") else { return };
     let lab = scene.registry.named("lab");

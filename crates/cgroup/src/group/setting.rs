@@ -28,7 +28,7 @@ pub enum Setting {
     MemoryLow(Option<Bytes>),
     /// Memory from which it is slowed down, and its pages are taken (v2).
     MemoryHigh(Option<Bytes>),
-    /// How many processes and threads it may have (v2).
+    /// How many processes and threads it may have.
     Processes(u64),
     /// Its share of a contended device beside its siblings: 1 to 1,000, 100 by default.
     IoWeight(u32),
@@ -51,7 +51,7 @@ impl Setting {
             Setting::MemoryMin(_) => &[("", "memory.min")],
             Setting::MemoryLow(_) => &[("", "memory.low")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
-            Setting::Processes(_) => &[("", "pids.max")],
+            Setting::Processes(_) => &[("", "pids.max"), ("pids", "pids.max")],
             Setting::IoWeight(_) => &[
                 ("", "io.weight"),
                 ("", "io.bfq.weight"),
@@ -141,6 +141,7 @@ mod tests {
             (Setting::MemoryMax(None), "memory.limit_in_bytes", "-1"),
             (Setting::MemoryMin(Some(Bytes(7))), "memory.min", "7"),
             (Setting::MemoryLow(None), "memory.low", "0"),
+            (Setting::Processes(64), "pids.max", "64"),
             (Setting::IoWeight(1), "blkio.weight", "10"),
             (Setting::Frozen(true), "freezer.state", "FROZEN"),
             (Setting::Frozen(true), "cgroup.freeze", "1"),

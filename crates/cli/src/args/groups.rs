@@ -19,7 +19,7 @@ pub enum GroupsVerb {
   crosstalk groups create lab lab/alice lab/bob  a private LRU each
   crosstalk groups create db --profile guaranteed --memory 4GiB --cpus 2
   crosstalk groups create lab/eve --memory 1GiB --memory-limit 2GiB --user eve
-  crosstalk groups create user --count 16  user-0 to user-15
+  crosstalk groups create user --count 16 --processes 500  user-0 to user-15
 
 v1 limits memory and protects none: it has no memory.low and memory.min, which is then reported. All \
 groups are made, or none.")]
@@ -82,6 +82,9 @@ pub struct GroupsCreateArgs {
     /// Processors of each, such as `1.5`: its share beside other groups [default: as one processor].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub cpus: Option<f64>,
+    /// Most processes and threads in each, against fork bombs [default: no limit].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_194_304), allow_negative_numbers = true)]
+    pub processes: Option<u32>,
     /// Let this user put programs into them, too [default: only the user that makes them].
     #[arg(long)]
     pub user: Option<String>,

@@ -20,6 +20,8 @@ use crate::name::GroupName;
 /// Time between two searches for processes that were missed: at least this, and so many times what one took.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(10);
 const SEARCH_SHARE: u32 = 400;
+/// How often groups are looked at that have as many processes as they may.
+const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process that is found has so long to be moved at its start: it may be about to start its program.
 const SECOND_LOOK: Duration = Duration::from_millis(300);
 /// A group that could not be made is not tried again for this time.
@@ -97,13 +99,17 @@ pub fn run(shared: &Shared, tasks: &Receiver<Task>) {
         mover.look(pid, first);
         mover.do_waiting(tasks);
     }
-    let mut next = Instant::now() + SEARCH_INTERVAL;
+    let (mut next, mut counted) = (Instant::now() + SEARCH_INTERVAL, Instant::now());
     loop {
-        let until = search.second_look.unwrap_or(next).min(next);
+        let until = search.second_look.unwrap_or(next).min(next).min(counted + COUNT_INTERVAL);
         match tasks.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(task) => mover.act(task),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {}
+        }
+        if counted.elapsed() >= COUNT_INTERVAL {
+            counted = Instant::now();
+            mover.report_full();
         }
         if search.second_look.is_some_and(|at| at <= Instant::now()) {
             search.second_look = None;
@@ -180,6 +186,14 @@ impl Mover<'_> {
         match self.shared.judge.judge(pid, || program_of(pid)) {
             Verdict::Goes(goal) => Some(goal),
             Verdict::Grouped | Verdict::Stays => None,
+        }
+    }
+
+    fn report_full(&mut self) {
+        for group in self.targets.full() {
+            self.shared
+                .outbox
+                .note(format!("group `{group}` has as many processes as it may: more are refused"));
         }
     }
 

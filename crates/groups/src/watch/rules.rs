@@ -48,6 +48,8 @@ pub struct Rule {
 pub struct Made {
     /// What it may have.
     pub profile: Profile,
+    /// The most processes and threads in it.
+    pub processes: Option<u32>,
 }
 
 impl Rules {
@@ -239,13 +241,18 @@ fn made(entry: &RuleEntry) -> Result<Option<Made>, Fault> {
             false => Ok(None),
         };
     }
+    if entry.processes == Some(0) {
+        return Err(
+            Fault::usage("processes: expected at least 1, found 0").remedy("leave it out for no limit")
+        );
+    }
     let request = ProfileRequest {
         kind: entry.profile.unwrap_or_default(),
         memory: entry.memory,
         limit: entry.memory_limit,
         cpus: entry.cpus,
     };
-    Ok(Some(Made { profile: Profile::try_from(request)? }))
+    Ok(Some(Made { profile: Profile::try_from(request)?, processes: entry.processes }))
 }
 
 #[cfg(test)]

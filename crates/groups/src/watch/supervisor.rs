@@ -176,7 +176,8 @@ impl Supervisor {
         if registered.groups.contains_key(group) {
             remove(&RemoveRequest { names: Some(vec![group.clone()]), kill: false })?;
         }
-        let request = CreateRequest { names: vec![group.clone()], profile: made.profile, user: None };
+        let (profile, processes) = (made.profile, made.processes);
+        let request = CreateRequest { names: vec![group.clone()], profile, user: None, processes };
         create(&request, &self.launcher).map(drop)
     }
 }

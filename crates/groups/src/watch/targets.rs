@@ -1,12 +1,13 @@
 //! The groups that programs are put into, with their files open: a program waits meanwhile.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{io, iter};
 
 use crosstalk_cgroup::group::Group;
+use crosstalk_cgroup::group::reading::keyed;
 
 use crate::name::GroupName;
 use crate::standing::{Existence, standing};
@@ -30,6 +31,8 @@ pub enum Refusal {
 #[derive(Debug, Default)]
 pub struct Targets {
     open: BTreeMap<GroupName, Vec<(PathBuf, File)>>,
+    /// Groups in use and those that they are in → how many processes the kernel had refused them.
+    refused: BTreeMap<GroupName, (PathBuf, u64)>,
 }
 
 impl Targets {
@@ -46,9 +49,37 @@ impl Targets {
         }
     }
 
+    /// Groups to which the kernel has refused processes since this was called last: they have as many as they may.
+    pub fn full(&mut self) -> Vec<GroupName> {
+        let mut full = Vec::new();
+        for (name, (file, before)) in &mut self.refused {
+            let now = refused(file).unwrap_or(0);
+            if now > *before {
+                full.push(name.clone());
+            }
+            *before = now;
+        }
+        full
+    }
+
+    /// Counts from now on what is refused to a group, and to those that it is in.
+    fn count_refused(&mut self, name: &GroupName) {
+        let groups = iter::successors(Some(name.clone()), GroupName::parent);
+        for name in groups {
+            let found = standing(Some(&name)).ok().and_then(|found| found.into_iter().next());
+            let file =
+                found.and_then(|found| found.group.file(&[("", "pids.events"), ("pids", "pids.events")]));
+            if let Some(file) = file {
+                let before = refused(&file).unwrap_or(0);
+                self.refused.insert(name, (file, before));
+            }
+        }
+    }
+
     fn write(&mut self, name: &GroupName, pid: u32) -> Result<(), Refusal> {
         if !self.open.contains_key(name) {
             self.open.insert(name.clone(), files(name)?);
+            self.count_refused(name);
         }
         let text = pid.to_string();
         let written = self.open[name].iter().try_for_each(|(path, file)| {
@@ -67,6 +98,11 @@ impl Targets {
         }
         written
     }
+}
+
+/// How many processes the kernel has refused a group (`pids.events`, of both versions).
+fn refused(file: &Path) -> Option<u64> {
+    keyed(&fs::read_to_string(file).ok()?, "max")
 }
 
 fn files(name: &GroupName) -> Result<Vec<(PathBuf, File)>, Refusal> {

@@ -45,7 +45,7 @@ fn make(args: &GroupsCreateArgs, out: &Out) -> Result<(), Fault> {
     })?;
     let user =
         args.user.as_deref().map(|user| User::find(user).map_err(|fault| fault.at("--user"))).transpose()?;
-    let request = CreateRequest { names: requested_names(args)?, profile, user };
+    let request = CreateRequest { names: requested_names(args)?, profile, user, processes: args.processes };
     let created = create(&request, &Launcher::current())?;
     out.say(&format!("made {}", several(&created.names)));
     created.notes.iter().for_each(|note| print_error(note));

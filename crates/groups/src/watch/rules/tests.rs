@@ -70,6 +70,7 @@ fn what_means_everybody_or_a_service_is_refused_with_its_line() {
             "a group that the rule makes",
             "create = true",
         ),
+        ("user = \"alice\"\ngroup = \"lab\"\ncreate = true\nprocesses = 0", "at least 1", "no limit"),
         (
             "user = \"alice\"\ngroup = \"lab\"\ncreate = true\nprofile = \"guaranteed\"",
             "needs the memory",
