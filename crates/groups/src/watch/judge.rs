@@ -1,14 +1,14 @@
 //! Whether a process goes into a group, and into which: by where it is, whose it is, and the rules.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crosstalk_cgroup::group::Hierarchy;
 use crosstalk_host::kernel;
+use crosstalk_host::process::ProcessInfo;
 
 use super::rules::Rules;
 use super::template::Starter;
@@ -44,6 +44,8 @@ pub struct Goal {
 pub struct Judge {
     rules: Rules,
     trees: RwLock<Trees>,
+    /// Ids of named groups of version 2. No other group has them, also when they are gone.
+    known: RwLock<BTreeSet<u64>>,
     /// Number → name; no name for those that `/etc/passwd` does not have.
     users: Mutex<BTreeMap<u32, Option<String>>>,
 }
@@ -51,7 +53,7 @@ pub struct Judge {
 impl Judge {
     /// Reads where named groups are.
     pub fn new(rules: Rules) -> Self {
-        Judge { rules, trees: RwLock::new(trees()), users: Mutex::default() }
+        Judge { rules, trees: RwLock::new(trees()), known: RwLock::default(), users: Mutex::default() }
     }
 
     /// Reads again where named groups are: the first one may have been made.
@@ -66,28 +68,40 @@ impl Judge {
 
     /// What becomes of the process. `program` finds the path of its program.
     pub fn judge(&self, pid: u32, program: impl Fn() -> Option<PathBuf>) -> Verdict {
-        // Reading its groups waits for others that are being moved (`cgroup_mutex`). So who is of no concern, such as
-        // root, does not get that far.
-        let Ok(owner) = fs::metadata(format!("/proc/{pid}")).map(|folder| folder.uid()) else {
-            return Verdict::Stays;
-        };
-        if !self.rules.concern(owner) && !user(pid).is_some_and(|uid| self.rules.concern(uid)) {
+        let info = ProcessInfo::of(pid);
+        let Some(uid) = info.map(|info| info.real_user).or_else(|| user(pid)) else { return Verdict::Stays };
+        if !self.rules.concern(uid) {
             return Verdict::Stays;
         }
-        let Ok(cgroup) = text_at_once(&format!("/proc/{pid}/cgroup")) else { return Verdict::Stays };
-        let whereabouts = self.trees.read().unwrap_or_else(PoisonError::into_inner).whereabouts(&cgroup);
-        match whereabouts {
-            Whereabouts::Grouped => return Verdict::Grouped,
+        if info.is_some_and(|info| self.is_known(info.cgroup)) {
+            return Verdict::Grouped;
+        }
+        // Reading this waits for others that are being moved (`cgroup_mutex`).
+        let Ok(cgroup) = kernel::text(format!("/proc/{pid}/cgroup")) else { return Verdict::Stays };
+        let trees = self.trees.read().unwrap_or_else(PoisonError::into_inner);
+        match trees.whereabouts(&cgroup) {
+            Whereabouts::Grouped => {
+                // By its directory, and not by the process: that may just have been moved.
+                if info.is_some()
+                    && let Some(group) = trees.unified(&cgroup).and_then(|dir| fs::metadata(dir).ok())
+                {
+                    self.known.write().unwrap_or_else(PoisonError::into_inner).insert(group.ino());
+                }
+                return Verdict::Grouped;
+            }
             Whereabouts::Kept(_) => return Verdict::Stays,
             Whereabouts::Free => {}
         }
-        let Some(uid) = user(pid).filter(|uid| self.rules.concern(*uid)) else { return Verdict::Stays };
         let name = self.name(uid);
         let starter = Starter { uid, user: name.as_deref(), session: session(&cgroup) };
         match self.rules.choose(&starter, program) {
             Some((rule, group)) => Verdict::Goes(Goal { uid, rule, group }),
             None => Verdict::Stays,
         }
+    }
+
+    fn is_known(&self, group: u64) -> bool {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).contains(&group)
     }
 
     fn name(&self, uid: u32) -> Option<String> {
@@ -103,24 +117,12 @@ impl Judge {
     }
 }
 
-/// The real user of a process. The owner of its folder is the effective one, or root while it may not be traced
+/// The real user of a process. The owner of its files is the effective one, or root while it may not be traced
 /// (proc(5)).
 fn user(pid: u32) -> Option<u32> {
-    let status = text_at_once(&format!("/proc/{pid}/status")).ok()?;
+    let status = kernel::text(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// The content of a file in `/proc`, by as few system calls as there can be: somebody waits.
-fn text_at_once(path: &str) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut bytes = [0; 4096];
-    let length = file.read(&mut bytes)?;
-    let mut text = bytes[..length].to_vec();
-    if length == bytes.len() {
-        file.read_to_end(&mut text)?;
-    }
-    Ok(String::from_utf8(text).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }
 
 /// The program that a process runs.

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use crosstalk_host::starts::HeldStart;
 
-/// Processes and files that are remembered at most.
+/// Processes that are remembered at most.
 const MOST: usize = 8192;
 
 /// What a file is for the program that a process starts.
@@ -19,47 +19,40 @@ pub enum Opening {
     Loader,
 }
 
-/// The last file of each process.
+/// The last file of each process: whether it was a script.
 #[derive(Debug, Default)]
-pub struct Openings {
-    /// The process → whether the file was a script.
-    last: HashMap<u32, bool>,
-    /// Device and inode → whether it is a loader.
-    loaders: HashMap<(u64, u64), bool>,
-}
+pub struct Openings(HashMap<u32, bool>);
 
 impl Openings {
     /// What the file is.
     pub fn note(&mut self, start: &HeldStart) -> Opening {
-        let is_loader = self.is_loader(start);
-        if self.last.len() > MOST {
-            self.last.clear();
+        if self.0.len() > MOST {
+            self.0.clear();
         }
-        self.noted(start.pid(), is_loader, || start.is_script())
+        self.noted(start.pid(), || is_loader(start), || start.is_script())
     }
 
-    fn noted(&mut self, pid: u32, is_loader: bool, is_script: impl FnOnce() -> bool) -> Opening {
-        match self.last.remove(&pid) {
-            Some(_) if is_loader => Opening::Loader,
+    fn noted(
+        &mut self,
+        pid: u32,
+        is_loader: impl FnOnce() -> bool,
+        is_script: impl FnOnce() -> bool,
+    ) -> Opening {
+        match self.0.remove(&pid) {
+            Some(_) if is_loader() => Opening::Loader,
             before => {
-                self.last.insert(pid, is_script());
+                self.0.insert(pid, is_script());
                 if before == Some(true) { Opening::Interpreter } else { Opening::First }
             }
         }
     }
+}
 
-    fn is_loader(&mut self, start: &HeldStart) -> bool {
-        let Ok(file) = start.file().metadata() else { return false };
-        if self.loaders.len() > MOST {
-            self.loaders.clear();
-        }
-        let named = || {
-            let path = start.path();
-            let name = path.as_deref().and_then(|path| path.file_name()).and_then(|name| name.to_str());
-            name.is_some_and(is_name_of_loader)
-        };
-        *self.loaders.entry((file.dev(), file.ino())).or_insert_with(named)
-    }
+/// Whether the file is a loader of the system's, by its name.
+fn is_loader(start: &HeldStart) -> bool {
+    let path = start.path();
+    let name = path.as_deref().and_then(|path| path.file_name()).and_then(|name| name.to_str());
+    name.is_some_and(is_name_of_loader) && start.file().metadata().is_ok_and(|file| file.uid() == 0)
 }
 
 /// Those of glibc and musl (ld.so(8)).
@@ -75,7 +68,7 @@ mod tests {
     #[test]
     fn a_program_has_one_first_file() {
         let mut openings = Openings::default();
-        let mut note = |pid, is_loader, is_script| openings.noted(pid, is_loader, || is_script);
+        let mut note = |pid, is_loader, is_script| openings.noted(pid, || is_loader, || is_script);
         assert_eq!(note(7, false, false), Opening::First);
         assert_eq!(note(8, false, true), Opening::First, "a script");
         assert_eq!(note(7, true, false), Opening::Loader);
@@ -88,11 +81,8 @@ mod tests {
 
     #[test]
     fn loaders_are_known_by_name() {
-        assert!(
-            ["ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1", "ld.so.1", "ld-2.31.so", "ld64.so.2"]
-                .iter()
-                .all(|name| is_name_of_loader(name))
-        );
-        assert!(!["ld", "ld-elf", "libc.so.6", "ld.gold"].iter().any(|name| is_name_of_loader(name)));
+        let loaders = ["ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1", "ld.so.1", "ld-2.31.so", "ld64.so.2"];
+        assert!(loaders.into_iter().all(is_name_of_loader));
+        assert!(!["ld", "ld-elf", "libc.so.6", "ld.gold"].into_iter().any(is_name_of_loader));
     }
 }

@@ -26,7 +26,7 @@ use crate::user::User;
 /// The hidden verb that runs [`watch`](super::watch).
 pub const PLACE: &str = "place";
 /// How often the end is checked.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(100);
 /// So many watchers that end before they watch, in a row, are enough.
 const FAILED_STARTS: u32 = 5;
 /// How long a watcher may take to end.

@@ -23,6 +23,11 @@ impl Waiting {
         self.lock().contains_key(&pid)
     }
 
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Lets the process continue. Returns how long it has waited; `None` if it has continued before.
     pub fn release(&self, pid: u32) -> Option<Duration> {
         self.lock().remove(&pid).map(|(since, _)| since.elapsed())

@@ -35,7 +35,9 @@ pub const WATCHER: &str = "crosstalk-watch";
 /// A watcher that has not looked for this time is killed.
 const SILENCE: Duration = Duration::from_millis(500);
 /// How often it looks if nothing happens.
-const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(200);
+/// The same while a program waits for its group.
+const SHORT_TICK: Duration = Duration::from_millis(20);
 /// The longest that a program waits for its group.
 const LONGEST_WAIT: Duration = Duration::from_millis(300);
 /// How often it reports what it has done.
@@ -63,11 +65,14 @@ pub fn watch(input: OwnedFd, output: OwnedFd) -> Result<(), Fault> {
 fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -> Result<(), Fault> {
     let (source, because) = Source::open(settings.mechanism)?;
     keep_in_memory();
+    // Without the privilege it waits its turn, as others do.
+    let _ = run_first();
+    let judge = Judge::new(settings.rules);
     let switch = DeadMansSwitch::arm(SILENCE).map_err(|e| cannot("arm a timer", &e))?;
     let mounts = source.mark();
     outbox.send(&Message::Ready { mechanism: source.mechanism(), mounts, because });
     let shared = Arc::new(Shared {
-        judge: Judge::new(settings.rules),
+        judge,
         waiting: Waiting::default(),
         outbox: Arc::clone(outbox),
         tally: Mutex::default(),
@@ -78,13 +83,12 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         let shared = Arc::clone(&shared);
         spawn_thread("mover", move || run(&shared, &received))?
     };
-    // Without the privilege it waits its turn, as others do.
-    let _ = run_first();
-    let mut watcher = Watcher { shared, source, tasks, openings: Openings::default(), began: Instant::now() };
-    let mut reported = Instant::now();
+    let mut watcher =
+        Watcher { shared, source, tasks, openings: Openings::default(), began: Instant::now(), reported: 0 };
+    let (mut renewed, mut reported) = (Instant::now(), Instant::now());
     loop {
-        switch.renew().map_err(|e| cannot("renew a timer", &e))?;
-        let ready = wait_readable(&[&watcher.source, input.get_ref()], Some(TICK))
+        let tick = if watcher.shared.waiting.is_empty() { TICK } else { SHORT_TICK };
+        let ready = wait_readable(&[&watcher.source, input.get_ref()], Some(tick))
             .map_err(|e| cannot("wait for programs", &e))?;
         if ready[0] {
             watcher.take()?;
@@ -92,12 +96,19 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         if ready[1] && !watcher.read(&mut input) {
             break;
         }
+        if renewed.elapsed() < SHORT_TICK {
+            continue;
+        }
+        renewed = Instant::now();
+        switch.renew().map_err(|e| cannot("renew a timer", &e))?;
         if !watcher.tend() || mover.is_finished() {
             break;
         }
         if reported.elapsed() >= REPORT_INTERVAL {
             reported = Instant::now();
-            watcher.report();
+            if watcher.has_news() {
+                watcher.report();
+            }
         }
     }
     watcher.report();
@@ -170,6 +181,8 @@ struct Watcher {
     tasks: Sender<Task>,
     openings: Openings,
     began: Instant,
+    /// How many programs it had seen when it reported last.
+    reported: u64,
 }
 
 impl Watcher {
@@ -195,6 +208,10 @@ impl Watcher {
     fn answer(&mut self, start: HeldStart, since: Instant) {
         let opening = self.openings.note(&start);
         if opening == Opening::Loader {
+            // It would be held for each program once more.
+            if let Source::Held(starts, _) = &self.source {
+                let _ = starts.ignore(&start);
+            }
             return;
         }
         let pid = start.pid();
@@ -277,13 +294,19 @@ impl Watcher {
         self.shared.outbox.flush()
     }
 
-    fn report(&self) {
+    fn has_news(&self) -> bool {
+        self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).seen() > self.reported
+    }
+
+    /// Reports what was done so far.
+    fn report(&mut self) {
         let cpu = Duration::from_nanos(process_cpu_ns());
         let tally: Tally = {
             let mut tally = self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
             (tally.cpu, tally.ran) = (cpu, self.began.elapsed());
             tally.clone()
         };
+        self.reported = tally.seen();
         self.shared.outbox.send(&Message::Tally(Box::new(tally)));
     }
 }

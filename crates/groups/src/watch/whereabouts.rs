@@ -33,6 +33,8 @@ pub struct Trees {
     parents: Vec<(String, String)>,
     /// The same of the groups that the watcher itself is in, without a slash.
     own: Vec<(String, String)>,
+    /// The tree of version 2.
+    unified: Option<Tree>,
 }
 
 impl Trees {
@@ -57,15 +59,22 @@ impl Trees {
             };
             dirs.filter_map(path).collect::<Vec<_>>()
         };
-        Trees { parents: parents.iter().flat_map(of).collect(), own }
+        Trees { parents: parents.iter().flat_map(of).collect(), own, unified: hierarchy.v2.clone() }
+    }
+
+    /// The directory in the tree of version 2 of the named group that the process is in there.
+    pub fn unified(&self, cgroup: &str) -> Option<PathBuf> {
+        let (_, path) = lines(cgroup).find(|(tree, path)| tree.is_empty() && self.is_grouped(tree, path))?;
+        self.unified.as_ref()?.path(Path::new(path))
+    }
+
+    fn is_grouped(&self, tree: &str, path: &str) -> bool {
+        self.parents.iter().any(|(of, parent)| of == tree && path.starts_with(parent.as_str()))
     }
 
     /// Where the process is whose `cgroup` file says that.
     pub fn whereabouts(&self, cgroup: &str) -> Whereabouts {
-        let is_grouped = |(tree, path): (&str, &str)| {
-            self.parents.iter().any(|(of, parent)| of == tree && path.starts_with(parent.as_str()))
-        };
-        if lines(cgroup).any(is_grouped) {
+        if lines(cgroup).any(|(tree, path)| self.is_grouped(tree, path)) {
             return Whereabouts::Grouped;
         }
         let is_own = |tree: &str, path: &str| self.own.iter().any(|(of, own)| of == tree && own == path);
@@ -155,6 +164,9 @@ mod tests {
             "4:memory:/\n0::/crosstalk-groups/a\n",
         ] {
             assert_eq!(trees().whereabouts(cgroup), Whereabouts::Grouped, "{cgroup}");
+            let unified =
+                cgroup.contains("0::/crosstalk-groups/a").then(|| "/c/unified/crosstalk-groups/a".into());
+            assert_eq!(trees().unified(cgroup), unified, "{cgroup}");
         }
         for cgroup in
             ["4:memory:/crosstalk-groups/lab\n0::/\n", "0::/crosstalk-groups\n", "0::/crosstalk-groups-2/a\n"]

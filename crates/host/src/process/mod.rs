@@ -3,6 +3,7 @@
 mod account;
 mod children;
 mod identity;
+mod info;
 mod lower_priority;
 mod mark;
 mod shortage;
@@ -16,6 +17,7 @@ pub use account::{Account, LowPorts};
 pub use children::{Fork, child_events, die_with_parent, end_with_starter, fork};
 pub use children::{kill_all_others, reap_events, wait_for};
 pub use identity::Identity;
+pub use info::ProcessInfo;
 pub use lower_priority::{Lower, LoweredPriority};
 pub(crate) use mark::own_mark;
 pub use mark::{MARK, fresh_mark, kill_marked, marked};

@@ -4,7 +4,7 @@
 //! also if it shows the same files. For one program the kernel opens several files: a script, its interpreter, and the
 //! loader of shared libraries.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -58,19 +58,30 @@ impl HeldStarts {
     /// # Errors
     /// If there is none, or the kernel refuses.
     pub fn mark(&self, path: &Path) -> io::Result<()> {
-        let path = CString::new(path.as_os_str().as_bytes())?;
-        let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_MOUNT;
+        self.set(libc::FAN_MARK_MOUNT, &CString::new(path.as_os_str().as_bytes())?)
+    }
+
+    fn set(&self, flags: libc::c_uint, path: &CStr) -> io::Result<()> {
         // SAFETY: the descriptor is open, and the path ends in a zero and outlives the call.
         check(unsafe {
             libc::fanotify_mark(
                 self.group.as_raw_fd(),
-                flags,
+                libc::FAN_MARK_ADD | flags,
                 libc::FAN_OPEN_EXEC_PERM,
                 libc::AT_FDCWD,
                 path.as_ptr(),
             )
         })
         .map(drop)
+    }
+
+    /// Holds this file no more, through whichever mount it is executed.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn ignore(&self, start: &HeldStart) -> io::Result<()> {
+        let path = CString::new(format!("/proc/self/fd/{}", start.file.as_raw_fd()))?;
+        self.set(libc::FAN_MARK_IGNORED_MASK | libc::FAN_MARK_IGNORED_SURV_MODIFY, &path)
     }
 
     /// Those that wait now, without waiting for one.
