@@ -49,7 +49,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=10_000)
-    parser.add_argument("--pairs", type=int, default=2000, help="of starts where the group is inherited")
+    parser.add_argument("--pairs", type=int, default=1000, help="of starts where the group is inherited")
     parser.add_argument("--moves", type=int, default=200, help="pairs of starts where the program is moved")
     parser.add_argument("--seconds", type=float, default=30, help="of 100 starts a second")
     parser.add_argument("--moments", type=int, default=200, help="of kills and stops")

@@ -49,8 +49,8 @@ of root and of system users (below 1000), and what runs in units of systemd or i
 they are; login sessions do not. Programs in groups stay there when it ends.
 
 Programs are held by fanotify until they are moved. Where a host has no fanotify, process events are the \
-fallback: programs are moved when they run already, and 8 to 46 % of them had ended or begun their \
-memory elsewhere when that was measured. Started from another mount namespace, such as a container, a \
+fallback: programs are moved when they run already, and some have ended before. When it was measured, 85 to \
+92 % of short programs were moved, and 54 to 63 % with 8 starters at once. Started from another mount namespace, such as a container, a \
 program is found within 10 s. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
 More: docs/how-to/pack-users.md.")]
     Watch(GroupsWatchArgs),

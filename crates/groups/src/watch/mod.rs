@@ -10,6 +10,7 @@
 //! The watcher alone has the descriptor of fanotify, and starts nothing. The supervisor starts it, again if need be, and
 //! makes groups.
 
+mod child;
 mod file;
 mod judge;
 mod message;
@@ -17,6 +18,7 @@ mod mover;
 mod openings;
 mod outbox;
 mod rules;
+mod source;
 mod supervisor;
 mod tally;
 mod targets;
@@ -25,8 +27,9 @@ mod waiting;
 mod watcher;
 mod whereabouts;
 
+pub use child::PLACE;
 pub use file::watch_schema;
 pub use message::{Mechanism, Message, Placement};
-pub use supervisor::{PLACE, Supervisor, WatchRequest, Watched};
+pub use supervisor::{Supervisor, WatchRequest, Watched};
 pub use tally::Tally;
 pub use watcher::watch;

@@ -6,27 +6,27 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_host::clock::process_cpu_ns;
-use crosstalk_host::mounts::{MountChanges, with_programs};
 use crosstalk_host::process::{
-    DeadMansSwitch, cannot, keep_in_memory, leave_session, set_process_name, spawn_thread, wait_readable,
+    DeadMansSwitch, cannot, keep_in_memory, leave_session, raise_file_limit, set_process_name, spawn_thread,
+    wait_readable,
 };
-use crosstalk_host::starts::{HeldStart, HeldStarts, StartEvents};
+use crosstalk_host::starts::HeldStart;
 use crosstalk_host::streams::set_nonblocking;
 use crosstalk_host::undisturbed::run_first;
 
 use super::judge::{Judge, Verdict, program_of};
-use super::message::{Answer, Mechanism, Message, Settings};
+use super::message::{Answer, Message, Settings};
 use super::mover::{Found, Job, Shared, Task, run};
 use super::openings::{Opening, Openings};
 use super::outbox::Outbox;
+use super::source::Source;
 use super::tally::{Outcome, Tally};
 use super::waiting::Waiting;
 
@@ -64,6 +64,8 @@ pub fn watch(input: OwnedFd, output: OwnedFd) -> Result<(), Fault> {
 
 fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -> Result<(), Fault> {
     let (source, because) = Source::open(settings.mechanism)?;
+    // Each start that waits is an open file, and the kernel refuses to execute what it cannot open here.
+    raise_file_limit();
     keep_in_memory();
     // Without the privilege it waits its turn, as others do.
     let _ = run_first();
@@ -112,67 +114,8 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         }
     }
     watcher.report();
+    watcher.shared.waiting.release_after(Duration::ZERO);
     Ok(())
-}
-
-/// Where starts come from.
-#[derive(Debug)]
-enum Source {
-    Held(HeldStarts, MountChanges),
-    Events(StartEvents),
-}
-
-impl Source {
-    /// The mechanism that is chosen, or the first that this host has; then why it is not fanotify.
-    fn open(chosen: Option<Mechanism>) -> Result<(Source, Option<String>), Fault> {
-        let held = || Ok(Source::Held(HeldStarts::open()?, MountChanges::open()?));
-        let events = || StartEvents::open().map(Source::Events);
-        let refused = |name: &str, e: &std::io::Error| {
-            Fault::environment(format!("cannot watch by {name}: {e}"))
-                .remedy("run it as root, on the host and not in a container")
-        };
-        match chosen {
-            Some(Mechanism::Fanotify) => {
-                held().map(|source| (source, None)).map_err(|e| refused("fanotify", &e))
-            }
-            Some(Mechanism::ProcessEvents) => {
-                events().map(|source| (source, None)).map_err(|e| refused("process events", &e))
-            }
-            None => match held() {
-                Ok(source) => Ok((source, None)),
-                Err(why) => events()
-                    .map(|source| (source, Some(format!("fanotify: {why}"))))
-                    .map_err(|e| refused("process events", &e)),
-            },
-        }
-    }
-
-    fn mechanism(&self) -> Mechanism {
-        match self {
-            Source::Held(..) => Mechanism::Fanotify,
-            Source::Events(_) => Mechanism::ProcessEvents,
-        }
-    }
-
-    /// Marks all mounts from which programs may be executed. Returns how many. Marking one again changes nothing.
-    fn mark(&self) -> usize {
-        match self {
-            Source::Held(starts, _) => {
-                let mounts: Vec<PathBuf> = with_programs().unwrap_or_default();
-                mounts.iter().filter(|path| starts.mark(path).is_ok()).count()
-            }
-            Source::Events(_) => 0,
-        }
-    }
-}
-
-impl AsFd for Source {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        match self {
-            Source::Held(starts, _) => starts.as_fd(),
-            Source::Events(events) => events.as_fd(),
-        }
-    }
 }
 
 struct Watcher {
@@ -286,11 +229,7 @@ impl Watcher {
         for _ in 0..self.shared.waiting.release_after(LONGEST_WAIT) {
             self.shared.count(Outcome::Missed, Duration::ZERO);
         }
-        if let Source::Held(_, changes) = &self.source
-            && changes.is_new()
-        {
-            self.source.mark();
-        }
+        self.source.mark_new();
         self.shared.outbox.flush()
     }
 

@@ -111,8 +111,7 @@ fn is_open(path: &str) -> bool {
                 Some(manager) if manager.starts_with("user@") && manager.ends_with(".service") => {
                     let rest: Vec<&str> = parts.collect();
                     let is_unit = |part: &&str| part.ends_with(".service") || *part == "init.scope";
-                    rest.last().is_some_and(|last| last.ends_with(".scope"))
-                        && !rest.iter().any(|part| is_unit(part))
+                    rest.last().is_some_and(|last| last.ends_with(".scope")) && !rest.iter().any(is_unit)
                 }
                 Some(_) => false,
             }

@@ -26,5 +26,5 @@ pub(crate) use signal::kill_now;
 pub use signal::{has_pending_termination, in_foreground, is_there, place, send};
 pub use start::{StartFault, Started, start_in};
 pub use switch::DeadMansSwitch;
-pub use this::{ignore_signals, keep_in_memory, leave_session, set_process_name};
+pub use this::{ignore_signals, keep_in_memory, leave_session, raise_file_limit, set_process_name};
 pub use wait::wait_readable;

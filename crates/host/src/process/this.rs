@@ -22,6 +22,21 @@ pub fn keep_in_memory() {
     unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT) };
 }
 
+/// Lets this process have as many open files as a process may (`fs.nr_open`, by default 2²⁰), or as its limit allows.
+pub fn raise_file_limit() {
+    const MOST: libc::rlim_t = 1 << 20;
+    let set = |most| {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: the limit is valid for reading.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0 }
+    };
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is valid for writing.
+    if !set(MOST) && unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut now) } == 0 {
+        set(now.rlim_max);
+    }
+}
+
 /// Ignores these signals; programs that are started later inherit that.
 pub fn ignore_signals(signals: &[i32]) {
     for &signal in signals {

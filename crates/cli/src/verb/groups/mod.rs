@@ -1,5 +1,6 @@
 //! `crosstalk groups create`, `list`, `show`, `watch` and `remove`.
 
+mod several;
 mod view;
 mod watch;
 
@@ -15,11 +16,9 @@ use serde_json::json;
 
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
 use crate::out::{Out, print_error};
+use several::several;
 
 pub use watch::place;
-
-/// The most names that a line has.
-const NAMED: usize = 4;
 
 /// Runs `crosstalk groups`.
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -67,14 +66,6 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
 
 fn parse(names: &[String]) -> Result<Vec<GroupName>, Fault> {
     names.iter().map(|name| name.parse()).collect()
-}
-
-fn several(names: &[GroupName]) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(GroupName::as_str).collect();
-    match names.len() - first.len() {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
 }
 
 fn unmake(args: &GroupsRemoveArgs, out: &Out) -> Result<(), Fault> {
