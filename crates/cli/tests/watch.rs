@@ -267,7 +267,9 @@ fn rules_make_groups_and_those_that_are_empty_go_with_the_watcher() {
     let Some(scene) = Scene::new("make") else { return };
     let name = scene.registry.named("u");
     let rules = format!(
-        "[[rule]]\nuser = \"*\"\ngroup = \"{name}-{{uid}}\"\ncreate = true\nmemory_limit = \"1 GiB\"\n"
+        "[[rule]]\nuser = {}\ngroup = \"{name}-huge\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"1000 TiB\"\n\
+         [[rule]]\nuser = \"*\"\ngroup = \"{name}-{{uid}}\"\ncreate = true\nmemory_limit = \"1 GiB\"\n",
+        USER + 2
     );
     let watch = scene.watch(&rules, &[]);
     let of = |user: u32| format!("{name}-{user}");
@@ -276,6 +278,8 @@ fn rules_make_groups_and_those_that_are_empty_go_with_the_watcher() {
         // A program waits for its group no longer than it takes in the worst case, and is then moved.
         await_that("it has its group", || is_in(&scene, &of(user), &scene.prints(user, show)));
     }
+    assert!(!scene.prints(USER + 2, show).contains(&name), "its group cannot be made");
+    await_that("it is reported", || watch.complaints().contains("guaranteed memory adds up to"));
     let limit = scene.registry.setting(&of(USER), &["memory.max", "memory.limit_in_bytes"]);
     assert_eq!(limit.as_deref(), Some("1073741824"));
     let sleeper = Running::of(scene.by(USER, "exec sleep 300").spawn().expect("starts"));

@@ -3,7 +3,9 @@
 //! The watcher ends with its supervisor, also if that is killed. While the supervisor is stopped, the watcher goes on,
 //! and is not started again if it is killed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_host::Launcher;
@@ -11,7 +13,7 @@ use crosstalk_host::user::is_root;
 
 use super::child::Watcher;
 use super::message::{Answer, Mechanism, Message, Settings};
-use super::rules::{Made, Rules};
+use super::rules::Rules;
 use super::tally::Tally;
 use crate::create::{CreateRequest, create};
 use crate::name::GroupName;
@@ -22,6 +24,8 @@ use crate::user::User;
 
 /// So many watchers that end before they watch, in a row, are enough.
 const FAILED_STARTS: u32 = 5;
+/// How often groups of login sessions that have ended are removed.
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What is to be watched.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,8 +43,9 @@ pub struct WatchRequest {
 pub struct Supervisor {
     launcher: Launcher,
     settings: Settings,
-    /// Groups that were made by rules.
-    made: Vec<GroupName>,
+    /// Groups that were made by rules, and those of login sessions among them.
+    made: BTreeSet<GroupName>,
+    sessions: BTreeSet<GroupName>,
     /// What watchers that have ended have done.
     before: Tally,
     /// The same of the one that runs.
@@ -56,7 +61,7 @@ pub struct Watched {
     /// How often the watcher was started again.
     pub restarts: u32,
     /// Groups that rules have made and that stay, since processes are in them.
-    pub stay: Vec<GroupName>,
+    pub stay: BTreeSet<GroupName>,
 }
 
 impl Supervisor {
@@ -90,7 +95,8 @@ impl Supervisor {
         Ok(Supervisor {
             launcher: launcher.clone(),
             settings,
-            made: Vec::new(),
+            made: BTreeSet::new(),
+            sessions: BTreeSet::new(),
             before: Tally::default(),
             running: Tally::default(),
             restarts: 0,
@@ -111,17 +117,27 @@ impl Supervisor {
         is_over: &dyn Fn() -> bool,
         report: &mut dyn FnMut(&Message),
     ) -> Result<Watched, Fault> {
-        let mut failed_starts = 0;
+        let ended = self.watch(is_over, report);
+        self.made.retain(|name| !is_removed(name));
+        ended.map(|()| Watched { tally: self.before, restarts: self.restarts, stay: self.made })
+    }
+
+    fn watch(&mut self, is_over: &dyn Fn() -> bool, report: &mut dyn FnMut(&Message)) -> Result<(), Fault> {
+        let (mut failed_starts, mut tidied) = (0, Instant::now());
         while !is_over() {
             let mut watcher = Watcher::start(&self.launcher, &self.settings)?;
             while !is_over() && watcher.is_there() {
                 for message in watcher.read()? {
-                    self.hear(&message, &mut watcher);
                     report(&message);
+                    self.hear(&message, &mut watcher, report);
+                }
+                if tidied.elapsed() >= TIDY_INTERVAL {
+                    tidied = Instant::now();
+                    self.sessions.retain(|name| !is_removed(name));
                 }
             }
             for message in watcher.end() {
-                self.hear(&message, &mut watcher);
+                self.hear(&message, &mut watcher, report);
             }
             self.before.add(&std::mem::take(&mut self.running));
             if is_over() {
@@ -141,18 +157,15 @@ impl Supervisor {
                 "the watcher was killed, or stopped for too long: it is started again".into(),
             ));
         }
-        Ok(Watched { tally: self.before, restarts: self.restarts, stay: unmake(self.made) })
+        Ok(())
     }
 
-    fn hear(&mut self, message: &Message, watcher: &mut Watcher) {
+    fn hear(&mut self, message: &Message, watcher: &mut Watcher, report: &mut dyn FnMut(&Message)) {
         match message {
             Message::Tally(tally) => self.running = (**tally).clone(),
             Message::Wanted { group, rule } => {
-                let made = self.settings.rules.get(*rule).and_then(|rule| rule.make);
-                if let Some(made) = made
-                    && self.make(group, made).is_ok()
-                {
-                    self.made.push(group.clone());
+                if let Err(fault) = self.make(group, *rule) {
+                    report(&Message::Note(format!("cannot make group `{group}`: {}", fault.sentence())));
                 }
                 watcher.answer(&Answer { group: group.clone() });
             }
@@ -161,7 +174,11 @@ impl Supervisor {
         }
     }
 
-    fn make(&self, group: &GroupName, made: Made) -> Result<(), Fault> {
+    fn make(&mut self, group: &GroupName, rule: usize) -> Result<(), Fault> {
+        let Some((rule, made)) = self.settings.rules.get(rule).and_then(|rule| Some((rule, rule.make?)))
+        else {
+            return Ok(());
+        };
         // One that has vanished is registered still.
         let registered = Registry::own()?.read()?;
         if registered.groups.contains_key(group) {
@@ -169,7 +186,12 @@ impl Supervisor {
         }
         let (profile, processes) = (made.profile, made.processes);
         let request = CreateRequest { names: vec![group.clone()], profile, user: None, processes };
-        create(&request, &self.launcher).map(drop)
+        create(&request, &self.launcher)?;
+        if rule.group.needs_session() {
+            self.sessions.insert(group.clone());
+        }
+        self.made.insert(group.clone());
+        Ok(())
     }
 }
 
@@ -202,12 +224,8 @@ fn check(rules: &Rules, groups: &[Standing]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Removes the groups that nobody is in. Returns the others.
-fn unmake(made: Vec<GroupName>) -> Vec<GroupName> {
-    let mut stay = made;
-    stay.retain(|name| {
-        let request = RemoveRequest { names: Some(vec![name.clone()]), kill: false };
-        remove(&request).is_err() && standing(Some(name)).is_ok()
-    });
-    stay
+/// Removes a group if nobody is in it. Returns whether it is gone.
+fn is_removed(name: &GroupName) -> bool {
+    let request = RemoveRequest { names: Some(vec![name.clone()]), kill: false };
+    remove(&request).is_ok() || standing(Some(name)).is_err()
 }

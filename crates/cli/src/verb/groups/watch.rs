@@ -151,7 +151,10 @@ fn summary(watched: &Watched) -> Vec<String> {
         also.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")),
     );
     if !stay.is_empty() {
-        lines.push(format!("processes are in groups that rules made; these stay: {}", several(stay)));
+        lines.push(format!(
+            "processes are in groups that rules made; these stay: {}",
+            several(&stay.iter().cloned().collect::<Vec<_>>())
+        ));
     }
     lines
 }
