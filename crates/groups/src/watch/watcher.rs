@@ -33,13 +33,15 @@ use super::waiting::Waiting;
 /// The watcher's name in `ps`.
 pub const WATCHER: &str = "crosstalk-watch";
 /// A watcher that has not looked for this time is killed.
-const SILENCE: Duration = Duration::from_millis(500);
+const SILENCE: Duration = Duration::from_millis(400);
 /// How often it looks if nothing happens.
-const TICK: Duration = Duration::from_millis(200);
+const TICK: Duration = Duration::from_millis(150);
 /// The same while a program waits for its group.
 const SHORT_TICK: Duration = Duration::from_millis(20);
-/// The longest that a program waits for its group.
-const LONGEST_WAIT: Duration = Duration::from_millis(300);
+/// How often it renews its timer while it is busy.
+const RENEWAL: Duration = Duration::from_millis(50);
+/// The longest that a program waits for its group: with the silence of a watcher that is stopped then, a second.
+const LONGEST_WAIT: Duration = Duration::from_millis(600);
 /// How often it reports what it has done.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -98,7 +100,7 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         if ready[1] && !watcher.read(&mut input) {
             break;
         }
-        if renewed.elapsed() < SHORT_TICK {
+        if renewed.elapsed() < RENEWAL {
             continue;
         }
         renewed = Instant::now();
