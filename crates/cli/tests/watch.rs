@@ -235,6 +235,15 @@ fn the_watcher_ends_with_its_supervisor_and_goes_on_while_that_is_stopped() {
     let mut watch = scene.watch(&format!("[[rule]]\nuser = {USER}\ngroup = \"{lab}\"\n"), &[]);
     kill("-STOP", watch.process.id());
     assert!(is_in(&scene, &lab, &scene.prints(USER, "cat /proc/self/cgroup")));
+    // Both are stopped, as by Ctrl-Z: nobody is left who could start it again, and still nobody waits for it.
+    let stopped = watch.watcher().expect("it watches");
+    kill("-STOP", stopped);
+    assert!(!scene.prints(USER, "cat /proc/self/cgroup").contains(&lab));
+    kill("-CONT", watch.process.id());
+    await_that("it is started again", || watch.watcher().is_some_and(|now| now != stopped));
+    await_that("it places programs again", || {
+        is_in(&scene, &lab, &scene.prints(USER, "cat /proc/self/cgroup"))
+    });
     let watcher = watch.watcher().expect("it watches");
     watch.process.kill().expect("is ours");
     watch.process.wait().expect("is ours");
