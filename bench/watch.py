@@ -35,6 +35,8 @@ def main():
     options = arguments()
     if os.geteuid() != 0:
         sys.exit("only root sees which programs others start")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     ours.build()
     figures = Figures("watch", load=os.getloadavg()[0], **ours.given())
     with scene() as here:
