@@ -19,7 +19,9 @@ mod examples;
 pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
-pub use groups::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb};
+pub use groups::{
+    GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb, GroupsWatchArgs,
+};
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
@@ -192,6 +194,9 @@ explains how to set a client up.")]
     /// Hold the namespaces of a virtual cluster.
     #[command(hide = true)]
     Hold(Words),
+    /// Watch which programs are started, for `groups watch`; settings come on stdin.
+    #[command(hide = true)]
+    Place,
     /// Undo the open entries of an undo ledger when its owner has ended.
     #[command(hide = true)]
     Reap(Words),

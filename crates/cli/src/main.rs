@@ -108,6 +108,7 @@ fn main() -> ExitCode {
         Verb::Agent(args) => verb::agent::main(&args),
         Verb::Endpoint => verb::agent::run_endpoint(),
         Verb::Hold(args) => verb::agent::run_holder(args),
+        Verb::Place => verb::groups::place(),
         Verb::Reap(args) => verb::agent::run_reaper(args),
     };
     let all_written = || streams::unread_output_fault().filter(|_| !is_exec).map_or(Ok(()), Err);

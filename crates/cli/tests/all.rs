@@ -29,5 +29,6 @@ mod runs;
 mod services;
 mod texts;
 mod verdicts;
+mod watch;
 mod wire;
 mod wording;

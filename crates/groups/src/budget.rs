@@ -89,7 +89,7 @@ mod tests {
 
     fn groups(of: &[(&str, Profile)]) -> BTreeMap<GroupName, Registered> {
         let group = |(name, profile): &(&str, Profile)| {
-            (name.parse().expect("is a name"), Registered { profile: *profile, user: None })
+            (name.parse().expect("is a name"), Registered { profile: *profile, user: None, processes: None })
         };
         of.iter().map(group).collect()
     }

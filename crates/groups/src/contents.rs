@@ -23,6 +23,9 @@ pub struct Registered {
     /// The user that may put programs into it, besides its maker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// The most processes and threads in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processes: Option<u32>,
 }
 
 /// What the file says.
@@ -95,7 +98,8 @@ mod tests {
     use super::*;
 
     fn contents(names: &[&str]) -> Contents {
-        let group = || Registered { profile: Profile::BestEffort { limit: None }, user: None };
+        let group =
+            || Registered { profile: Profile::BestEffort { limit: None }, user: None, processes: None };
         let groups = names.iter().map(|name| (name.parse().expect("is a name"), group()));
         Contents { groups: groups.collect(), ..Contents::default() }
     }

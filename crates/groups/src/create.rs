@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crosstalk_cgroup::group::{Group, Hierarchy, may_write};
+use crosstalk_cgroup::group::{Group, Hierarchy, Setting, may_write};
 use crosstalk_core::Fault;
 use crosstalk_host::ledger::{Batch, Entry, Knob};
 use crosstalk_host::{Launcher, Ledger};
@@ -25,6 +25,8 @@ pub struct CreateRequest {
     pub profile: Profile,
     /// The user that may put programs into them.
     pub user: Option<User>,
+    /// The most processes and threads in each.
+    pub processes: Option<u32>,
 }
 
 /// Groups that were made.
@@ -121,6 +123,9 @@ fn make(
         }
         group.create()?;
         request.profile.apply(&group)?;
+        if let Some(most) = request.processes {
+            group.set(&Setting::Processes(most.into()))?;
+        }
         if let Some(user) = &request.user {
             user.admit(&group)?;
         }
@@ -154,7 +159,7 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
             next.find(&parent).map_err(|fault| missing_parent(fault, name, &parent))?;
         }
         let user = request.user.as_ref().map(|user| user.name.clone());
-        let group = Registered { profile: request.profile, user };
+        let group = Registered { profile: request.profile, user, processes: request.processes };
         if next.groups.insert(name.clone(), group).is_some() {
             return Err(Fault::usage(format!("there is a group `{name}`, or it is named twice"))
                 .at(name.to_string())
@@ -191,6 +196,7 @@ mod tests {
             names: names.iter().map(|name| name.parse().expect("is a name")).collect(),
             profile: Profile::try_from(ProfileRequest::default()).expect("is whole"),
             user: Some(User { name: "alice".into(), id: 1000 }),
+            processes: None,
         }
     }
 

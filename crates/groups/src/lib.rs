@@ -24,6 +24,7 @@ mod standing;
 mod systemd;
 mod table;
 mod user;
+pub mod watch;
 
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};

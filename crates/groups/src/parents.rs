@@ -22,9 +22,9 @@ use crate::systemd::Systemd;
 
 /// The name of the parents.
 const NAME: &str = "crosstalk-groups";
-/// The trees in which groups stand: v2, and controllers of v1 that account for CPU time or memory. Each tree takes
-/// its time whenever a program starts in a group.
-const TREES: [&str; 4] = ["", "cpu", "cpuacct", "memory"];
+/// The trees in which groups stand: v2, and controllers of v1 that account for CPU time or memory, or count processes.
+/// Each tree takes its time whenever a program starts in a group.
+const TREES: [&str; 5] = ["", "cpu", "cpuacct", "memory", "pids"];
 
 /// Where the parents are, or are to be.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::profile::Profile;
 
@@ -11,7 +13,8 @@ const LEAST_MEMORY: u64 = 1 << 20;
 const PROCESSORS: std::ops::RangeInclusive<f64> = 0.01..=8192.0;
 
 /// The name of a profile.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ProfileKind {
     /// The request is the limit.
     Guaranteed,

@@ -2,12 +2,12 @@
 //!
 //! Sources: passwd(5); `Documentation/admin-guide/cgroup-v2.rst` (delegation).
 
-use std::fs;
 use std::os::unix::fs::chown;
 
 use crosstalk_cgroup::group::Group;
 use crosstalk_core::name::unknown;
 use crosstalk_core::{Fault, quoted};
+use crosstalk_host::kernel;
 
 /// The files of a group that take processes: v1's and v2's.
 const TAKES: [&str; 3] = ["cgroup.procs", "cgroup.threads", "tasks"];
@@ -27,20 +27,32 @@ impl User {
     /// # Errors
     /// A usage fault that names the nearest user if there is none.
     pub fn find(name: &str) -> Result<User, Fault> {
-        Self::among(&fs::read_to_string("/etc/passwd").unwrap_or_default(), name)
+        Self::one_of(&Self::all(), name)
     }
 
-    fn among(passwd: &str, name: &str) -> Result<User, Fault> {
+    /// All users in `/etc/passwd`. Other sources of users may have more, and asking them may take long.
+    pub fn all() -> Vec<User> {
+        Self::among(&kernel::text("/etc/passwd").unwrap_or_default())
+    }
+
+    fn among(passwd: &str) -> Vec<User> {
         let known = |line: &str| -> Option<User> {
             let mut fields = line.split(':');
             Some(User { name: fields.next()?.into(), id: fields.nth(1)?.parse().ok()? })
         };
-        let users: Vec<User> = passwd.lines().filter_map(known).collect();
+        passwd.lines().filter_map(known).collect()
+    }
+
+    /// The one of this name or number; a number need not be among them.
+    ///
+    /// # Errors
+    /// As [`User::find`].
+    pub fn one_of(users: &[User], name: &str) -> Result<User, Fault> {
         if let Some(user) = users.iter().find(|user| user.name == name && !name.is_empty()) {
             return Ok(user.clone());
         }
         if let Ok(id) = name.parse() {
-            let named = users.into_iter().find(|user| user.id == id);
+            let named = users.iter().find(|user| user.id == id).cloned();
             return Ok(named.unwrap_or(User { name: name.into(), id }));
         }
         if name.is_empty() {
@@ -80,19 +92,19 @@ mod tests {
     #[test]
     fn a_user_is_found_by_name_or_number() {
         let alice = User { name: "alice".into(), id: 1000 };
-        assert_eq!(User::among(PASSWD, "alice"), Ok(alice.clone()));
-        assert_eq!(User::among(PASSWD, "1000"), Ok(alice));
-        assert_eq!(User::among(PASSWD, "4711"), Ok(User { name: "4711".into(), id: 4711 }));
-        assert_eq!(User::among(PASSWD, "7").map(|user| user.id), Ok(12), "a name comes first");
+        assert_eq!(User::one_of(&User::among(PASSWD), "alice"), Ok(alice.clone()));
+        assert_eq!(User::one_of(&User::among(PASSWD), "1000"), Ok(alice));
+        assert_eq!(User::one_of(&User::among(PASSWD), "4711"), Ok(User { name: "4711".into(), id: 4711 }));
+        assert_eq!(User::one_of(&User::among(PASSWD), "7").map(|user| user.id), Ok(12), "a name comes first");
     }
 
     #[test]
     fn an_unknown_user_is_answered_with_the_nearest() {
-        let remedy = |name: &str| User::among(PASSWD, name).expect_err("is unknown").remedy;
+        let remedy = |name: &str| User::one_of(&User::among(PASSWD), name).expect_err("is unknown").remedy;
         assert_eq!(remedy("alise").as_deref(), Some("did you mean `alice`?"));
         assert!(remedy("somebody-else").is_some_and(|said| said.contains("getent passwd")));
         for odd in ["", "a\u{1b}[2J", "a b/..", "-1", "🦀"] {
-            let fault = User::among(PASSWD, odd).expect_err("is unknown");
+            let fault = User::one_of(&User::among(PASSWD), odd).expect_err("is unknown");
             assert!(!fault.message.contains('\u{1b}'), "{fault}");
         }
     }

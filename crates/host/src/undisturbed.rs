@@ -53,6 +53,15 @@ impl Drop for Undisturbed {
     }
 }
 
+/// Lets the calling thread run before all others of normal priority (SCHED_FIFO, as above). For a thread that others
+/// wait for, and that mostly waits itself.
+///
+/// # Errors
+/// Without the privilege, or in a control group of v1 without time for such threads (`cpu.rt_runtime_us`).
+pub fn run_first() -> io::Result<()> {
+    fifo()
+}
+
 fn fifo() -> io::Result<()> {
     // SAFETY: takes a number only.
     let lowest = check(unsafe { libc::sched_get_priority_min(libc::SCHED_FIFO) })?;

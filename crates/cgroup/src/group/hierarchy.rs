@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use crosstalk_host::kernel;
+use crosstalk_host::mounts::unescape;
 
 /// One tree of groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,26 +143,6 @@ fn parse_mount(line: &str) -> Option<Mount<'_>> {
     Some(Mount { root: unescape(root), at: unescape(at), kind, writable, options })
 }
 
-/// Blanks and the like are written as three octal digits.
-fn unescape(text: &str) -> PathBuf {
-    let mut plain = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digits = tail.get(..3).filter(|_| *first == b'\\').and_then(|d| std::str::from_utf8(d).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                rest = &tail[3..];
-            }
-            None => {
-                plain.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    PathBuf::from(String::from_utf8_lossy(&plain).into_owned())
-}
-
 /// Controller (empty for v2) → group, of lines such as `4:cpu,cpuacct:/a/b`.
 fn parse_places(cgroup: &str) -> BTreeMap<String, PathBuf> {
     let mut places = BTreeMap::new();
@@ -241,12 +222,6 @@ mod tests {
             Hierarchy::parse(&mounts, &foreground);
             let line = format!("1 2 0:3 {foreground} / rw - cgroup2 x {mounts}\n2 {mounts} - cgroup x cpu");
             Hierarchy::parse(&line, &format!("0::{foreground}\n{foreground}")).trees();
-        }
-
-        #[test]
-        fn a_name_is_read_as_it_was_written(name in "[a-z \\\\]{1,12}") {
-            let written = name.replace('\\', "\\134").replace(' ', "\\040");
-            prop_assert_eq!(unescape(&written), Path::new(&name));
         }
     }
 }

@@ -28,7 +28,7 @@ pub enum Setting {
     MemoryLow(Option<Bytes>),
     /// Memory from which it is slowed down, and its pages are taken (v2).
     MemoryHigh(Option<Bytes>),
-    /// How many processes and threads it may have (v2).
+    /// How many processes and threads it may have.
     Processes(u64),
     /// Bytes that it reads a second at most, from the disk of this number (major and minor); `None`: as many as it
     /// can. On v1 it counts for this group alone, and not with those below.
@@ -59,7 +59,7 @@ impl Setting {
             Setting::MemoryMin(_) => &[("", "memory.min")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
             Setting::MemoryLow(_) => &[("", "memory.low")],
-            Setting::Processes(_) => &[("", "pids.max")],
+            Setting::Processes(_) => &[("", "pids.max"), ("pids", "pids.max")],
             Setting::ReadRate { .. } => &[("", "io.max"), ("blkio", "blkio.throttle.read_bps_device")],
             Setting::IoWeight(_) => &[
                 ("", "io.weight"),
@@ -155,6 +155,7 @@ mod tests {
             (Setting::MemoryMax(None), "memory.limit_in_bytes", "-1"),
             (Setting::MemoryMin(Some(Bytes(7))), "memory.min", "7"),
             (Setting::MemoryLow(None), "memory.low", "0"),
+            (Setting::Processes(64), "pids.max", "64"),
             (Setting::IoWeight(1), "blkio.weight", "10"),
             (Setting::ReadRate { disk: (8, 16), rate: Some(Bytes(7)) }, "io.max", "8:16 rbps=7"),
             (Setting::ReadRate { disk: (8, 16), rate: None }, "io.max", "8:16 rbps=max"),

@@ -15,6 +15,28 @@ pub fn set_process_name(name: &str) {
     unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
 }
 
+/// Keeps what this process uses from now on in memory, so that no page of it is read from a device when others need
+/// memory (mlockall(2), Linux 4.4). Without the privilege nothing changes.
+pub fn keep_in_memory() {
+    // SAFETY: takes an integer only.
+    unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT) };
+}
+
+/// Lets this process have as many open files as a process may (`fs.nr_open`, by default 2²⁰), or as its limit allows.
+pub fn raise_file_limit() {
+    const MOST: libc::rlim_t = 1 << 20;
+    let set = |most| {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: the limit is valid for reading.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) == 0 }
+    };
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is valid for writing.
+    if !set(MOST) && unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut now) } == 0 {
+        set(now.rlim_max);
+    }
+}
+
 /// Ignores these signals; programs that are started later inherit that.
 pub fn ignore_signals(signals: &[i32]) {
     for &signal in signals {

@@ -1,6 +1,8 @@
-//! `crosstalk groups create`, `list`, `show` and `remove`.
+//! `crosstalk groups create`, `list`, `show`, `watch` and `remove`.
 
+mod several;
 mod view;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -14,9 +16,9 @@ use serde_json::json;
 
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
 use crate::out::{Out, print_error};
+use several::several;
 
-/// The most names that a line has.
-const NAMED: usize = 4;
+pub use watch::place;
 
 /// Runs `crosstalk groups`.
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -24,6 +26,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::List => view::list(out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
+        GroupsVerb::Watch(args) => return watch::main(&args, out),
         GroupsVerb::Remove(args) => unmake(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -41,7 +44,7 @@ fn make(args: &GroupsCreateArgs, out: &Out) -> Result<(), Fault> {
     })?;
     let user =
         args.user.as_deref().map(|user| User::find(user).map_err(|fault| fault.at("--user"))).transpose()?;
-    let request = CreateRequest { names: requested_names(args)?, profile, user };
+    let request = CreateRequest { names: requested_names(args)?, profile, user, processes: args.processes };
     let created = create(&request, &Launcher::current())?;
     out.say(&format!("made {}", several(&created.names)));
     created.notes.iter().for_each(|note| print_error(note));
@@ -63,14 +66,6 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
 
 fn parse(names: &[String]) -> Result<Vec<GroupName>, Fault> {
     names.iter().map(|name| name.parse()).collect()
-}
-
-fn several(names: &[GroupName]) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(GroupName::as_str).collect();
-    match names.len() - first.len() {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
 }
 
 fn unmake(args: &GroupsRemoveArgs, out: &Out) -> Result<(), Fault> {

@@ -1,0 +1,35 @@
+//! Watching which programs are started, and putting each into the group that its user, session or program deserves,
+//! before it runs.
+//!
+//! ```text
+//! supervisor ─ settings, answers ─▶ watcher ─ main thread: answers every start
+//!     ▲                               │         └ mover: moves processes, and searches for those that were missed
+//!     └────────── messages ───────────┘
+//! ```
+//!
+//! The watcher alone has the descriptor of fanotify, and starts nothing. The supervisor starts it, again if need be, and
+//! makes groups.
+
+mod child;
+mod file;
+mod judge;
+mod message;
+mod mover;
+mod openings;
+mod outbox;
+mod rules;
+mod source;
+mod supervisor;
+mod tally;
+mod targets;
+mod template;
+mod waiting;
+mod watcher;
+mod whereabouts;
+
+pub use child::PLACE;
+pub use file::watch_schema;
+pub use message::{Mechanism, Message, Placement};
+pub use supervisor::{Supervisor, WatchRequest, Watched};
+pub use tally::Tally;
+pub use watcher::watch;

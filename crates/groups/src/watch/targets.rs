@@ -1,0 +1,122 @@
+//! The groups that programs are put into, with their files open: a program waits meanwhile.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::{io, iter};
+
+use crosstalk_cgroup::group::Group;
+use crosstalk_cgroup::group::reading::keyed;
+
+use crate::name::GroupName;
+use crate::standing::{Existence, standing};
+
+/// EBUSY of errno(3): of a group of v2, that it holds groups. ESRCH: the process has ended.
+const BUSY: i32 = 16;
+const ENDED: i32 = 3;
+
+/// Why a process was not put into a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No such group is registered, or it was removed by something else than `crosstalk groups remove`.
+    Missing,
+    /// It has ended.
+    Ended,
+    /// The kernel refuses, with the reason.
+    Refused(String),
+}
+
+/// Groups whose files are open.
+#[derive(Debug, Default)]
+pub struct Targets {
+    open: BTreeMap<GroupName, Vec<(PathBuf, File)>>,
+    /// Groups in use and those that they are in → how many processes the kernel had refused them.
+    refused: BTreeMap<GroupName, (PathBuf, u64)>,
+}
+
+impl Targets {
+    /// Puts a process with its threads into a group, in each tree.
+    ///
+    /// # Errors
+    /// If there is no such group, or the kernel refuses.
+    pub fn put(&mut self, name: &GroupName, pid: u32) -> Result<(), Refusal> {
+        let known = self.open.contains_key(name);
+        match self.write(name, pid) {
+            // Its files are of a group that was removed, and perhaps made anew.
+            Err(Refusal::Missing) if known => self.write(name, pid),
+            done => done,
+        }
+    }
+
+    /// Groups to which the kernel has refused processes since this was called last: they have as many as they may.
+    pub fn full(&mut self) -> Vec<GroupName> {
+        let mut full = Vec::new();
+        for (name, (file, before)) in &mut self.refused {
+            let now = refused(file).unwrap_or(0);
+            if now > *before {
+                full.push(name.clone());
+            }
+            *before = now;
+        }
+        full
+    }
+
+    /// Counts from now on what is refused to a group, and to those that it is in.
+    fn count_refused(&mut self, name: &GroupName) {
+        let groups = iter::successors(Some(name.clone()), GroupName::parent);
+        for name in groups {
+            let found = standing(Some(&name)).ok().and_then(|found| found.into_iter().next());
+            let file =
+                found.and_then(|found| found.group.file(&[("", "pids.events"), ("pids", "pids.events")]));
+            if let Some(file) = file {
+                let before = refused(&file).unwrap_or(0);
+                self.refused.insert(name, (file, before));
+            }
+        }
+    }
+
+    fn write(&mut self, name: &GroupName, pid: u32) -> Result<(), Refusal> {
+        if !self.open.contains_key(name) {
+            self.open.insert(name.clone(), files(name)?);
+            self.count_refused(name);
+        }
+        let text = pid.to_string();
+        let written = self.open[name].iter().try_for_each(|(path, file)| {
+            // Of a process its threads are moved, too.
+            file.write_all_at(text.as_bytes(), 0).map_err(|e| match e.raw_os_error() {
+                Some(ENDED) => Refusal::Ended,
+                Some(BUSY) => Refusal::Refused(format!(
+                    "group `{name}` holds groups: in v2 it cannot hold processes, too"
+                )),
+                _ if !path.exists() => Refusal::Missing,
+                _ => Refusal::Refused(format!("{}: {e}", path.display())),
+            })
+        });
+        if written == Err(Refusal::Missing) {
+            self.open.remove(name);
+        }
+        written
+    }
+}
+
+/// How many processes the kernel has refused a group (`pids.events`, of both versions).
+fn refused(file: &Path) -> Option<u64> {
+    keyed(&fs::read_to_string(file).ok()?, "max")
+}
+
+fn files(name: &GroupName) -> Result<Vec<(PathBuf, File)>, Refusal> {
+    // A registry that is just being replaced is read next time.
+    let found = standing(Some(name)).map_err(|_| Refusal::Missing)?.into_iter().next();
+    let found = found.filter(|found| found.existence() != Existence::Vanished).ok_or(Refusal::Missing)?;
+    open(&found.group).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Refusal::Missing,
+        _ => Refusal::Refused(format!("group `{name}`: {e}")),
+    })
+}
+
+/// The files of a group that take processes.
+fn open(group: &Group) -> io::Result<Vec<(PathBuf, File)>> {
+    let paths = group.paths().into_iter().map(|dir| dir.join("cgroup.procs"));
+    paths.map(|path| Ok((path.clone(), OpenOptions::new().write(true).open(path)?))).collect()
+}
