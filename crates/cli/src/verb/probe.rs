@@ -1,58 +1,31 @@
 //! `crosstalk probe KIND`: one measurement with one instrument.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use crosstalk_core::Fault;
-use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::Reading;
-use crosstalk_core::testbed::{Link, Testbed};
+use crosstalk_core::testbed::Link;
 use crosstalk_core::units::{Seconds, digits};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::{Conversations, Deadline, Readings, bandwidth, latency, load, serve, wire};
-use crosstalk_study::plan::{Place, Scene, Work};
-use crosstalk_study::row::Row;
+use crosstalk_study::plan::Place;
 use crosstalk_study::scale::scaled_link;
-use crosstalk_testbed::{Launcher, LocalTestbed, VirtualTestbed};
+use crosstalk_testbed::{Launcher, VirtualTestbed};
 use serde_json::{Value as Json, json};
 
-use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
+use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, WireArgs};
 use crate::endpoint::{listener, resolve};
 use crate::out::{Out, print_error};
-use crate::{catalogue, datapaths, parts, readings, signal};
+use crate::{catalogue, datapaths, readings, signal};
 
+mod once;
 mod ramp;
+
+use once::{Measurement, check_needs, export, limit, once_here, run_scene, units};
 
 /// A server runs at most this long, so a forgotten one ends by itself.
 const SERVER_TIME: Seconds = Seconds(24.0 * 3600.0);
-/// Seconds for starting and answering, in addition to the measurement.
-const SLACK: f64 = 30.0;
-
-/// A measurement: a workload with its parameters.
-struct Measurement {
-    kind: &'static str,
-    params: Params,
-}
-
-impl Measurement {
-    /// Adds the parameters of `--set`, which override those of other flags.
-    fn with(mut self, settings: &SetArgs) -> Result<Self, Fault> {
-        for text in &settings.set {
-            let (name, value) = crosstalk_study::parse_setting(text).map_err(|fault| {
-                fault.remedy(format!(
-                    "write for example --set pin=0; `crosstalk show workloads/{}` lists them",
-                    self.kind
-                ))
-            })?;
-            self.params = self.params.with(&name, value);
-        }
-        Ok(self)
-    }
-}
 
 /// Runs `crosstalk probe`.
 pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -138,26 +111,6 @@ fn on_this_machine(kind: &'static str, machine: &MachineArgs, out: &Out) -> Resu
     print_result(&measurement, &readings, &machine.export, out)
 }
 
-/// Measures this machine once.
-fn once_here(measurement: &Measurement, interrupted: &Arc<AtomicBool>) -> Result<Readings, Fault> {
-    check_needs(measurement)?;
-    let here = Place::Real { fabric: "none".into(), link: Link::Unshaped, scale: 1.0, nodes: 1 };
-    let bed = LocalTestbed::new(Launcher::current());
-    run_scene(measurement, here, &bed, limit(measurement)?, interrupted, &mut |_| ())
-}
-
-/// Refuses a measurement whose needs this machine does not meet, before anything runs.
-fn check_needs(measurement: &Measurement) -> Result<(), Fault> {
-    let needs = parts::registry().workload(measurement.kind)?.needs(&measurement.params);
-    match needs.into_iter().find_map(Need::unmet) {
-        None => Ok(()),
-        Some(UnmetNeed { consequence, remedy, .. }) => {
-            let fault = Fault::environment(consequence);
-            Err(remedy.into_iter().fold(fault, |fault, remedy| fault.remedy(remedy)))
-        }
-    }
-}
-
 fn print_result(
     measurement: &Measurement,
     readings: &Readings,
@@ -168,30 +121,6 @@ fn print_result(
     out.say(&readings::readings_as_text(readings, &units));
     export(measurement, readings, files, &units, &Json::Null, out)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes the requested files, and prints the last line of JSON, with the fields of `more`.
-fn export(
-    measurement: &Measurement,
-    readings: &Readings,
-    files: &ExportArgs,
-    units: &BTreeMap<String, String>,
-    more: &Json,
-    out: &Out,
-) -> Result<(), Fault> {
-    let name = format!("probe {}", measurement.kind);
-    let unit = |reading: &Reading| units.get(&reading.metric);
-    let row = |reading: &Reading| Row::of_reading(&name, reading, unit(reading).map_or("", String::as_str));
-    let rows: Vec<Row> = readings.iter().filter_map(|(reading, _)| row(reading)).collect();
-    let fields: Vec<Json> =
-        readings.iter().map(|(reading, n)| readings::reading_to_json(reading, *n, unit(reading))).collect();
-    let mut last = json!({ "result": "probe", "readings": fields });
-    if let (Json::Object(last), Json::Object(more)) = (&mut last, more) {
-        last.extend(more.clone());
-    }
-    let written = files.write(&rows);
-    out.record(&last);
-    written
 }
 
 /// The parameters of `bandwidth`.
@@ -240,12 +169,6 @@ fn wire_params(wire: &WireArgs) -> Result<Params, Fault> {
     Ok(params)
 }
 
-/// How long a measurement may take in all. Checks its parameters too.
-fn limit(measurement: &Measurement) -> Result<Duration, Fault> {
-    let effort = parts::registry().workload(measurement.kind)?.deploy(&measurement.params)?.effort;
-    Ok(Duration::from_secs_f64(effort.seconds(1, 1.0) * 4.0 + SLACK))
-}
-
 /// Measures against a server.
 fn measure(
     measurement: &Measurement,
@@ -287,26 +210,6 @@ fn place(wire: &WireArgs) -> Result<Place, Fault> {
     Ok(Place::Real { fabric: wire.fabric.clone(), link, scale, nodes: 2 })
 }
 
-/// Runs a measurement once, on nodes of a testbed.
-fn run_scene(
-    measurement: &Measurement,
-    place: Place,
-    bed: &dyn Testbed,
-    limit: Duration,
-    interrupted: &Arc<AtomicBool>,
-    live: &mut dyn FnMut(&Reading),
-) -> Result<Readings, Fault> {
-    let (kind, params) = (measurement.kind.into(), measurement.params.clone());
-    let work = Work { kind, params, nodes: place.nodes(), lasts: false };
-    let scene = Scene {
-        work: BTreeMap::from([("probe".into(), work)]),
-        place,
-        conditions: BTreeMap::new(),
-        observe: Vec::new(),
-    };
-    crosstalk_lab::run_once(&parts::registry(), bed, &scene, limit, interrupted, live)
-}
-
 /// The divisor of the fabric's rate.
 fn scale(wire: &WireArgs) -> Result<f64, Fault> {
     match wire.scale {
@@ -319,10 +222,4 @@ fn scale(wire: &WireArgs) -> Result<f64, Fault> {
             .at("--scale")
             .remedy("write for example --scale 50")),
     }
-}
-
-/// The unit of each metric, as the workload declares it.
-fn units(measurement: &Measurement) -> Result<BTreeMap<String, String>, Fault> {
-    let deployment = parts::registry().workload(measurement.kind)?.deploy(&measurement.params)?;
-    Ok(deployment.metrics.into_iter().map(|m| (m.name, m.unit)).collect())
 }

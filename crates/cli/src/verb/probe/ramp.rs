@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use crosstalk_core::Fault;
 use crosstalk_core::value::{Params, Value};
+use crosstalk_probe::Readings;
 use crosstalk_users::ramp::{Level, Ramp};
 use serde_json::json;
 
-use super::{Measurement, Readings, export, limit, once_here, units};
+use super::once::{Measurement, export, limit, once_here, units};
 use crate::args::UsersArgs;
 use crate::out::Out;
 use crate::signal;
