@@ -326,6 +326,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_ended_before_its_first_attempt_is_no_missing_run() {
+        let root = tempfile::tempdir().expect("a directory");
+        let fault = RunDir::open(root.path()).err().expect("no run");
+        assert!(fault.message.contains("no run here"), "{fault}");
+        fs::write(root.path().join("study.toml"), "").expect("writes");
+        let fault = RunDir::open(root.path()).err().expect("no attempt");
+        assert!(fault.message.contains("before its first attempt") && fault.remedy.is_some(), "{fault}");
+    }
+
+    #[test]
     fn only_one_program_at_a_time_locks_a_directory() {
         let root = tempfile::tempdir().expect("a directory");
         let path = root.path().join("run");

@@ -28,7 +28,12 @@ const ADMINISTRATORS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 /// # Errors
 /// When it is not there, or may not be executed.
 pub fn find(program: &str) -> Result<PathBuf, Fault> {
-    find_in(program, &std::env::var_os("PATH").unwrap_or_default()).or_else(|fault| {
+    find_with(&std::env::var_os("PATH").unwrap_or_default(), program)
+}
+
+/// The same with this PATH.
+fn find_with(path: &OsStr, program: &str) -> Result<PathBuf, Fault> {
+    find_in(program, path).or_else(|fault| {
         let theirs = std::env::join_paths(ADMINISTRATORS).unwrap_or_default();
         if program.contains('/') { Err(fault) } else { find_in(program, &theirs).map_err(|_| fault) }
     })

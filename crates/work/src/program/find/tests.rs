@@ -14,6 +14,17 @@ fn a_program_that_is_nowhere_is_named_with_the_path() {
 }
 
 #[test]
+fn administrators_programs_are_found_without_their_folders_in_path() {
+    // Every Linux has one of them, and PATH of a plain user has no such folder.
+    let there = |program: &&str| ADMINISTRATORS.iter().any(|dir| Path::new(dir).join(program).is_file());
+    let program = ["ldconfig", "fsck", "mount.fuse3"].into_iter().find(there).expect("one is installed");
+    let found = find_with("/nowhere".as_ref(), program).expect("is found");
+    assert!(ADMINISTRATORS.iter().any(|dir| found.starts_with(dir)), "{}", found.display());
+    let fault = find_with("/nowhere".as_ref(), "no-such-program").expect_err("is nowhere");
+    assert!(fault.message.contains("PATH (/nowhere)"), "the fault names PATH: {fault}");
+}
+
+#[test]
 fn a_line_for_a_shell_is_refused_with_what_to_write() {
     for (line, instead) in [
         (&["a | b"] as &[&str], "sh -c 'a | b'"),
