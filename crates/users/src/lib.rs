@@ -3,8 +3,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod arrangement;
+mod attempt;
 mod block;
 pub mod common;
+mod counts;
 mod deal;
 pub mod driver;
 mod drivers;
@@ -13,10 +16,12 @@ mod isolation;
 pub mod mix;
 mod orders;
 mod outcome;
+mod population;
 mod reread;
 mod run;
 mod scene;
 mod spec;
+mod tasks;
 pub mod test;
 pub mod user;
 mod work;

@@ -9,8 +9,9 @@ use crosstalk_work::peer::Deadline;
 use crosstalk_work::{Declared, prepare_alone};
 
 use crate::outcome::metrics;
+use crate::population::{Load, Population};
 use crate::run::run;
-use crate::spec::{Load, PARAMETERS, Spec};
+use crate::spec::{PARAMETERS, Spec};
 
 /// Seconds of computing of a mix's mean job on the reference machine, at a `work` of 1.
 const JOB: f64 = 0.1;
@@ -34,8 +35,9 @@ pub const USERS: Declared<Spec> = Declared {
 };
 
 fn effort(spec: &Spec) -> Effort {
-    match spec.load {
-        Load::Mix(_) => Effort::computing(JOB * spec.work * (spec.jobs * spec.users) as f64 / 2.0),
-        Load::Reread(_) => Effort::waiting(READING * spec.work * spec.jobs as f64 * 2.0),
+    let Population { load, jobs, work, .. } = &spec.population;
+    match load {
+        Load::Mix(_, users) => Effort::computing(JOB * work * (jobs * users) as f64 / 2.0),
+        Load::Each(_) => Effort::waiting(READING * work * *jobs as f64 * 2.0),
     }
 }
