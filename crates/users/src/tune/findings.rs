@@ -1,0 +1,127 @@
+//! From the runs to what is printed: the verdict, why, and what is beside the best.
+
+use crosstalk_core::units::Bytes;
+
+use super::counted::Counted;
+use super::grouping::Grouping;
+use super::lines::{full_name, lines};
+use super::need::Needs;
+use super::place::Placed;
+use super::result::{Beside, GroupRecord, RunRecord, SCHEMA, Tuned};
+use super::search::{Ending, Found, Run, neighbours};
+use super::trial::Trial;
+use super::verdict::{Conclusion, Verdict};
+use super::why::why;
+use crate::population::Population;
+
+/// What the runs have shown.
+#[derive(Debug)]
+pub struct Findings {
+    /// What users need.
+    pub needs: Needs,
+    /// The run that showed it, beside those of groupings.
+    pub learning: Option<Ending<Trial>>,
+    /// All groupings.
+    pub space: Vec<Grouping>,
+    /// The search's runs, and its best.
+    pub found: Found<Trial>,
+    /// The groups of the best.
+    pub placed: Vec<Placed>,
+    /// What fresh pairs say.
+    pub verdict: Option<Verdict>,
+    /// The group in which a program was killed in a fresh pair.
+    pub killed: Option<String>,
+}
+
+/// The result.
+pub fn concluded(seed: u64, population: &Population, memory: Bytes, findings: Findings) -> Tuned {
+    let Findings { needs, learning, space, found, placed, verdict, killed } = findings;
+    let Found { best, runs } = found;
+    let recommended = verdict.as_ref().is_some_and(|verdict| verdict.conclusion == Conclusion::Faster);
+    let commands = lines(&placed, population, population.machine().memory);
+    let group = |(number, placed): (usize, &Placed)| GroupRecord {
+        name: full_name(number),
+        users: placed.users.clone(),
+        memory_limit: placed.limit.map(|limit| limit.0),
+    };
+    let plain = counted(&runs, Grouping::PLAIN);
+    let chosen = counted(&runs, best);
+    let neighbours = neighbours(&space, best).into_iter();
+    let learning = learning.iter().map(|ending| record("needs".into(), 0, ending));
+    let records = runs.iter().map(|run| record(run.grouping.code(), run.block, &run.ending));
+    Tuned {
+        schema: SCHEMA.into(),
+        users: population.users(),
+        memory: memory.0,
+        seed,
+        streamers: (0..needs.streams.len()).filter(|user| needs.streams[*user]).collect(),
+        needs: needs.bytes,
+        runs: learning.chain(records).collect(),
+        chosen: best.code(),
+        words: best.to_string(),
+        estimate: ratio(&runs, Grouping::PLAIN, best),
+        verdict,
+        killed,
+        why: plain
+            .zip(chosen)
+            .filter(|_| best != Grouping::PLAIN)
+            .and_then(|(plain, chosen)| why(&plain, &chosen)),
+        beside: neighbours.filter_map(|other| beside(&runs, best, other)).collect(),
+        groups: placed.iter().enumerate().map(group).collect(),
+        commands: if recommended { commands } else { Vec::new() },
+    }
+}
+
+fn record(grouping: String, block: usize, ending: &Ending<Trial>) -> RunRecord {
+    let record = RunRecord { grouping, block, makespan: None, cut: None, killed: None, counted: None };
+    match ending {
+        Ending::Done { makespan, more } => {
+            RunRecord { makespan: Some(*makespan), counted: Some(more.counted), ..record }
+        }
+        Ending::Cut(cap) => RunRecord { cut: Some(*cap), ..record },
+        Ending::Killed(group) => RunRecord { killed: Some(group.clone()), ..record },
+    }
+}
+
+/// What was counted in a grouping's runs, on average.
+fn counted(runs: &[Run<Trial>], grouping: Grouping) -> Option<Counted> {
+    let of = |run: &Run<Trial>| match &run.ending {
+        Ending::Done { more, .. } if run.grouping == grouping => Some(more.counted),
+        _ => None,
+    };
+    Counted::mean(&runs.iter().filter_map(of).collect::<Vec<_>>())
+}
+
+/// One grouping's makespan over another's, in the blocks in which both have run: the geometric mean.
+fn ratio(runs: &[Run<Trial>], one: Grouping, other: Grouping) -> Option<f64> {
+    let makespan = |grouping: Grouping, block: usize| {
+        let run = runs.iter().find(|run| run.grouping == grouping && run.block == block)?;
+        run.ending.makespan()
+    };
+    let blocks = runs.iter().filter(|run| run.grouping == one).map(|run| run.block);
+    let logs: Vec<f64> =
+        blocks.filter_map(|block| Some((makespan(one, block)? / makespan(other, block)?).ln())).collect();
+    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+/// What a neighbour of the best did; `None` if it was not run.
+fn beside(runs: &[Run<Trial>], best: Grouping, other: Grouping) -> Option<Beside> {
+    let last = runs.iter().rev().find(|run| run.grouping == other)?;
+    let (cut, killed) = match &last.ending {
+        Ending::Done { .. } => (None, None),
+        Ending::Cut(cap) => (Some(*cap), None),
+        Ending::Killed(group) => (None, Some(group.clone())),
+    };
+    let of_best = runs.iter().find(|run| run.grouping == best && run.block == last.block);
+    let at_least =
+        cut.zip(of_best.and_then(|run| run.ending.makespan())).map(|(cap, makespan)| cap / makespan);
+    let both = counted(runs, best).zip(counted(runs, other));
+    Some(Beside {
+        grouping: other.code(),
+        words: other.to_string(),
+        ratio: at_least.or_else(|| ratio(runs, other, best)),
+        cut: cut.is_some(),
+        killed,
+        why: both.and_then(|(best, other)| why(&best, &other)),
+    })
+}
