@@ -1,5 +1,6 @@
-//! `crosstalk groups create`, `list`, `show` and `remove`.
+//! `crosstalk groups create`, `list`, `show`, `remove` and `tune`.
 
+mod tune;
 mod view;
 
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::List => view::list(out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Remove(args) => unmake(&args, out)?,
+        GroupsVerb::Tune(args) => tune::main(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
