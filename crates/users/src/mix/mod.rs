@@ -78,6 +78,9 @@ impl Mix {
     /// # Errors
     /// A usage fault if there are to be fewer users than lines.
     pub fn activities(&self, users: Option<usize>) -> Result<Vec<Activity>, Fault> {
+        if self.0.users.is_empty() {
+            return Ok(Vec::new());
+        }
         let counts: Vec<usize> = self.0.users.iter().map(|(count, _)| *count).collect();
         let scaled = activity::scaled(&counts, users).ok_or_else(|| {
             let message = format!("expected at least a user for each of the mix's {} lines", counts.len());

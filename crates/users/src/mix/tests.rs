@@ -45,6 +45,7 @@ fn a_mix_may_say_what_users_do() {
     assert_eq!(mix.activities(Some(3)).expect("one of each"), [stream, reread, run]);
     assert!(mix.activities(Some(2)).expect_err("too few").to_string().contains("users"));
     assert_eq!(Size::Share(2.0).on(Some(Bytes(8))), Some(Bytes(16)));
+    assert_eq!(Mix::find("shared").and_then(|mix| mix.activities(Some(4))), Ok(Vec::new()));
     for (name, users) in [("readers", 16), ("streaming", 16), ("uneven", 16), ("shared", 0)] {
         assert_eq!(Mix::find(name).and_then(|mix| mix.activities(None)).map(|all| all.len()), Ok(users));
     }

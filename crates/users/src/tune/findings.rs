@@ -33,6 +33,9 @@ pub struct Findings {
     pub killed: Option<String>,
 }
 
+/// A difference by this share needs no explanation.
+const AS_GOOD: f64 = 0.03;
+
 /// The result.
 pub fn concluded(seed: u64, population: &Population, memory: Bytes, findings: Findings) -> Tuned {
     let Findings { needs, learning, space, found, placed, verdict, killed } = findings;
@@ -116,10 +119,12 @@ fn beside(runs: &[Run<Trial>], best: Grouping, other: Grouping) -> Option<Beside
     let at_least =
         cut.zip(of_best.and_then(|run| run.ending.makespan())).map(|(cap, makespan)| cap / makespan);
     let both = counted(runs, best).zip(counted(runs, other));
+    let ratio = at_least.or_else(|| ratio(runs, other, best));
+    let both = both.filter(|_| ratio.is_some_and(|ratio| (ratio - 1.0).abs() > AS_GOOD));
     Some(Beside {
         grouping: other.code(),
         words: other.to_string(),
-        ratio: at_least.or_else(|| ratio(runs, other, best)),
+        ratio,
         cut: cut.is_some(),
         killed,
         why: both.and_then(|(best, other)| why(&best, &other)),
