@@ -23,18 +23,32 @@ use crate::work::now;
 
 /// Why an attempt has no outcome.
 #[derive(Debug)]
-pub struct Failure {
-    /// What went wrong.
-    pub fault: Fault,
-    /// The group in which the kernel killed a process for want of memory.
-    pub out_of_memory: Option<String>,
-    /// Whether the users took longer than they might.
-    pub is_late: bool,
+pub enum Failure {
+    /// The kernel killed a process in this group for want of memory.
+    OutOfMemory(String),
+    /// The users took longer than they might.
+    Late,
+    /// Anything else.
+    Other(Fault),
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Failure { fault, out_of_memory: None, is_late: false }
+        Failure::Other(fault)
+    }
+}
+
+impl Failure {
+    /// The fault.
+    pub fn fault(self) -> Fault {
+        match self {
+            Failure::OutOfMemory(group) => {
+                Fault::attempt(format!("group `{group}` is out of memory: the kernel killed a process in it"))
+                    .remedy("give more `memory`, or fewer `users` or less `work` to a group")
+            }
+            Failure::Late => Fault::attempt("the users took longer than they might"),
+            Failure::Other(fault) => fault,
+        }
     }
 }
 
@@ -58,8 +72,7 @@ pub fn attempt(
     let drivers = Drivers::start(&launcher, scene.places(), &orders)?;
     let outcome = drive(drivers, &scene, population, until).map_err(|failure| {
         let group = killed_in(scene.places()).map(|at| arrangement.groups[at].name.clone());
-        let fault = group.as_deref().map_or(failure.fault, out_of_memory);
-        Failure { fault, out_of_memory: group, ..failure }
+        group.map_or(failure, Failure::OutOfMemory)
     })?;
     scene.remove()?;
     Ok(outcome)
@@ -80,7 +93,7 @@ fn drive(
     let places = distinct(scene.places());
     let (mut before, mut machine) = (Vec::new(), Counters::read(scene.machine()));
     while users.len() < count {
-        let (group, report) = drivers.next(until, end)?.ok_or_else(late)?;
+        let (group, report) = drivers.next(until, end)?.ok_or(Failure::Late)?;
         match report {
             Report::Ready => {
                 ready += 1;
@@ -116,11 +129,6 @@ fn drive(
     Ok(Outcome { began, users, counts, machine: machine.since(scene.machine()) })
 }
 
-/// The users have taken longer than they might.
-fn late() -> Failure {
-    Failure { is_late: true, ..Fault::attempt("the users took longer than they might").into() }
-}
-
 /// The places, one for several groups that are together.
 fn distinct(places: &[Group]) -> Vec<&Group> {
     let mut distinct: Vec<&Group> = Vec::new();
@@ -139,11 +147,6 @@ fn killed_in(places: &[Group]) -> Option<usize> {
         reading::oom_kills(&fs::read_to_string(file).ok()?)
     };
     places.iter().position(|place| kills(place).is_some_and(|count| count > 0))
-}
-
-fn out_of_memory(group: &str) -> Fault {
-    Fault::attempt(format!("group `{group}` is out of memory: the kernel killed a process in it"))
-        .remedy("give more `memory`, or fewer `users` or less `work` to a group")
 }
 
 /// A folder of an attempt, removed with the drop.

@@ -9,7 +9,7 @@ use crosstalk_core::units::Bytes;
 use crosstalk_work::peer::Deadline;
 
 use crate::arrangement::{Arrangement, UserGroup};
-use crate::attempt::attempt;
+use crate::attempt::{Failure, attempt};
 use crate::deal::deal;
 use crate::isolation::{Isolation, Memory};
 use crate::spec::Spec;
@@ -26,7 +26,7 @@ pub fn run(
     until: &Deadline,
 ) -> Result<(), Fault> {
     let outcome = attempt(&spec.population, &arrangement(spec), scratch, seed, (until, None));
-    outcome.map_err(|failure| failure.fault)?.report(out)
+    outcome.map_err(Failure::fault)?.report(out)
 }
 
 /// Who is with whom, and what each group may have.

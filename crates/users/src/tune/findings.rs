@@ -7,7 +7,7 @@ use super::grouping::Grouping;
 use super::lines::{full_name, lines};
 use super::need::Needs;
 use super::place::Placed;
-use super::result::{Beside, GroupRecord, RunRecord, SCHEMA, Tuned};
+use super::result::{Beside, GroupRecord, Parts, RunRecord, SCHEMA, Tuned};
 use super::search::{Ending, Found, Run, neighbours};
 use super::trial::Trial;
 use super::verdict::{Conclusion, Verdict};
@@ -49,7 +49,15 @@ pub fn concluded(seed: u64, population: &Population, memory: Bytes, findings: Fi
     };
     let plain = counted(&runs, Grouping::PLAIN);
     let chosen = counted(&runs, best);
-    let neighbours = neighbours(&space, best).into_iter();
+    let neighbours = neighbours(&space, best);
+    let mut compared = vec![Grouping::PLAIN, best];
+    compared.extend(&neighbours);
+    let mut parts: Vec<Parts> = Vec::new();
+    for grouping in compared {
+        let is_new = parts.iter().all(|known| known.grouping != grouping.code());
+        let counted = counted(&runs, grouping).filter(|_| is_new);
+        parts.extend(counted.map(|counted| Parts { grouping: grouping.code(), counted }));
+    }
     let learning = learning.iter().map(|ending| record("needs".into(), 0, ending));
     let records = runs.iter().map(|run| record(run.grouping.code(), run.block, &run.ending));
     Tuned {
@@ -69,7 +77,8 @@ pub fn concluded(seed: u64, population: &Population, memory: Bytes, findings: Fi
             .zip(chosen)
             .filter(|_| best != Grouping::PLAIN)
             .and_then(|(plain, chosen)| why(&plain, &chosen)),
-        beside: neighbours.filter_map(|other| beside(&runs, best, other)).collect(),
+        beside: neighbours.into_iter().filter_map(|other| beside(&runs, best, other)).collect(),
+        parts,
         groups: placed.iter().enumerate().map(group).collect(),
         commands: if recommended { commands } else { Vec::new() },
     }

@@ -22,7 +22,7 @@ pub use counted::Counted;
 pub use grouping::Grouping;
 pub use host::memory_of_host;
 pub use lines::quote;
-pub use result::{Beside, GroupRecord, RunRecord, Tuned, schema};
+pub use result::{Beside, GroupRecord, Parts, RunRecord, Tuned, schema};
 pub use search::Ending;
 pub use trial::Trial;
 pub use tuning::{Progress, TuneRequest, tune};

@@ -40,6 +40,8 @@ pub struct Tuned {
     pub why: Option<String>,
     /// The groupings with more and fewer groups.
     pub beside: Vec<Beside>,
+    /// What was counted in plain, in the chosen grouping and in those beside it.
+    pub parts: Vec<Parts>,
     /// The groups of the chosen grouping.
     pub groups: Vec<GroupRecord>,
     /// The commands that make these groups; empty if they are not recommended.
@@ -78,6 +80,15 @@ pub struct Beside {
     pub killed: Option<String>,
     /// Why it takes another time than the chosen one.
     pub why: Option<String>,
+}
+
+/// What was counted in the runs of a grouping, on average: the parts of a user's time, and what explains them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Parts {
+    /// The grouping.
+    pub grouping: String,
+    /// What was counted.
+    pub counted: Counted,
 }
 
 /// A group of the chosen grouping.

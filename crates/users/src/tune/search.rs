@@ -107,8 +107,9 @@ impl<M> Search<'_, M> {
         let Some(&middle) = counts.get(counts.len() / 2) else { return Ok(vec![Grouping::PLAIN]) };
         // Half of the budget is for running again.
         let most = self.budget.div_ceil(2).max(self.runs.len());
-        for grouping in self.space.to_vec().into_iter().filter(|grouping| grouping.groups == middle) {
-            self.once(grouping, most)?;
+        let space = self.space;
+        for grouping in space.iter().filter(|grouping| grouping.groups == middle) {
+            self.once(*grouping, most)?;
         }
         // More groups, and fewer, as long as that is better.
         let mut best = self.ranked()[0];
@@ -125,11 +126,11 @@ impl<M> Search<'_, M> {
             }
         }
         // The other ways to divide and limit users with that number of groups.
-        let others = self.space.to_vec().into_iter().filter(|other| {
+        let others = space.iter().filter(|other| {
             other.groups == best.groups && (other.who == best.who || other.limits == best.limits)
         });
         for other in others {
-            self.once(other, most)?;
+            self.once(*other, most)?;
         }
         Ok(self.ranked())
     }

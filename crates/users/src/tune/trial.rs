@@ -12,7 +12,7 @@ use super::lines::PARENT;
 use super::need::AloneUser;
 use super::place::{Placed, arrangement};
 use super::search::Ending;
-use crate::attempt::attempt;
+use crate::attempt::{Failure, attempt};
 use crate::counts::GroupCounts;
 use crate::outcome::Outcome;
 use crate::population::Population;
@@ -53,14 +53,12 @@ impl Trials<'_> {
                 let (counted, alone) = (Counted::of(&outcome), alone(&outcome, placed));
                 Ok(Ending::Done { makespan: outcome.makespan()?, more: Trial { counted, alone } })
             }
-            Err(failure) => match (failure.out_of_memory, cap) {
-                (Some(group), _) if arrangement.groups.len() > 1 => {
-                    Ok(Ending::Killed(format!("{PARENT}/{group}")))
-                }
-                (Some(group), _) => Ok(Ending::Killed(group)),
-                (None, Some(cap)) if failure.is_late => Ok(Ending::Cut(cap)),
-                _ => Err(failure.fault),
-            },
+            Err(Failure::OutOfMemory(group)) if arrangement.groups.len() > 1 => {
+                Ok(Ending::Killed(format!("{PARENT}/{group}")))
+            }
+            Err(Failure::OutOfMemory(group)) => Ok(Ending::Killed(group)),
+            Err(Failure::Late) => Ok(Ending::Cut(cap.unwrap_or(FOREVER))),
+            Err(Failure::Other(fault)) => Err(fault),
         }
     }
 }

@@ -85,7 +85,8 @@ pub fn tune(
         return Err(Fault::usage(format!("expected at least two users to group, found {users}")));
     }
     let trials = Trials { population: &request.population, scratch: request.scratch.clone(), cancelled };
-    let mut tuning = Tuning { request, trials, progress, made: 0, best: None, plain: None };
+    let mut tuning =
+        Tuning { request, trials, progress, made: 0, most: request.runs, best: None, plain: None };
     let learnt = tuning.learn()?;
     let space: Vec<Grouping> = space(&learnt.needs, request.memory)
         .into_iter()
@@ -134,8 +135,9 @@ struct Tuning<'a> {
     request: &'a TuneRequest,
     trials: Trials<'a>,
     progress: &'a mut dyn FnMut(&Progress),
-    /// Runs so far.
+    /// Runs so far, and how many there are at most.
     made: usize,
+    most: usize,
     /// The shortest makespan so far.
     best: Option<f64>,
     /// Plain's first makespan.
@@ -181,6 +183,7 @@ impl Tuning<'_> {
     fn all(&mut self, space: &[Grouping], blocks: usize, needs: &Needs) -> Result<Found<Trial>, Fault> {
         let mut random = Rng::seeded(self.request.seed);
         let mut runs: Vec<Run<Trial>> = Vec::new();
+        self.most = self.made + blocks * space.len();
         // Block 0 was for learning.
         for block in 1..=blocks {
             let mut order = space.to_vec();
@@ -241,7 +244,7 @@ impl Tuning<'_> {
         }
         (self.progress)(&Progress::Run {
             number: self.made,
-            most: self.request.runs,
+            most: self.most,
             what,
             ending: &ending,
             best: self.plain.zip(self.best).map(|(plain, best)| plain / best),

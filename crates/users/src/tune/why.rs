@@ -16,7 +16,7 @@ pub fn why(from: &Counted, to: &Counted) -> Option<String> {
     let parts: [(f64, &str, &[Cause]); 4] = [
         (saved(Counted::other_waiting), "waiting for pages and devices", &[REFAULTS, READS]),
         (saved(|run| run.run_delay), "waiting for a processor", &[]),
-        (saved(|run| run.cpu_system), "CPU time in the kernel", &[RECLAIM, REFAULTS]),
+        (saved(|run| run.cpu_system), "CPU time in the kernel (reclaim, locks)", &[RECLAIM, REFAULTS]),
         (saved(|run| run.cpu_user), "CPU time of the programs", &[]),
     ];
     let (seconds, what, causes) = parts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_cause_that_did_not_change_is_not_named() {
         let said = why(&run(5.0, 3.0, 100.0), &run(3.0, 1.0, 100.0)).expect("is counted");
-        assert_eq!(said, "a user spends 2.00 s less CPU time in the kernel");
+        assert_eq!(said, "a user spends 2.00 s less CPU time in the kernel (reclaim, locks)");
         assert_eq!(why(&run(5.0, 0.0, 1.0), &run(5.0, 0.0, 1.0)), None);
     }
 }

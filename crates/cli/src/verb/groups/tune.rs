@@ -6,10 +6,11 @@ use std::fs;
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, digits, human};
 use crosstalk_core::value::Params;
+use crosstalk_groups::table;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_users::population::{Machine, Population};
 use crosstalk_users::tune::{
-    Beside, Conclusion, Ending, GroupRecord, Progress, TuneRequest, Tuned, memory_of_host, quote, tune,
+    Beside, Conclusion, Ending, GroupRecord, Parts, Progress, TuneRequest, Tuned, memory_of_host, quote, tune,
 };
 use serde_json::json;
 
@@ -68,8 +69,7 @@ fn population(args: &GroupsTuneArgs) -> Result<Population, Fault> {
     }
     let machine = Machine::read(&params)?;
     let Some(file) = &args.commands else {
-        let command: Vec<String> =
-            args.command.iter().map(|word| shell_word(word)).collect::<Result<_, _>>()?;
+        let command: Vec<String> = args.command.iter().map(shell_word).collect::<Result<_, _>>()?;
         let users = args.users.map_or(USERS_OF_A_COMMAND, |users| users as usize);
         return Population::of_commands(vec![command.join(" "); users], machine);
     };
@@ -139,6 +139,7 @@ fn text(tuned: &Tuned) -> Vec<String> {
     lines.extend(tuned.why.iter().map(|why| format!("Why: {why}.")));
     let cliff = tuned.cliff();
     lines.extend(tuned.beside.iter().map(|beside| self::beside(beside, cliff == Some(beside))));
+    lines.extend(parts(&tuned.parts));
     if tuned.is_recommended() {
         lines.extend([String::new(), "The groups:".into()]);
         lines.extend(tuned.groups.iter().map(group));
@@ -189,6 +190,26 @@ fn beside(beside: &Beside, is_cliff: bool) -> String {
     let why = beside.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     let cliff = if is_cliff { "The cliff" } else { "Beside it" };
     format!("{cliff}: {}: {what}{why}.", beside.words)
+}
+
+/// The parts of a user's time, and what explains them.
+fn parts(all: &[Parts]) -> Vec<String> {
+    let row = |Parts { grouping, counted }: &Parts| {
+        let time = |seconds| human(seconds, "s");
+        [
+            grouping.clone(),
+            time(counted.time),
+            time(counted.other_waiting()),
+            time(counted.run_delay),
+            time(counted.cpu_system),
+            time(counted.cpu_user),
+            counted.refaults.map_or("–".into(), |pages| format!("{pages:.0}")),
+            human(counted.read, "B"),
+        ]
+    };
+    let head = ["", "a user takes", "waits", "for a CPU", "CPU, kernel", "CPU, user", "refaults", "read"];
+    let rows: Vec<_> = all.iter().map(row).collect();
+    std::iter::once(String::new()).chain(table(head, &rows)).collect()
 }
 
 fn group(group: &GroupRecord) -> String {
