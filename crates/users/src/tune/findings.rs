@@ -139,3 +139,90 @@ fn beside(runs: &[Run<Trial>], best: Grouping, other: Grouping) -> Option<Beside
         why: both.and_then(|(best, other)| why(&best, &other)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::verdict::Pair;
+    use super::*;
+    use crosstalk_core::value::Params;
+
+    const MEMORY: Bytes = Bytes(64 << 20);
+
+    fn run(code: &str, block: usize, ending: Ending<f64>) -> Run<Trial> {
+        let grouping = code.parse().expect("a grouping");
+        let trial = |time| Trial { counted: Counted { time, ..Counted::default() }, alone: Vec::new() };
+        let ending = match ending {
+            Ending::Done { makespan, more } => Ending::Done { makespan, more: trial(more) },
+            Ending::Cut(cap) => Ending::Cut(cap),
+            Ending::Killed(group) => Ending::Killed(group),
+        };
+        Run { grouping, block, ending }
+    }
+
+    fn done(code: &str, block: usize, makespan: f64) -> Run<Trial> {
+        run(code, block, Ending::Done { makespan, more: makespan })
+    }
+
+    /// Four groups with no limits are best; eight are `beside`.
+    fn found(beside: Run<Trial>, pairs: Vec<Pair>) -> Tuned {
+        let params = Params::default().with("mix", "readers").with("memory", "64 MiB");
+        let population = Population::read(&params).expect("is fine");
+        let needs = Needs::unknown(16, MEMORY);
+        let space: Vec<Grouping> = ["plain", "2-dealt-none", "4-dealt-none", "8-dealt-none"]
+            .map(|code| code.parse().expect("a grouping"))
+            .into();
+        let best = space[2];
+        let runs =
+            vec![done("plain", 0, 8.0), done("4-dealt-none", 0, 4.0), done("2-dealt-none", 0, 4.4), beside];
+        let placed = super::super::place::place(&best, &needs, MEMORY);
+        let verdict = Verdict::of(pairs, None);
+        let found = Found { best, runs };
+        concluded(
+            1,
+            &population,
+            MEMORY,
+            Findings { needs, learning: None, space, found, placed, verdict, killed: None },
+        )
+    }
+
+    #[test]
+    fn the_neighbour_that_falls_off_most_is_the_cliff() {
+        let tuned = found(done("8-dealt-none", 0, 6.0), Vec::new());
+        let ratios: Vec<Option<f64>> = tuned.beside.iter().map(|beside| beside.ratio).collect();
+        assert_eq!(
+            tuned.beside.iter().map(|beside| beside.grouping.as_str()).collect::<Vec<_>>(),
+            ["8-dealt-none", "2-dealt-none"]
+        );
+        assert!(
+            (ratios[0].expect("was run") - 1.5).abs() < 1e-9
+                && (ratios[1].expect("was run") - 1.1).abs() < 1e-9
+        );
+        assert_eq!(tuned.cliff().map(|cliff| cliff.grouping.as_str()), Some("8-dealt-none"));
+        assert!(tuned.beside[0].why.is_some() && (tuned.estimate.expect("both ran") - 2.0).abs() < 1e-9);
+        let parts: Vec<&str> = tuned.parts.iter().map(|parts| parts.grouping.as_str()).collect();
+        assert_eq!(parts, ["plain", "4-dealt-none", "8-dealt-none", "2-dealt-none"]);
+    }
+
+    #[test]
+    fn one_that_was_cut_off_is_at_least_as_slow_and_one_that_was_killed_is_a_cliff() {
+        let tuned = found(run("8-dealt-none", 0, Ending::Cut(12.0)), Vec::new());
+        let cliff = tuned.cliff().expect("falls off");
+        assert_eq!((cliff.ratio, cliff.cut), (Some(3.0), true));
+        let tuned = found(run("8-dealt-none", 0, Ending::Killed("tuned/g1".into())), Vec::new());
+        assert_eq!(tuned.cliff().and_then(|cliff| cliff.killed.as_deref()), Some("tuned/g1"));
+    }
+
+    #[test]
+    fn commands_are_given_only_if_fresh_pairs_recommend_them() {
+        let beside = || done("8-dealt-none", 0, 6.0);
+        let pairs = |grouped: f64| vec![Pair { plain: 2.0, grouped }; 12];
+        assert!(found(beside(), Vec::new()).commands.is_empty());
+        assert!(
+            found(beside(), pairs(2.0)).commands.is_empty() && !found(beside(), pairs(2.0)).is_recommended()
+        );
+        assert!(found(beside(), pairs(3.0)).commands.is_empty());
+        let tuned = found(beside(), pairs(1.0));
+        assert!(tuned.is_recommended() && tuned.groups.len() == 4);
+        assert_eq!(tuned.commands[0], "crosstalk groups create tuned --memory-limit 64MiB");
+    }
+}
