@@ -53,8 +53,8 @@ charged to the group; what it cannot take is reported.")]
   crosstalk groups tune --users 4 -- ./job --input data
 
 It runs all users again and again, each time in other groups: at most 30 runs to search, then fresh pairs of \
-runs, plain and grouped, which decide. If their 95 % interval includes 1, plain is as good. Each run begins \
-without cached files, in a control group of the given memory. It ends with the commands that make the groups.")]
+runs, plain and grouped, which decide. If their 95 % interval includes 1, plain is as good. No run finds \
+files that an earlier one has cached. It ends with the commands that make the groups.")]
     Tune(GroupsTuneArgs),
 }
 

@@ -1,8 +1,9 @@
 //! What memory each user needs, and who streams: learnt from counters, not from names.
 //!
 //! In the first trial each user is alone in a group with an equal share of the memory. Who does not fill its share
-//! needs what it had at most. Who fills it, and reads more from devices than it holds, is *hungry*. In the second trial the hungry get all memory
-//! that others leave. Who then fits needs that much; who reads as fast as before *streams*: memory does not help it.
+//! needs what it had at most. Who fills it, and reads more from devices than it holds, *needs more*. In the second
+//! trial these get all memory that others leave. Who then fits needs that much. Who reads as fast as before *streams*:
+//! memory does not help it.
 
 use crosstalk_core::units::Bytes;
 
@@ -30,7 +31,7 @@ pub struct Needs {
 
 /// The peak of a user who has filled its limit, relative to it.
 const FULL: f64 = 0.9;
-/// What a hungry user has read at least, relative to its limit: all that it holds, and some of it again.
+/// What one who needs more has read at least, relative to its limit: all that it holds, and some of it again.
 const READ_AGAIN: f64 = 1.25;
 /// A user whom memory helps reads more slowly with more of it: at most this share of the rate before.
 const HELPED: f64 = 0.75;
@@ -46,7 +47,7 @@ const LEAST: u64 = 16 << 20;
 
 impl AloneUser {
     /// Whether it needs more than its limit.
-    fn is_hungry(&self) -> bool {
+    fn needs_more(&self) -> bool {
         self.peak as f64 >= FULL * self.limit as f64 && self.read as f64 >= READ_AGAIN * self.limit as f64
     }
 
@@ -55,7 +56,7 @@ impl AloneUser {
         self.read as f64 / self.seconds
     }
 
-    /// What it needs, if it is not hungry.
+    /// What it needs, if that is not more than its limit.
     fn need(&self) -> u64 {
         ((self.peak as f64 * HEADROOM) as u64).min(self.limit)
     }
@@ -67,17 +68,16 @@ impl Needs {
         Needs { bytes: vec![memory.0 / users.max(1) as u64; users], streams: vec![false; users] }
     }
 
-    /// What the first trial shows: as if no hungry user streamed, so that they get what others leave. `None` if nobody
-    /// is hungry, or everybody is, so that a second trial would show nothing.
+    /// What the first trial shows: as if none of those who need more streamed, so that they get what others leave.
+    /// `None` if nobody needs more, or everybody does, so that a second trial would show nothing.
     pub fn for_second_trial(first: &[AloneUser], memory: Bytes) -> Option<Needs> {
-        let hungry = first.iter().filter(|user| user.is_hungry()).count();
-        if hungry == 0 || hungry == first.len() {
+        let more = first.iter().filter(|user| user.needs_more()).count();
+        if more == 0 || more == first.len() {
             return None;
         }
-        let others: u64 = first.iter().filter(|user| !user.is_hungry()).map(AloneUser::need).sum();
-        let each = memory.0.saturating_sub(others) / hungry as u64;
-        let bytes =
-            first.iter().map(|user| if user.is_hungry() { each.max(user.limit) } else { user.need() });
+        let others: u64 = first.iter().filter(|user| !user.needs_more()).map(AloneUser::need).sum();
+        let each = memory.0.saturating_sub(others) / more as u64;
+        let bytes = first.iter().map(|user| if user.needs_more() { each } else { user.need() });
         Some(Needs { bytes: bytes.collect(), streams: vec![false; first.len()] })
     }
 
@@ -85,14 +85,14 @@ impl Needs {
     pub fn learn(first: &[AloneUser], second: Option<&[AloneUser]>) -> Self {
         let streams = |(at, user): (usize, &AloneUser)| {
             let again = second.map(|second| &second[at]);
-            user.is_hungry()
-                && again.is_some_and(|again| again.is_hungry() && again.rate() > HELPED * user.rate())
+            user.needs_more()
+                && again.is_some_and(|again| again.needs_more() && again.rate() > HELPED * user.rate())
         };
         let streams: Vec<bool> = first.iter().enumerate().map(streams).collect();
         let bytes = first.iter().enumerate().map(|(at, user)| match second.map(|second| &second[at]) {
             _ if streams[at] => streamers_need(user.limit),
-            _ if !user.is_hungry() => user.need(),
-            Some(again) if again.is_hungry() => again.limit,
+            _ if !user.needs_more() => user.need(),
+            Some(again) if again.needs_more() => again.limit,
             Some(again) => again.need(),
             None => user.limit,
         });
@@ -154,8 +154,12 @@ mod tests {
     fn who_streams_is_told_from_who_needs_more() {
         // An equal share is 32 MiB: one fits, one needs 50, one streams.
         let first = [user(32, 20, 20), user(32, 32, 44), user(32, 32, 122)];
-        let between = Needs::for_second_trial(&first, Bytes(96 * MIB)).expect("two are hungry");
-        assert_eq!(between.bytes, [22 * MIB, 37 * MIB, 37 * MIB], "the hungry share what the first leaves");
+        let between = Needs::for_second_trial(&first, Bytes(96 * MIB)).expect("two need more");
+        assert_eq!(
+            between.bytes,
+            [22 * MIB, 37 * MIB, 37 * MIB],
+            "those who need more share what the first leaves"
+        );
         let second = [user(22, 20, 20), user(60, 50, 50), user(60, 60, 150)];
         let needs = Needs::learn(&first, Some(&second));
         assert_eq!(needs.streams, [false, false, true]);
@@ -174,12 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn where_all_are_hungry_or_nobody_is_there_is_no_second_trial() {
+    fn where_all_need_more_or_nobody_does_there_is_no_second_trial() {
         let memory = Bytes(64 * MIB);
-        let (hungry, fits) = (user(32, 32, 72), user(32, 10, 10));
-        assert_eq!(Needs::for_second_trial(&[hungry, hungry], memory), None);
+        let (more, fits) = (user(32, 32, 72), user(32, 10, 10));
+        assert_eq!(Needs::for_second_trial(&[more, more], memory), None);
         assert_eq!(Needs::for_second_trial(&[fits, fits], memory), None);
-        assert_eq!(Needs::learn(&[hungry, hungry], None), Needs::unknown(2, memory));
+        assert_eq!(Needs::learn(&[more, more], None), Needs::unknown(2, memory));
         assert_eq!(Needs::learn(&[fits, fits], None).streamers(), 0);
     }
 

@@ -127,7 +127,7 @@ struct Learnt {
     needs: Needs,
     /// Those of them that are groupings.
     runs: Vec<Run<Trial>>,
-    /// The run that shows what the hungry need.
+    /// The run that shows how much those need who need more.
     second: Option<Ending<Trial>>,
 }
 
@@ -145,7 +145,7 @@ struct Tuning<'a> {
 }
 
 impl Tuning<'_> {
-    /// Plain, then each user alone with an equal share, then the hungry with what others leave.
+    /// Plain, then each user alone with an equal share, then those who need more with what others leave.
     fn learn(&mut self) -> Result<Learnt, Fault> {
         let (users, memory) = (self.request.population.users(), self.request.memory);
         let unknown = Needs::unknown(users, memory);
