@@ -46,7 +46,7 @@ def arguments():
     parser.add_argument("--read-rate", default="200 MB")
     parser.add_argument("--jobs", type=int, default=20)
     parser.add_argument("--blocks", type=int, default=3, help="of the grid")
-    parser.add_argument("--fresh", type=int, default=12, help="blocks of the one found and the grid's best")
+    parser.add_argument("--fresh", type=int, default=20, help="blocks of the one found and the grid's best")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
