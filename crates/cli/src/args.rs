@@ -11,6 +11,7 @@ mod groups;
 mod probe;
 mod run;
 mod tenants;
+mod tune;
 mod user_job;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use groups::{
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
+pub use tune::GroupsTuneArgs;
 pub use user_job::UserJobArgs;
 
 /// Measure what networks and background work cost your applications, and where the time goes.

@@ -21,6 +21,7 @@ mod readings;
 mod reference;
 mod replacements;
 mod resolved;
+mod result_file;
 mod shell;
 mod signal;
 mod streams;

@@ -1,15 +1,16 @@
-//! The workload `users`: many users on one machine, together and in groups.
+//! The workload `users`: many users on one machine, together and in groups; and how `groups tune` groups them.
 
 mod common;
+#[path = "users/tune.rs"]
+mod tune;
 
+use common::external::await_that;
 use common::{crosstalk, samples, stderr};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// One run at a time: each looks whether its own groups are gone.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -21,17 +22,25 @@ fn run(dir: &Path, parameters: &str, factors: &str) -> Output {
          work.users = {{ kind = \"users\", {parameters} }}\nfactors = {{ {factors} }}\n"
     );
     fs::write(dir.join("users.toml"), study).expect("writes");
+    serially(|| crosstalk(dir, &["run", "./users.toml", "--out", "run", "--testbed", "local"]), || ())
+}
+
+/// Runs one program at a time. No control group is left then, and `check` passes.
+fn serially(run: impl FnOnce() -> Output, check: impl FnOnce()) -> Output {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = groups();
-    let output = crosstalk(dir, &["run", "./users.toml", "--out", "run", "--testbed", "local"]);
-    // Another program's groups on this machine go, too: with its attempt.
-    let new: Vec<String> = groups().difference(&before).cloned().collect();
-    let begun = Instant::now();
-    while new.iter().any(|group| Path::new(group).exists()) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "left: {new:?}");
-        thread::sleep(Duration::from_millis(20));
-    }
+    let output = run();
+    // Others may run such studies meanwhile, too: their groups hold processes, or go by themselves.
+    await_that("no group is left", || groups().difference(&before).all(|group| is_in_use(Path::new(group))));
+    check();
     output
+}
+
+/// Whether a process is in this control group, or in one directly below it.
+fn is_in_use(group: &Path) -> bool {
+    let below = fs::read_dir(group).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut groups = below.filter(|path| path.is_dir()).chain([group.to_path_buf()]);
+    groups.any(|group| fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|text| !text.is_empty()))
 }
 
 /// All values of a metric.
@@ -42,10 +51,19 @@ fn values(dir: &Path, metric: &str) -> Vec<f64> {
 
 /// The control groups that users of studies are in.
 fn groups() -> BTreeSet<String> {
-    let trees = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
-    let below = trees.flat_map(|tree| fs::read_dir(tree.path()).into_iter().flatten().flatten());
-    let names = below.map(|group| group.path().display().to_string());
-    names.filter(|name| name.contains("crosstalk-study-users")).collect()
+    let mut found = BTreeSet::new();
+    let mut open = vec![Path::new("/sys/fs/cgroup").to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.display().to_string();
+            if name.contains("crosstalk-study-users") {
+                found.insert(name);
+            } else if path.is_dir() && !path.is_symlink() {
+                open.push(path);
+            }
+        }
+    }
+    found
 }
 
 #[test]
@@ -87,6 +105,23 @@ fn users_of_every_mix_do_their_jobs() {
     assert_eq!(values(dir.path(), "makespan").len(), 4, "4 cells");
     let cpu = ["cpu_user", "cpu_system"].map(|metric| values(dir.path(), metric).iter().sum::<f64>());
     assert!(cpu.iter().sum::<f64>() > 0.0, "{cpu:?}");
+}
+
+#[test]
+fn a_mix_that_lists_users_runs_as_many_as_it_has() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("own.mix"), "2 users run test 1 = 1 # fine\n1 user reread 64K\n")
+        .expect("writes");
+    let mix = dir.path().join("own.mix");
+    let parameters = format!("mix = \"{}\", jobs = \"$jobs\", work = 0.05, groups = 3", mix.display());
+    let parameters = format!("{parameters}, isolation = \"drivers\", memory = \"64 MiB\"");
+    let output = run(dir.path(), &parameters, "jobs = [2]");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let makespans = values(dir.path(), "makespan");
+    assert_eq!(makespans.len(), 1);
+    let rates = makespans.into_iter().zip(values(dir.path(), "jobs_per_minute"));
+    // Two commands once each, and two jobs of a reader.
+    rates.for_each(|(makespan, rate)| assert!((makespan * rate / 60.0 - 4.0).abs() < 1e-6));
 }
 
 #[test]

@@ -1,52 +1,99 @@
 //! What the kernel counts for a group of users.
+//!
+//! Sources: `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/memory.rst`, `Documentation/accounting/psi.rst`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::time::Duration;
 
-use crosstalk_cgroup::group::{Group, reading};
+use crosstalk_cgroup::group::Group;
+use crosstalk_cgroup::group::reading::{Pages, number, pages, pressure};
 use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
 use crosstalk_observe::waits::{WaitCounter, Waits};
+use serde::Serialize;
 
-/// Counts of one group. `None`: the kernel does not count it for such a group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What was counted for a group during an attempt; `None` where the kernel does not count it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct GroupCounts {
     /// Pages that were reclaimed and needed again.
     pub refaults: Option<u64>,
-    /// For how long some task waited for a processor (psi.rst).
-    pub cpu_wait: Option<Duration>,
-    /// For how long some task waited for memory: for pages that were needed again, or to be taken from others.
-    pub memory_wait: Option<Duration>,
-    /// For how long some task waited for a disk.
-    pub io_wait: Option<Duration>,
+    /// Pages that were taken from it; v1 does not count them.
+    pub reclaimed: Option<u64>,
+    /// Seconds in which some task waited for a processor (PSI).
+    pub cpu_wait: Option<f64>,
+    /// Seconds in which some task waited for memory (PSI).
+    pub memory_wait: Option<f64>,
+    /// Seconds in which some task waited for devices (PSI).
+    pub io_wait: Option<f64>,
+    /// The most memory that was ever charged to it.
+    pub peak: Option<Bytes>,
     /// What all its tasks waited for inside the kernel, if that is counted.
+    #[serde(skip)]
     pub waits: Option<Waits>,
 }
 
-/// Counts of groups of users, from a beginning on.
-pub struct Counter {
+/// A group's counters at a time.
+pub struct Counters {
+    pages: Option<Pages>,
+    cpu_wait: Option<f64>,
+    memory_wait: Option<f64>,
+    io_wait: Option<f64>,
+}
+
+impl Counters {
+    /// Reads them.
+    pub fn read(group: &Group) -> Self {
+        let wait = |file| Some(pressure(&read(group, &[("", file)])?)?.as_secs_f64());
+        Counters {
+            pages: read(group, &[("", "memory.stat"), ("memory", "memory.stat")]).map(|text| pages(&text)),
+            cpu_wait: wait("cpu.pressure"),
+            memory_wait: wait("memory.pressure"),
+            io_wait: wait("io.pressure"),
+        }
+    }
+
+    /// What was counted for `group` since then.
+    pub fn since(&self, group: &Group) -> GroupCounts {
+        let now = Counters::read(group);
+        let both = self.pages.zip(now.pages);
+        let difference = |before: Option<f64>, after: Option<f64>| Some((after? - before?).max(0.0));
+        GroupCounts {
+            refaults: both.map(|(before, now)| now.refaults.saturating_sub(before.refaults)),
+            reclaimed: both.and_then(|(before, now)| now.reclaimed_since(&before)),
+            cpu_wait: difference(self.cpu_wait, now.cpu_wait),
+            memory_wait: difference(self.memory_wait, now.memory_wait),
+            io_wait: difference(self.io_wait, now.io_wait),
+            peak: read(group, &[("", "memory.peak"), ("memory", "memory.max_usage_in_bytes")])
+                .and_then(|text| number(&text))
+                .map(Bytes),
+            waits: None,
+        }
+    }
+}
+
+/// Counts groups of users from a beginning on.
+pub struct Counting {
     /// Groups that are together once.
-    groups: Vec<Group>,
-    before: Vec<GroupCounts>,
+    groups: Vec<(Group, Counters)>,
     waits: Option<WaitCounter>,
 }
 
-impl Counter {
-    /// Begins to count. `waits`: what tasks wait for inside the kernel, too.
+impl Counting {
+    /// Begins. `waits`: counts what tasks wait for inside the kernel, too.
     ///
     /// # Errors
     /// If the kernel's tracepoints cannot be used.
-    pub fn begin(places: &[Group], waits: bool) -> Result<Counter, Fault> {
-        let mut groups: Vec<Group> = Vec::new();
+    pub fn begin(places: &[Group], waits: bool) -> Result<Self, Fault> {
+        let mut distinct: Vec<&Group> = Vec::new();
         for place in places {
-            if !groups.contains(place) {
-                groups.push(place.clone());
+            if !distinct.contains(&place) {
+                distinct.push(place);
             }
         }
-        let ids: Vec<u64> = groups.iter().filter_map(id).collect();
+        let ids: Vec<u64> = distinct.iter().filter_map(|group| id(group)).collect();
         let waits = waits.then(|| WaitCounter::attach(&ids)).transpose()?;
-        let before = groups.iter().map(GroupCounts::of).collect();
-        Ok(Counter { groups, before, waits })
+        let groups = distinct.into_iter().map(|group| (group.clone(), Counters::read(group))).collect();
+        Ok(Counting { groups, waits })
     }
 
     /// What was counted so far, by group.
@@ -54,11 +101,11 @@ impl Counter {
     /// # Errors
     /// If the kernel's counts cannot be read.
     pub fn counts(&self) -> Result<Vec<GroupCounts>, Fault> {
-        let count = |(group, before): (&Group, &GroupCounts)| {
+        let count = |(group, before): &(Group, Counters)| {
             let waits = self.waits.as_ref().zip(id(group)).map(|(waits, id)| waits.of(id)).transpose()?;
-            Ok(GroupCounts { waits: waits.flatten(), ..GroupCounts::of(group).since(before) })
+            Ok(GroupCounts { waits: waits.flatten(), ..before.since(group) })
         };
-        self.groups.iter().zip(&self.before).map(count).collect()
+        self.groups.iter().map(count).collect()
     }
 }
 
@@ -67,29 +114,6 @@ fn id(group: &Group) -> Option<u64> {
     Some(fs::metadata(group.dir("")?).ok()?.ino())
 }
 
-impl GroupCounts {
-    fn of(place: &Group) -> Self {
-        let text = |files: &[(&str, &str)]| fs::read_to_string(place.file(files)?).ok();
-        let pressure = |file: &str| reading::pressure(&text(&[("", file)])?);
-        // The memory of a group that is apart in other controllers only is that of all users.
-        let memory = text(&[("", "memory.stat"), ("memory", "memory.stat")]);
-        GroupCounts {
-            refaults: memory.map(|text| reading::pages(&text).refaults),
-            cpu_wait: pressure("cpu.pressure"),
-            memory_wait: pressure("memory.pressure"),
-            io_wait: pressure("io.pressure"),
-            waits: None,
-        }
-    }
-
-    fn since(&self, before: &Self) -> Self {
-        let longer = |now: Option<Duration>, before: Option<Duration>| Some(now?.saturating_sub(before?));
-        GroupCounts {
-            refaults: self.refaults.zip(before.refaults).map(|(now, before)| now.saturating_sub(before)),
-            cpu_wait: longer(self.cpu_wait, before.cpu_wait),
-            memory_wait: longer(self.memory_wait, before.memory_wait),
-            io_wait: longer(self.io_wait, before.io_wait),
-            waits: None,
-        }
-    }
+fn read(group: &Group, places: &[(&str, &str)]) -> Option<String> {
+    fs::read_to_string(group.file(places)?).ok()
 }

@@ -21,7 +21,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{WaitId, WaitIdOptions, setpgid, waitid};
 use serde::{Deserialize, Serialize};
 
-use crate::orders::{Orders, Overlay, Report, Signal, UserOrders, UserOutcome};
+use crate::orders::{Orders, Overlay, Report, Signal, UserOrders, UserOutcome, UserUsage};
 use crate::work::{Pipes, work};
 
 /// How long a driver waits for a result before it checks whether a user was killed.
@@ -143,8 +143,8 @@ impl Users {
 fn conclude(number: usize, outcome: Option<UserOutcome>, end: &Ended) -> Report {
     match (outcome, end.status.signal()) {
         (Some(Ok(done)), _) => {
-            let (user_time, system_time) = (end.usage.user.as_secs_f64(), end.usage.system.as_secs_f64());
-            Report::User { number, done, user_time, system_time }
+            let (cpu_user, cpu_system) = (end.usage.user.as_secs_f64(), end.usage.system.as_secs_f64());
+            Report::User { number, done, usage: UserUsage { cpu_user, cpu_system, read: end.usage.read } }
         }
         (Some(Err(fault)), _) => Report::Failed { number, fault },
         (None, Some(signal)) => Report::Killed { number, signal },

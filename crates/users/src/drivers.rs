@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Instant;
 
 use crosstalk_core::Fault;
 use crosstalk_host::process::{cannot, end_with_starter, spawn_thread};
@@ -78,18 +79,22 @@ impl Drivers {
         self.drivers.len()
     }
 
-    /// Waits for the next report, and returns whose it is.
+    /// Waits for the next report, and returns whose it is; `None` if there is none before `end`.
     ///
     /// # Errors
     /// At the deadline; if a driver cannot go on, or has ended early.
-    pub fn next(&mut self, until: &Deadline) -> Result<(usize, Report), Fault> {
+    pub fn next(&mut self, until: &Deadline, end: Option<Instant>) -> Result<Option<(usize, Report)>, Fault> {
         loop {
             until.check("the users to end")?;
-            match self.reports.recv_timeout(until.time_left().min(TICK)) {
+            let left = end.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            match self.reports.recv_timeout(until.time_left().min(TICK).min(left)) {
                 Ok((_, Some(Report::Broken(fault)))) => return Err(fault),
                 Ok((at, Some(report))) => {
                     self.drivers[at].left -= usize::from(report != Report::Ready);
-                    return Ok((at, report));
+                    return Ok(Some((at, report)));
                 }
                 // It ends when all its users have.
                 Ok((at, None)) if self.drivers[at].left == 0 => {}

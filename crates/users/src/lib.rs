@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod arrangement;
+mod attempt;
 mod block;
 pub mod common;
 mod counts;
@@ -15,12 +17,15 @@ mod isolation;
 pub mod mix;
 mod orders;
 mod outcome;
+pub mod population;
 pub mod ramp;
 mod reread;
 mod run;
 mod scene;
 mod spec;
+mod tasks;
 pub mod test;
+pub mod tune;
 pub mod user;
 mod work;
 mod workload;

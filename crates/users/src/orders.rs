@@ -31,6 +31,7 @@ impl Orders {
         let folder = |user: &UserOrders| match &user.task {
             Task::Mix { common, .. } => Some(common.clone()),
             Task::Reread { file, .. } | Task::Stream { file } => file.parent().map(PathBuf::from),
+            Task::Run { .. } => None,
         };
         let folders: BTreeSet<PathBuf> = self.users.iter().filter_map(folder).collect();
         folders.into_iter().collect()
@@ -81,6 +82,11 @@ pub enum Task {
         /// The file.
         file: PathBuf,
     },
+    /// Runs a command by the shell, once, in the folder in which the workload runs.
+    Run {
+        /// What the shell reads.
+        command: String,
+    },
 }
 
 /// What a driver is told after its orders: a line on its standard input.
@@ -105,10 +111,8 @@ pub enum Report {
         number: usize,
         /// What it did.
         done: Done,
-        /// Seconds of CPU time in user mode, with its children's (wait4(2)).
-        user_time: f64,
-        /// The same in system mode.
-        system_time: f64,
+        /// What it used, with its children (wait4(2)).
+        usage: UserUsage,
     },
     /// A user failed.
     Failed {
@@ -126,6 +130,17 @@ pub enum Report {
     },
     /// The driver itself cannot go on.
     Broken(Fault),
+}
+
+/// What a user used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct UserUsage {
+    /// Seconds of CPU time in user mode.
+    pub cpu_user: f64,
+    /// Seconds of CPU time in system mode.
+    pub cpu_system: f64,
+    /// Bytes that it read from devices.
+    pub read: u64,
 }
 
 /// What a user reports to its driver.

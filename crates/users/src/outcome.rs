@@ -20,15 +20,13 @@
 //! | `group_cpu_wait`, `group_memory_wait`, `group_io_wait` | % | the share of the makespan in which some task of a group waited for a processor, for memory, for a disk (psi.rst); label `group` |
 //! | `stream_rate` | B/s | what streamers read |
 
-use std::time::Duration;
-
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 
 use crate::counts::GroupCounts;
-use crate::orders::Done;
+use crate::orders::{Done, UserUsage};
 
 /// The metrics; the study decides on the first one.
 pub fn metrics() -> Vec<Metric> {
@@ -65,16 +63,16 @@ pub fn metrics() -> Vec<Metric> {
 /// What one user did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserOutcome {
+    /// Its number.
+    pub number: usize,
     /// The group that it was in.
     pub group: usize,
     /// Whether it ran until it was stopped.
     pub streams: bool,
     /// What it reported.
     pub done: Done,
-    /// Seconds of CPU time in user mode.
-    pub cpu_user: f64,
-    /// Seconds of CPU time in system mode.
-    pub cpu_system: f64,
+    /// What it used.
+    pub usage: UserUsage,
 }
 
 /// What all users of an attempt did.
@@ -84,8 +82,10 @@ pub struct Outcome {
     pub began: f64,
     /// Each user's outcome.
     pub users: Vec<UserOutcome>,
-    /// What the kernel counted meanwhile, by group; once for groups that are together.
+    /// What was counted for each group; once for groups that are together.
     pub counts: Vec<GroupCounts>,
+    /// The same for all of them together.
+    pub machine: GroupCounts,
 }
 
 impl Outcome {
@@ -94,12 +94,9 @@ impl Outcome {
     /// # Errors
     /// If no user has jobs; those of `out`.
     pub fn report(&self, out: &mut dyn Sink) -> Result<(), Fault> {
-        let (streamers, users): (Vec<_>, Vec<_>) = self.users.iter().partition(|user| user.streams);
+        let makespan = self.makespan()?;
+        let users: Vec<&UserOutcome> = self.users.iter().filter(|user| !user.streams).collect();
         let times: Vec<f64> = users.iter().map(|user| user.done.ended - self.began).collect();
-        let makespan = times.iter().copied().fold(0.0, f64::max);
-        if makespan <= 0.0 {
-            return Err(Fault::attempt("no user did any job"));
-        }
         let jobs: u64 = users.iter().map(|user| user.done.jobs).sum();
         let (rate, summed) = (60.0 * jobs as f64 / makespan, self.summed_rate(&users));
         let sum = |part: fn(&UserOutcome) -> f64| users.iter().map(|user| part(user)).sum::<f64>();
@@ -109,8 +106,8 @@ impl Outcome {
             ("jobs_per_minute_summed", summed),
             ("sum_bias", summed / rate),
             ("jti", job_timing_index(&times)),
-            ("cpu_user", sum(|user| user.cpu_user)),
-            ("cpu_system", sum(|user| user.cpu_system)),
+            ("cpu_user", sum(|user| user.usage.cpu_user)),
+            ("cpu_system", sum(|user| user.usage.cpu_system)),
             ("run_delay", sum(|user| user.done.run_delay)),
             ("major_faults", sum(|user| user.done.major_faults as f64)),
         ];
@@ -122,10 +119,9 @@ impl Outcome {
         out.take(Reading::histogram("user_time_span", spans, Origin::Measured), users.len() as u64)?;
         self.report_parts(&users, makespan, out)?;
         self.report_counts(makespan, out)?;
-        let read = |user: &&UserOutcome| user.done.read as f64 / (user.done.ended - user.done.began);
-        if !streamers.is_empty() {
-            let rate = streamers.iter().map(read).sum();
-            out.take(Reading::value("stream_rate", rate, Origin::Measured), streamers.len() as u64)?;
+        if let Some(rate) = self.stream_rate() {
+            let streamers = self.users.len() - users.len();
+            out.take(Reading::value("stream_rate", rate, Origin::Measured), streamers as u64)?;
         }
         Ok(())
     }
@@ -135,7 +131,7 @@ impl Outcome {
         let Some(last) = users.iter().max_by(|a, b| a.done.ended.total_cmp(&b.done.ended)) else {
             return Ok(());
         };
-        let compute = last.cpu_user + last.cpu_system;
+        let compute = last.usage.cpu_user + last.usage.cpu_system;
         let known = compute + last.done.run_delay + last.done.paused;
         // Children that run at the same time compute in parallel.
         let wait = (makespan - known).max(0.0);
@@ -161,10 +157,27 @@ impl Outcome {
             report_groups(of_group, self.counts.iter().map(count), out)?;
         }
         for (metric, wait) in WAITS {
-            let share = |counts| Some((wait(counts)?.as_secs_f64() / makespan).min(1.0));
+            let share = |counts| Some((wait(counts)? / makespan).min(1.0));
             report_groups(metric, self.counts.iter().map(share), out)?;
         }
         Ok(())
+    }
+
+    /// Seconds from the beginning until the last user has done its jobs; those who stream have none.
+    ///
+    /// # Errors
+    /// If no user has jobs.
+    pub fn makespan(&self) -> Result<f64, Fault> {
+        let users = self.users.iter().filter(|user| !user.streams);
+        let makespan = users.map(|user| user.done.ended - self.began).fold(0.0, f64::max);
+        if makespan > 0.0 { Ok(makespan) } else { Err(Fault::attempt("no user did any job")) }
+    }
+
+    /// Bytes that those who stream read a second, together; `None` if nobody streams.
+    pub fn stream_rate(&self) -> Option<f64> {
+        let read = |user: &UserOutcome| user.done.read as f64 / (user.done.ended - user.done.began);
+        let rates = self.users.iter().filter(|user| user.streams).map(read);
+        rates.reduce(|sum, rate| sum + rate)
     }
 
     /// The groups' jobs a minute, each over its own time, summed.
@@ -191,8 +204,8 @@ const SUMS: [(&str, &str, Count); 4] = [
     ("lock_time", "group_lock_time", |counts| Some(counts.waits?.locked_out.as_secs_f64())),
 ];
 
-/// For how long some task of a group waited.
-type Wait = fn(&GroupCounts) -> Option<Duration>;
+/// Seconds in which some task of a group waited.
+type Wait = fn(&GroupCounts) -> Option<f64>;
 
 /// The metric of each group, and for how long some task waited.
 const WAITS: [(&str, Wait); 3] = [
@@ -227,7 +240,8 @@ mod tests {
 
     fn user(group: usize, jobs: u64, ended: f64) -> UserOutcome {
         let done = Done { began: 10.0, ended, jobs, read: 0, run_delay: 0.25, paused: 2.0, major_faults: 2 };
-        UserOutcome { group, streams: false, done, cpu_user: 1.0, cpu_system: 0.5 }
+        let usage = UserUsage { cpu_user: 1.0, cpu_system: 0.5, read: 0 };
+        UserOutcome { number: 0, group, streams: false, done, usage }
     }
 
     fn report(outcome: &Outcome) -> Vec<(String, f64)> {
@@ -244,8 +258,10 @@ mod tests {
     fn summed_rates_of_groups_that_end_at_different_times_are_too_high() {
         // Two groups with 60 jobs each: one needs a minute, the other two.
         let users = vec![user(0, 60, 70.0), user(1, 60, 130.0)];
-        let counts = [3, 4].map(|pages| GroupCounts { refaults: Some(pages), ..GroupCounts::default() });
-        let readings = report(&Outcome { began: 10.0, users, counts: counts.to_vec() });
+        let counts =
+            [3, 4].map(|refaults| GroupCounts { refaults: Some(refaults), ..GroupCounts::default() });
+        let readings =
+            report(&Outcome { began: 10.0, users, counts: counts.into(), machine: GroupCounts::default() });
         assert_eq!(value(&readings, "makespan"), 120.0);
         assert_eq!(value(&readings, "jobs_per_minute"), 60.0);
         assert_eq!(value(&readings, "jobs_per_minute_summed"), 60.0 + 30.0);
@@ -265,7 +281,8 @@ mod tests {
         let mut streamer = user(1, 0, 60.0);
         (streamer.streams, streamer.done.read) = (true, 500);
         let users = vec![user(0, 10, 40.0), streamer];
-        let readings = report(&Outcome { began: 10.0, users, counts: Vec::new() });
+        let readings =
+            report(&Outcome { began: 10.0, users, counts: Vec::new(), machine: GroupCounts::default() });
         assert_eq!(value(&readings, "makespan"), 30.0);
         assert_eq!(value(&readings, "stream_rate"), 10.0);
         assert_eq!(value(&readings, "sum_bias"), 1.0);

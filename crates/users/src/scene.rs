@@ -1,7 +1,7 @@
 //! The control groups of an attempt: one parent, "the machine", and the users' groups below it.
 //!
 //! The parent's limits make memory scarce and keep the host healthy. Below it users are apart in the
-//! controllers that the isolation names, and together in the others.
+//! controllers that the arrangement names, and together in the others.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,25 +11,17 @@ use crosstalk_cgroup::exec::STUDY;
 use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
-use crosstalk_core::units::Bytes;
 use crosstalk_host::disk::disk_of;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_work::peer::Deadline;
 
+use crate::arrangement::{Arrangement, UserGroup};
 use crate::docker::Docker;
 use crate::drivers::VERB;
 use crate::files::create;
-use crate::isolation::{Isolation, Memory, View};
+use crate::isolation::View;
 use crate::orders::Orders;
-
-/// The machine that users share.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Machine {
-    /// Its memory; the host's by default.
-    pub memory: Option<Bytes>,
-    /// Bytes that it reads a second from its disk at most; as many as that can by default.
-    pub read_rate: Option<Bytes>,
-}
+use crate::population::Machine;
 
 /// The groups of an attempt. Dropping them ends what is in them, and removes them.
 #[derive(Debug)]
@@ -49,15 +41,13 @@ enum Places {
 }
 
 impl Scene {
-    /// Makes the groups: one for each of `shares`, the groups' shares of all users. The users' files are in
-    /// `folder`, and those of Docker.
+    /// Makes the groups. The users' files are in `folder`, and those of Docker.
     ///
     /// # Errors
     /// If a controller or a setting is missing, the kernel refuses, or Docker does not start; nothing is left then.
     pub fn new(
         machine: &Machine,
-        isolation: &Isolation,
-        shares: &[f64],
+        arrangement: &Arrangement,
         folder: &Path,
         ledger: &Ledger,
         until: &Deadline,
@@ -69,32 +59,25 @@ impl Scene {
         if let Some(rate) = machine.read_rate {
             own.group().set(&Setting::ReadRate { disk: disk_of(folder)?, rate: Some(rate) })?;
         }
-        if isolation.view == View::Docker {
+        let groups = &arrangement.groups;
+        if groups.iter().flat_map(|group| &group.settings).any(|set| matches!(set, Setting::MemoryLow(_))) {
+            // A group protects no more than the group above it (cgroup-v2.rst).
+            own.group().set(&Setting::MemoryLow(machine.memory))?;
+        }
+        if arrangement.view == View::Docker {
             let files = folder.join("docker");
             create(&files)?;
             let docker = Docker::start(&files, &own, ledger, until)?;
-            return Ok(Scene { places: Places::Containers(Box::new(docker), shares.len()), machine: own });
+            return Ok(Scene { places: Places::Containers(Box::new(docker), groups.len()), machine: own });
         }
-        let apart = controllers(isolation);
-        let place = |at: usize| match apart[..] {
+        let place = |group: &UserGroup| match &arrangement.controllers[..] {
             // All users together are one group, too: no arm has a level more than another.
             [] => own.child("all", &["memory"]),
-            _ => own.child(&format!("group-{at}"), &apart),
+            apart => own.child(&group.name, apart),
         };
-        let places = (0..shares.len()).map(place).collect::<Result<Vec<_>, _>>()?;
-        let setting: Option<fn(Bytes) -> Setting> = match isolation.memory {
-            Memory::Shared | Memory::Own => None,
-            Memory::Limited => Some(|share| Setting::MemoryMax(Some(share))),
-            Memory::Protected => Some(|share| Setting::MemoryLow(Some(share))),
-        };
-        if let (Some(setting), Some(memory)) = (setting, machine.memory) {
-            if isolation.memory == Memory::Protected {
-                // A group protects no more than the group above it (cgroup-v2.rst).
-                own.group().set(&setting(memory))?;
-            }
-            for (place, share) in places.iter().zip(shares) {
-                place.set(&setting(Bytes((memory.0 as f64 * share) as u64)))?;
-            }
+        let places = groups.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        for (place, group) in places.iter().zip(groups) {
+            group.settings.iter().try_for_each(|setting| place.set(setting))?;
         }
         Ok(Scene { places: Places::Groups(places), machine: own })
     }
@@ -125,12 +108,19 @@ impl Scene {
         }
     }
 
+    /// The group that they are in.
+    pub fn machine(&self) -> &Group {
+        self.machine.group()
+    }
+
     /// Ends what is in the groups, and removes them.
     ///
     /// # Errors
     /// If something resists; it stays in the ledger.
     pub fn remove(self) -> Result<(), Fault> {
         drop(self.places);
+        // Pages that stay would be charged to a group that is gone, and serve later attempts for nothing.
+        self.machine.group().reclaim();
         self.machine.remove()
     }
 }
@@ -161,11 +151,4 @@ pub fn disk_need() -> Need {
             Need { what: what.into(), state: NeedState::Missing { consequence, remedy } }
         }
     }
-}
-
-/// The controllers in which groups of users are apart.
-fn controllers(isolation: &Isolation) -> Vec<&'static str> {
-    let memory = (isolation.memory != Memory::Shared).then_some("memory");
-    let cpu = isolation.cpu.then_some("cpu");
-    memory.into_iter().chain(cpu).collect()
 }

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crosstalk_core::Fault;
+use crosstalk_core::{Fault, quoted};
 use crosstalk_host::clock::{switches_and_faults, thread_schedstat};
+use crosstalk_host::process::{cannot, end_with_starter};
 use crosstalk_stats::rng::Rng;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -20,6 +22,7 @@ enum Jobs<'a> {
     Mix(Vec<&'static Test>, User),
     Reread { file: BlockFile<'a>, jobs: usize, blocks: usize, random: Rng },
     Stream(BlockFile<'a>),
+    Run(&'a str),
 }
 
 /// The ends of pipes by which a user and its driver wait for each other. Nothing is written: each is closed.
@@ -72,6 +75,7 @@ impl<'a> Jobs<'a> {
                 Jobs::Reread { file, jobs: *jobs, blocks: *blocks, random }
             }
             Task::Stream { file } => Jobs::Stream(BlockFile::open(file, None)?),
+            Task::Run { command } => Jobs::Run(command),
         })
     }
 
@@ -90,6 +94,7 @@ impl<'a> Jobs<'a> {
                 Ok(Work { done: *jobs as u64, read: next * BLOCK as u64, paused })
             }
             Jobs::Stream(file) => Ok(Work { read: stream(file, stop)? * BLOCK as u64, ..Work::default() }),
+            Jobs::Run(command) => run_command(command).map(|()| Work { done: 1, ..Work::default() }),
         }
     }
 }
@@ -103,6 +108,19 @@ struct Work {
     read: u64,
     /// The time of pauses.
     paused: Duration,
+}
+
+/// Runs a command, which must end well. What it prints is not kept.
+fn run_command(command: &str) -> Result<(), Fault> {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    end_with_starter(&mut shell);
+    let status = shell.status().map_err(|e| cannot("run a command", &e))?;
+    if status.success() {
+        return Ok(());
+    }
+    let remedy = "run it by itself to see what it prints";
+    Err(Fault::attempt(format!("`{}` ended with {status}", quoted(command))).remedy(remedy))
 }
 
 /// Seconds of CLOCK_MONOTONIC, which all processes of a host share.

@@ -13,9 +13,10 @@ use crosstalk_work::{Declared, prepare_alone};
 use crate::docker;
 use crate::isolation::{Memory, View};
 use crate::outcome::metrics;
+use crate::population::{Load, Population};
 use crate::run::run;
 use crate::scene::{disk_need, protection_need};
-use crate::spec::{Load, PARAMETERS, Spec};
+use crate::spec::{PARAMETERS, Spec};
 
 /// Seconds of computing of a mix's mean job on the reference machine, at a `work` of 1.
 const JOB: f64 = 0.1;
@@ -49,15 +50,16 @@ fn needs(spec: &Spec) -> Vec<Need> {
     if spec.waits {
         needs.push(waits::need());
     }
-    if spec.machine.read_rate.is_some() {
+    if spec.population.machine.read_rate.is_some() {
         needs.push(disk_need());
     }
     needs
 }
 
 fn effort(spec: &Spec) -> Effort {
-    match spec.load {
-        Load::Mix(_) => Effort::computing(JOB * spec.work * (spec.jobs * spec.users) as f64 / 2.0),
-        Load::Reread(_) => Effort::waiting(READING * spec.work * spec.jobs as f64 * 2.0),
+    let Population { load, jobs, work, .. } = &spec.population;
+    match load {
+        Load::Mix(_, users) => Effort::computing(JOB * work * (jobs * users) as f64 / 2.0),
+        Load::Each(_) => Effort::waiting(READING * work * *jobs as f64 * 2.0),
     }
 }

@@ -51,6 +51,11 @@ impl Pages {
             _ => grown.saturating_add(self.reclaimed.saturating_sub(before.reclaimed)),
         }
     }
+
+    /// How many were taken from it since `before`; `None` on v1, which does not count them.
+    pub fn reclaimed_since(&self, before: &Pages) -> Option<u64> {
+        self.charged.is_none().then(|| self.reclaimed.saturating_sub(before.reclaimed))
+    }
 }
 
 /// Reads `memory.stat` of v2 or v1, or `/proc/vmstat`, of which only the refaults count.
@@ -167,10 +172,12 @@ mod tests {
             ))
         };
         assert_eq!((v1(100).refaults, v1(170).taken_since(&v1(100), 5)), (32, 70));
+        assert_eq!(v1(170).reclaimed_since(&v1(100)), None);
         let v2 = |reclaimed: u64| {
             pages(&format!("workingset_refault_anon 1\nworkingset_refault_file 4\npgsteal {reclaimed}\n"))
         };
         assert_eq!((v2(9).refaults, v2(9).taken_since(&v2(2), 5)), (5, 12));
+        assert_eq!(v2(9).reclaimed_since(&v2(2)), Some(7));
         assert_eq!(pages("nr_free_pages 1\nworkingset_refault_file 9\n").refaults, 9);
     }
 

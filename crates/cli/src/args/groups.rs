@@ -6,6 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use crosstalk_groups::ProfileKind;
 use crosstalk_groups::watch::Mechanism;
 
+use super::tune::GroupsTuneArgs;
+
 #[derive(Args)]
 pub struct GroupsArgs {
     #[command(subcommand)]
@@ -62,6 +64,17 @@ More: docs/how-to/pack-users.md.")]
 While processes are in a group, it is removed only with --kill. The kernel first takes the memory that is \
 charged to the group; what it cannot take is reported.")]
     Remove(GroupsRemoveArgs),
+    /// Find how to group users: how many groups, who is with whom, and limits; needs root.
+    #[command(after_help = "Examples:
+  crosstalk groups tune --mix streaming --memory 512MiB
+  crosstalk groups tune --mix ./my.mix --users 32 --memory 2GiB
+  crosstalk groups tune --commands jobs.txt --memory 2GiB
+  crosstalk groups tune --users 4 -- ./job --input data
+
+It runs all users again and again, each time in other groups: at most 30 runs to search, then fresh pairs of \
+runs, plain and grouped, which decide. If their 95 % interval includes 1, plain is as good. No run finds \
+files that an earlier one has cached. It ends with the commands that make the groups.")]
+    Tune(GroupsTuneArgs),
 }
 
 #[derive(Args)]

@@ -1,15 +1,13 @@
 //! `crosstalk trace`: stages of the requests to a running service.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use crosstalk_core::trace::Trace;
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_host::regular;
 use crosstalk_report::trace::{page, text};
 use crosstalk_trace::{Progress, Service, ServiceQuery, Traced, check_needs, find, perfetto, trace};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::args::TraceArgs;
 use crate::out::{Out, is_dumb};
+use crate::result_file::{writable, write};
 use crate::signal;
 
 /// The longest trace, in seconds.
@@ -117,55 +116,4 @@ fn result(trace: &Trace) -> Value {
     let mut result = json!(trace);
     result["result"] = "trace".into();
     result
-}
-
-/// Checks that a file can be written. Its content stays until the end of the trace.
-fn writable(file: &Path) -> Result<(), Fault> {
-    match fs::metadata(file) {
-        Ok(_) => regular::may_write(file).map_err(|e| unwritable(file, &e)),
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            // The target of a dangling link is checked.
-            if let Ok(target) = fs::read_link(file) {
-                return writable(&file.parent().unwrap_or(Path::new("")).join(target));
-            }
-            let created = OpenOptions::new().append(true).create_new(true).open(file);
-            created.and_then(|_| fs::remove_file(file)).map_err(|e| unwritable(file, &e))
-        }
-        Err(e) => Err(unwritable(file, &e)),
-    }
-}
-
-fn write(file: &Path, content: &str) -> Result<(), Fault> {
-    regular::replace_content(file, content).map_err(|e| unwritable(file, &e))
-}
-
-fn unwritable(file: &Path, e: &std::io::Error) -> Fault {
-    let message = format!("cannot write it: {e}");
-    let fault = if e.kind() == ErrorKind::InvalidInput {
-        Fault::usage(message).remedy("name a file, or use the output of --json")
-    } else {
-        Fault::environment(message)
-    };
-    fault.at(file.display().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn checking_a_file_changes_nothing() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let [new, old, link] = ["new", "old", "link"].map(|name| folder.path().join(name));
-        fs::write(&old, "kept").expect("writes");
-        symlink("target", &link).expect("links");
-        for file in [&new, &old, &link] {
-            assert_eq!(writable(file), Ok(()));
-        }
-        assert!(!new.exists() && !folder.path().join("target").exists());
-        assert_eq!(fs::read_to_string(&old).expect("reads"), "kept");
-        assert_eq!(fs::read_link(&link).expect("is still a link"), Path::new("target"));
-        assert!(writable(folder.path()).is_err() && writable(&folder.path().join("no/file")).is_err());
-    }
 }

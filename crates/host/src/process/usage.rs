@@ -1,4 +1,4 @@
-//! What processes have used: CPU time and page faults (getrusage(2), wait4(2)).
+//! What processes have used: CPU time, page faults and reads of devices (getrusage(2), wait4(2)).
 
 use std::time::Duration;
 
@@ -13,7 +13,12 @@ pub struct Usage {
     pub minor_faults: u64,
     /// Page faults with I/O.
     pub major_faults: u64,
+    /// Bytes that were read from devices.
+    pub read: u64,
 }
+
+/// Bytes of a block of `ru_inblock`.
+const BLOCK: u64 = 512;
 
 impl Usage {
     /// Of this process and its ended descendants, until now.
@@ -31,6 +36,7 @@ impl Usage {
             system: own.system + ended.system,
             minor_faults: own.minor_faults + ended.minor_faults,
             major_faults: own.major_faults + ended.major_faults,
+            read: own.read + ended.read,
         }
     }
 
@@ -42,6 +48,7 @@ impl Usage {
             system: self.system.saturating_sub(earlier.system),
             minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
             major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            read: self.read.saturating_sub(earlier.read),
         }
     }
 }
@@ -56,6 +63,7 @@ impl From<libc::rusage> for Usage {
             system: time(usage.ru_stime),
             minor_faults: usage.ru_minflt as u64,
             major_faults: usage.ru_majflt as u64,
+            read: usage.ru_inblock as u64 * BLOCK,
         }
     }
 }

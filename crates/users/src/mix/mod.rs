@@ -1,8 +1,11 @@
-//! Mixes: how often each kind of test comes among a user's jobs.
+//! Mixes: how often each kind of test comes among a user's jobs, or what each user does.
 //!
 //! A mix file is one of AIM7's workfiles: lines `HITS test_name`, comments that begin with `#`, and the sizes of the
-//! files, `FILESIZE: 10K` and `POOLSIZE: 1M`.
+//! files, `FILESIZE: 10K` and `POOLSIZE: 1M`. Or its lines say what users do, each with a working set of its own:
+//! `14 users reread 5%`, `2 users stream 200%` (of the machine's memory, or a size such as `24M`), and
+//! `3 users run COMMAND`, where the command is the rest of the line and runs once a user, by `sh -c`.
 
+mod activity;
 mod parse;
 
 use std::fs;
@@ -11,17 +14,21 @@ use std::path::Path;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::{Fault, name, quoted};
 
+pub use activity::{Activity, Size};
 use parse::{Content, content};
 
 use crate::test::Test;
 use crate::user::random;
 
 /// The bundled mixes, by name.
-const BUNDLED: [(&str, &str); 4] = [
+const BUNDLED: [(&str, &str); 7] = [
     ("shared", include_str!("../../../../mixes/shared.mix")),
     ("compute", include_str!("../../../../mixes/compute.mix")),
     ("dbase", include_str!("../../../../mixes/dbase.mix")),
     ("fserver", include_str!("../../../../mixes/fserver.mix")),
+    ("readers", include_str!("../../../../mixes/readers.mix")),
+    ("streaming", include_str!("../../../../mixes/streaming.mix")),
+    ("uneven", include_str!("../../../../mixes/uneven.mix")),
 ];
 
 /// The names of the bundled mixes.
@@ -29,7 +36,7 @@ pub fn bundled() -> impl Iterator<Item = &'static str> + Clone {
     BUNDLED.iter().map(|(name, _)| *name)
 }
 
-/// Kinds of test, with how often each comes relative to the others.
+/// Kinds of test, with how often each comes relative to the others; or what users do.
 #[derive(Debug)]
 pub struct Mix(Content);
 
@@ -63,6 +70,24 @@ impl Mix {
     /// Kinds of test with their hits, in the order of the file.
     pub fn hits(&self) -> &[(&'static Test, u32)] {
         &self.0.hits
+    }
+
+    /// What each user does, if the mix says so: as many users as it has, or `users` in the same proportion. Empty for a
+    /// mix of tests.
+    ///
+    /// # Errors
+    /// A usage fault if there are to be fewer users than lines.
+    pub fn activities(&self, users: Option<usize>) -> Result<Vec<Activity>, Fault> {
+        if self.0.users.is_empty() {
+            return Ok(Vec::new());
+        }
+        let counts: Vec<usize> = self.0.users.iter().map(|(count, _)| *count).collect();
+        let scaled = activity::scaled(&counts, users).ok_or_else(|| {
+            let message = format!("expected at least a user for each of the mix's {} lines", counts.len());
+            Fault::usage(message).of_parameter("users")
+        })?;
+        let of_line = |(count, (_, activity)): (usize, &(usize, Activity))| vec![activity.clone(); count];
+        Ok(scaled.into_iter().zip(&self.0.users).flat_map(of_line).collect())
     }
 
     /// Size of the files of the disk tests if there are so many users: as in AIM7, all users' files share the pool.

@@ -3,6 +3,7 @@
 use crosstalk_core::units::Bytes;
 use crosstalk_core::{Fault, quoted};
 
+use super::activity::{Activity, Size};
 use crate::test::{Test, test};
 
 /// The size of a file where a mix has no line `FILESIZE`: as AIM7's settings have it.
@@ -17,18 +18,24 @@ pub(super) struct Content {
     pub pool_size: Bytes,
     /// Kinds of test, each once, in the order of the file. Hits are above zero.
     pub hits: Vec<(&'static Test, u32)>,
+    /// How many users do what, in the order of the file. A mix has either these or hits.
+    pub users: Vec<(usize, Activity)>,
 }
 
 /// What a line of it says.
 enum Line {
     Hits(&'static Test, u32),
+    Users(usize, Activity),
     FileSize(Bytes),
     PoolSize(Bytes),
 }
 
+/// The most users of a line.
+const MOST_USERS: usize = 10_000;
+
 /// Reads a mix file; `place` is its name.
 pub(super) fn content(text: &str, place: &str) -> Result<Content, Fault> {
-    let mut mix = Content { file_size: FILE_SIZE, pool_size: Bytes(0), hits: Vec::new() };
+    let mut mix = Content { file_size: FILE_SIZE, pool_size: Bytes(0), hits: Vec::new(), users: Vec::new() };
     // The lines of the hits, for faults.
     let mut lines: Vec<usize> = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -37,6 +44,7 @@ pub(super) fn content(text: &str, place: &str) -> Result<Content, Fault> {
             None => {}
             Some(Line::FileSize(size)) => mix.file_size = size,
             Some(Line::PoolSize(size)) => mix.pool_size = size,
+            Some(Line::Users(count, activity)) => mix.users.push((count, activity)),
             Some(Line::Hits(test, hits)) => {
                 if let Some(other) = mix.hits.iter().position(|(other, _)| other.name == test.name) {
                     let message = format!("`{}` is on line {} already", test.name, lines[other]);
@@ -46,21 +54,47 @@ pub(super) fn content(text: &str, place: &str) -> Result<Content, Fault> {
                 lines.push(number);
             }
         }
+        if !mix.hits.is_empty() && !mix.users.is_empty() {
+            return Err(fault(
+                Fault::usage("expected lines with tests or lines with users, found both")
+                    .remedy("make a file of each"),
+            ));
+        }
     }
-    if mix.hits.is_empty() {
-        return Err(Fault::usage("expected at least one line with hits and a test, found none")
-            .at(place)
-            .remedy("write for example `10 disk_rr`"));
+    if mix.hits.is_empty() && mix.users.is_empty() {
+        return Err(Fault::usage(
+            "expected at least one line with hits and a test, or with users, found none",
+        )
+        .at(place)
+        .remedy("write for example `10 disk_rr`, or `4 users reread 24M`"));
     }
     Ok(mix)
 }
 
 /// What a line says; nothing if it is empty or a comment.
 fn line_of(line: &str) -> Result<Option<Line>, Fault> {
+    if let Some((count, command)) = users_that_run(line) {
+        return Ok(Some(Line::Users(count_of(count)?, Activity::Run(command.into()))));
+    }
     let said = line.split('#').next().unwrap_or_default();
     let words: Vec<&str> = said.split_whitespace().collect();
     match words[..] {
         [] => Ok(None),
+        [count, "user" | "users", "reread", size] => {
+            Ok(Some(Line::Users(count_of(count)?, Activity::Reread(size_or_share(size)?))))
+        }
+        [count, "user" | "users", "stream", size] => {
+            Ok(Some(Line::Users(count_of(count)?, Activity::Stream(size_or_share(size)?))))
+        }
+        [_, "user" | "users", ..] => {
+            let message = format!(
+                "expected what users do: `reread SIZE`, `stream SIZE` or `run COMMAND`, found `{}`",
+                quoted(said.trim())
+            );
+            Err(Fault::usage(message).remedy(
+                "write for example `4 users reread 24M`, `1 user stream 200%` or `2 users run ./job 1`",
+            ))
+        }
         [label, size] if is_label(label, "FILESIZE") => Ok(Some(Line::FileSize(size_of(size)?))),
         [label, size] if is_label(label, "POOLSIZE") => Ok(Some(Line::PoolSize(size_of(size)?))),
         [hits, name] => {
@@ -70,6 +104,40 @@ fn line_of(line: &str) -> Result<Option<Line>, Fault> {
         _ => Err(Fault::usage(format!("expected hits and a test, found `{}`", quoted(said.trim())))
             .remedy("write for example `10 disk_rr`, and comments behind #")),
     }
+}
+
+/// The count and the command of a line `COUNT users run COMMAND`. The command is the rest of the line as it is: a `#`
+/// in it is the shell's.
+fn users_that_run(line: &str) -> Option<(&str, &str)> {
+    let (count, rest) = line.trim().split_once(char::is_whitespace)?;
+    let (users, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (run, command) = rest.trim_start().split_once(char::is_whitespace)?;
+    let is_one = !count.starts_with('#') && ["user", "users"].contains(&users) && run == "run";
+    let command = command.trim();
+    (is_one && !command.is_empty()).then_some((count, command))
+}
+
+fn count_of(word: &str) -> Result<usize, Fault> {
+    let count = word.parse().ok().filter(|count| (1..=MOST_USERS).contains(count));
+    count.ok_or_else(|| {
+        Fault::usage(format!("expected a number of users from 1 to {MOST_USERS}, found `{}`", quoted(word)))
+            .remedy("write for example `4 users reread 24M`")
+    })
+}
+
+/// A size, or a share of the machine's memory: `24M`, `5%`.
+fn size_or_share(word: &str) -> Result<Size, Fault> {
+    let Some(number) = word.strip_suffix('%') else {
+        return size_of(word).map(Size::Bytes).map_err(|_| {
+            Fault::usage(format!("expected a size with K or M, or a share with %, found `{}`", quoted(word)))
+                .remedy("write for example `4 users reread 24M`, or `1 user stream 200%`")
+        });
+    };
+    let share = number.parse().ok().filter(|share| (0.01..=10_000.0).contains(share));
+    share.map(|share: f64| Size::Share(share / 100.0)).ok_or_else(|| {
+        Fault::usage(format!("expected a share from 0.01% to 10000%, found `{}`", quoted(word)))
+            .remedy("write for example `1 user stream 200%`")
+    })
 }
 
 /// Whether a word is this label, with or without a colon, in any case.

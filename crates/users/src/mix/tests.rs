@@ -34,6 +34,42 @@ fn a_workfile_is_read_as_it_is() {
 }
 
 #[test]
+fn a_mix_may_say_what_users_do() {
+    let text = "# three kinds\n2 users stream 200%  # all of it\n1 user reread 24M\n\n 2\tusers  run  ./job 'a b' # 1\n";
+    let mix = Mix::parse(text, "my.mix").expect("reads");
+    let stream = Activity::Stream(Size::Share(2.0));
+    let reread = Activity::Reread(Size::Bytes(Bytes(24 << 20)));
+    let run = Activity::Run("./job 'a b' # 1".into());
+    let all = [&stream, &stream, &reread, &run, &run].map(Clone::clone);
+    assert_eq!(mix.activities(None).expect("as it is"), all);
+    assert_eq!(mix.activities(Some(3)).expect("one of each"), [stream, reread, run]);
+    assert!(mix.activities(Some(2)).expect_err("too few").to_string().contains("users"));
+    assert_eq!(Size::Share(2.0).on(Some(Bytes(8))), Some(Bytes(16)));
+    assert_eq!(Mix::find("shared").and_then(|mix| mix.activities(Some(4))), Ok(Vec::new()));
+    for (name, users) in [("readers", 16), ("streaming", 16), ("uneven", 16), ("shared", 0)] {
+        assert_eq!(Mix::find(name).and_then(|mix| mix.activities(None)).map(|all| all.len()), Ok(users));
+    }
+}
+
+#[test]
+fn a_wrong_line_about_users_is_named() {
+    for (line, expected) in [
+        ("2 users read 24M", "expected what users do"),
+        ("2 users", "expected what users do"),
+        ("2 users run", "expected what users do"),
+        ("0 users reread 24M", "expected a number of users from 1 to 10000, found `0`"),
+        ("x users run true", "expected a number of users"),
+        ("2 users reread 24", "expected a size with K or M, or a share with %, found `24`"),
+        ("2 users stream 0%", "expected a share"),
+        ("2 users stream nan%", "expected a share"),
+        ("5 add_int\n2 users run true", "found both"),
+    ] {
+        let said = fault(line);
+        assert!(said.starts_with("my.mix:") && said.contains(expected), "{line}: {said}");
+    }
+}
+
+#[test]
 fn a_wrong_line_is_named_with_what_was_expected() {
     assert_eq!(
         fault("10 disk_rr\n10 disk_rrr\n"),
@@ -75,7 +111,7 @@ fn any_mix() -> impl Strategy<Value = Mix> {
     })
     .prop_map(|(kinds, hits)| {
         let hits = kinds.into_iter().map(|kind| &tests()[kind]).zip(hits).collect();
-        Mix(Content { file_size: Bytes(0), pool_size: Bytes(0), hits })
+        Mix(Content { file_size: Bytes(0), pool_size: Bytes(0), hits, users: Vec::new() })
     })
 }
 

@@ -1,6 +1,7 @@
-//! `crosstalk groups create`, `list`, `show`, `watch` and `remove`.
+//! `crosstalk groups create`, `list`, `show`, `tune`, `watch` and `remove`.
 
 mod several;
+mod tune;
 mod view;
 mod watch;
 
@@ -28,6 +29,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Watch(args) => return watch::main(&args, out),
         GroupsVerb::Remove(args) => unmake(&args, out)?,
+        GroupsVerb::Tune(args) => tune::main(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)
 }

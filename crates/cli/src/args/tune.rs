@@ -1,0 +1,54 @@
+//! Options of `groups tune`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use crosstalk_users::tune::Grouping;
+
+#[derive(Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub struct GroupsTuneArgs {
+    /// What users do: a mix (shared, compute, dbase, fserver, readers, streaming, uneven), or the path of a mix file.
+    #[arg(long, value_name = "MIX", group = "what")]
+    pub mix: Option<String>,
+    /// File of commands, one a line: each is a user, and runs once, by `sh -c`.
+    #[arg(long, value_name = "FILE", group = "what")]
+    pub commands: Option<PathBuf>,
+    /// Number of users [default: the mix's own, else 16; of a command 2].
+    #[arg(long, value_name = "N", conflicts_with = "commands", value_parser = clap::value_parser!(u32).range(2..=10_000), allow_negative_numbers = true)]
+    pub users: Option<u32>,
+    /// Memory of all of them together, such as `2 GiB` [default: the host's].
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory: Option<String>,
+    /// Bytes that all of them read a second from the disk at most, such as `200 MB` [default: as many as it can].
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub read_rate: Option<String>,
+    /// Jobs of each user of a mix, in a run.
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with_all = ["commands", "command"], value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    pub jobs: u32,
+    /// The share of its whole work that a job of a mix does.
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, conflicts_with_all = ["commands", "command"], allow_negative_numbers = true)]
+    pub work: f64,
+    /// Most runs of the search.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=30), allow_negative_numbers = true)]
+    pub runs: u32,
+    /// Fresh pairs of runs, plain and grouped, which decide.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(12..=1000), allow_negative_numbers = true)]
+    pub pairs: u32,
+    /// Seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// File for the result.
+    #[arg(long, value_name = "FILE", default_value = "tune.json")]
+    pub out: PathBuf,
+    /// Run every grouping in so many blocks instead of searching; no fresh pairs.
+    #[arg(long, value_name = "BLOCKS", hide = true)]
+    pub exhaustive: Option<usize>,
+    /// Of these groupings only, such as 4-apart-equal.
+    #[arg(long, value_name = "GROUPING", hide = true)]
+    pub only: Vec<Grouping>,
+    /// A command that each user runs once, with its arguments.
+    #[arg(last = true, value_name = "CMD", group = "what")]
+    pub command: Vec<OsString>,
+}

@@ -1,0 +1,163 @@
+//! `crosstalk groups tune` on this machine's control groups.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::common::{command, finish, kill, stderr, stdout};
+use crate::{await_that, groups, serially};
+
+/// Runs `groups tune` with these options. No control group, and no temporary file, is left then.
+fn tune(dir: &Path, options: &[&str]) -> Output {
+    serially(|| finish(started(dir, options).spawn().expect("starts")), || assert_nothing_is_left(dir))
+}
+
+fn started(dir: &Path, options: &[&str]) -> Command {
+    fs::create_dir_all(dir.join("tmp")).expect("makes");
+    let mut command = command(dir, &[&["groups", "tune"], options].concat());
+    command.env("TMPDIR", dir.join("tmp"));
+    command
+}
+
+fn assert_nothing_is_left(dir: &Path) {
+    let files: Vec<_> = fs::read_dir(dir.join("tmp")).expect("is there").flatten().collect();
+    assert!(files.is_empty(), "{files:?}");
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    stdout(output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn a_small_mix_is_tuned_within_its_budget_and_decided_by_fresh_pairs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("own.mix"), "1 user stream 200%\n3 users reread 12%\n").expect("writes");
+    let options = ["--mix", "./own.mix", "--memory", "128MiB", "--jobs", "4", "--work", "0.2", "--json"];
+    let output = tune(dir.path(), &[&options[..], &["--runs", "10"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = lines(&output);
+    let result = lines.last().expect("a result");
+    assert_eq!((&result["result"], &result["schema"]), (&"tune".into(), &"crosstalk.tune/1".into()));
+    let runs = lines.iter().filter(|line| line["event"] == "run").count();
+    assert!((3..=10).contains(&runs), "{runs}");
+    assert_eq!(result["runs"].as_array().map(Vec::len), Some(runs));
+    let pairs = lines.iter().filter(|line| line["event"] == "pair").count();
+    if result["chosen"] == "plain" {
+        assert!(pairs == 0 && result["verdict"].is_null());
+    } else if result["killed"].is_null() {
+        assert_eq!(pairs, 12);
+        assert_eq!(result["verdict"]["pairs"].as_array().map(Vec::len), Some(12));
+        let is_faster = result["verdict"]["conclusion"] == "faster";
+        assert_eq!(result["commands"].as_array().is_some_and(|commands| !commands.is_empty()), is_faster);
+        assert_eq!(is_faster, result["verdict"]["low"].as_f64() > Some(1.0));
+    }
+    let mut written: Value =
+        serde_json::from_str(&fs::read_to_string(dir.path().join("tune.json")).expect("is there"))
+            .expect("JSON");
+    written["result"] = "tune".into();
+    assert_eq!(written, *result);
+}
+
+#[test]
+fn commands_are_users_and_a_kill_names_the_group() {
+    let dir = tempfile::tempdir().expect("a directory");
+    // A third of the memory is too little for the first.
+    let commands =
+        "# one a line\nhead -c 60m /dev/zero | tail -c 60m > /dev/null\n\ntrue\ntest 1 = 1 # fine\n";
+    fs::write(dir.path().join("jobs"), commands).expect("writes");
+    let output = tune(dir.path(), &["--commands", "jobs", "--memory", "96 MiB", "--runs", "6"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let progress = stderr(&output);
+    assert!(progress.contains("run 1 of 6: plain: "), "{progress}");
+    assert!(
+        progress.contains("3 groups") && progress.contains("group `tuned/g0` was out of memory"),
+        "{progress}"
+    );
+    let said = stdout(&output);
+    assert!(
+        said.contains("lain is") || said.contains("as fast as plain") || said.contains("is recommended"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_command_that_fails_ends_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = tune(dir.path(), &["--users", "2", "--", "sh", "-c", "exit 3"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("user 0 failed") || said.contains("user 1 failed"), "{said}");
+    assert!(said.contains("exit status: 3") && said.contains("run it by itself"), "{said}");
+}
+
+#[test]
+fn plain_without_memory_is_said_with_what_to_do() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let script = "head -c 60m /dev/zero | tail -c 60m > /dev/null";
+    let output = tune(dir.path(), &["--memory", "32 MiB", "--", "sh", "-c", script]);
+    let said = stderr(&output);
+    assert_ne!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("group `plain`") && said.contains("--memory"), "{said}");
+}
+
+#[test]
+fn an_interruption_leaves_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let before = groups();
+    let ended = || {
+        let child = started(dir.path(), &["--", "sleep", "600"]).spawn().expect("starts");
+        await_that("its group is there", || groups().len() > before.len());
+        kill("-INT", child.id());
+        finish(child)
+    };
+    let output = serially(ended, || assert_nothing_is_left(dir.path()));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(!dir.path().join("tune.json").exists(), "there is no result");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("bad.mix"), "2 users reread 4%\n2 users sleep\n").expect("writes");
+    fs::write(dir.path().join("one"), "true\n").expect("writes");
+    fs::write(dir.path().join("none"), "# nothing\n").expect("writes");
+    let cases: [(&[&str], &str); 11] = [
+        (&["--mix", "stream"], "did you mean `streaming`?"),
+        (&["--mix", "./bad.mix"], "bad.mix:2: expected what users do"),
+        (&["--mix", "streaming"], "--memory"),
+        (&["--mix", "streaming", "--memory", "64MB", "--work", "0"], "--work"),
+        (&["--commands", "one"], "at least two users"),
+        (&["--commands", "none"], "expected 1 to 10000 commands, found 0"),
+        (&["--commands", "missing"], "missing"),
+        (&["--mix", "shared", "--runs", "31"], "--runs"),
+        (&["--mix", "shared", "--pairs", "11"], "--pairs"),
+        (&["--mix", "shared", "--out", "no/such/folder"], "no/such/folder"),
+        (&[], "--mix"),
+    ];
+    for (options, expected) in cases {
+        let output = tune(dir.path(), options);
+        let said = stderr(&output);
+        assert!([Some(2), Some(4)].contains(&output.status.code()), "{options:?}: {said}");
+        assert!(said.contains(expected), "{options:?}: {said}");
+    }
+}
+
+#[test]
+fn a_user_who_may_make_no_groups_is_told_so() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can become somebody else");
+        return;
+    }
+    let dir = tempfile::Builder::new().tempdir_in("/tmp").expect("a directory");
+    std::os::unix::fs::chown(dir.path(), Some(65_534), Some(65_534)).expect("is ours");
+    let mut start = started(dir.path(), &["--", "true"]);
+    std::os::unix::fs::chown(dir.path().join("tmp"), Some(65_534), Some(65_534)).expect("is ours");
+    let run = || finish(start.uid(65_534).gid(65_534).spawn().expect("starts"));
+    let output = serially(run, || assert_nothing_is_left(dir.path()));
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("control groups") && said.contains("try:"), "{said}");
+}

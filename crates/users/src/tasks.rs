@@ -1,0 +1,124 @@
+//! What each user of an attempt is to do, with the files for it.
+
+use std::path::{Path, PathBuf};
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+
+use crate::arrangement::{Arrangement, UserGroup};
+use crate::common::CommonFiles;
+use crate::files::{block_file, create};
+use crate::isolation::View;
+use crate::mix::{Activity, Mix, Size};
+use crate::orders::{Orders, Overlay, Task, UserOrders};
+use crate::population::{Load, Population};
+use crate::reread::BLOCK;
+
+/// The blocks of a slow reader's job, at a `work` of 1: 0.1 s of pauses.
+const BLOCKS: f64 = 20.0;
+
+/// The drivers' orders: one for each group of users. `folder` is the attempt's own, `files` stay for later ones.
+///
+/// # Errors
+/// If files cannot be made, or the mix's file has changed.
+pub fn orders(
+    population: &Population,
+    arrangement: &Arrangement,
+    folder: &Path,
+    files: &Path,
+    seed: u64,
+) -> Result<Vec<Orders>, Fault> {
+    let folders = folders(arrangement, folder)?;
+    let groups = &arrangement.groups;
+    let tasks: Vec<Vec<Task>> = match &population.load {
+        Load::Mix(name, _) => mix_tasks(population, name, groups, &folders, seed)?,
+        Load::Each(each) => {
+            let tasks = tasks(population, each, files)?;
+            groups.iter().map(|group| group.users.iter().map(|user| tasks[*user].clone()).collect()).collect()
+        }
+    };
+    // Over the files that users read, or those that they make.
+    let overlay = |at: usize, made: &Path| {
+        let over = if matches!(population.load, Load::Each(_)) { files } else { made };
+        let own = folder.join(format!("overlay-{at}"));
+        (arrangement.view == View::Overlay).then(|| Overlay { over: over.into(), own })
+    };
+    let mut all = Vec::new();
+    for (at, (group, tasks)) in groups.iter().zip(tasks).enumerate() {
+        let user = |(number, task): (&usize, Task)| UserOrders {
+            number: *number,
+            folder: folders[at].clone(),
+            seed,
+            task,
+        };
+        let users = group.users.iter().zip(tasks).map(user).collect();
+        all.push(Orders { overlay: overlay(at, &folders[at]), users });
+    }
+    Ok(all)
+}
+
+/// The folder of each group: one for all, or one for each.
+fn folders(arrangement: &Arrangement, folder: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let path = |group: &UserGroup| folder.join(if arrangement.folders { group.name.as_str() } else { "all" });
+    let folders: Vec<PathBuf> = arrangement.groups.iter().map(path).collect();
+    folders.iter().try_for_each(|folder| create(folder))?;
+    Ok(folders)
+}
+
+/// The tasks of a mix's users, by group.
+fn mix_tasks(
+    population: &Population,
+    name: &str,
+    groups: &[UserGroup],
+    folders: &[PathBuf],
+    seed: u64,
+) -> Result<Vec<Vec<Task>>, Fault> {
+    let mix = Mix::find(name)?;
+    let file_size = mix.file_size(population.users());
+    let mut made: Vec<&PathBuf> = Vec::new();
+    let of_group = |(group, folder): (&UserGroup, &PathBuf)| {
+        let common = folder.join("common");
+        let task = |user: &usize| {
+            let jobs = mix.jobs(population.jobs, seed, *user as u64);
+            let jobs = jobs.iter().map(|test| test.name.to_string()).collect();
+            Task::Mix { jobs, common: common.clone(), work: population.work, file_size }
+        };
+        group.users.iter().map(task).collect()
+    };
+    for folder in folders {
+        if !made.contains(&folder) {
+            made.push(folder);
+            create(&folder.join("common"))?;
+            CommonFiles::make(&folder.join("common"), file_size, population.work)?;
+        }
+    }
+    Ok(groups.iter().zip(folders).map(of_group).collect())
+}
+
+/// The task of each user that has no jobs of a mix.
+fn tasks(population: &Population, each: &[Activity], files: &Path) -> Result<Vec<Task>, Fault> {
+    let blocks = (BLOCKS * population.work).round().max(1.0) as usize;
+    let task = |(user, activity): (usize, &Activity)| match activity {
+        Activity::Reread(size) => {
+            let size = whole_blocks(*size, population)?;
+            let file = block_file(files, &format!("reader-{user}"), size.0)?;
+            Ok(Task::Reread { file, size, jobs: population.jobs, blocks })
+        }
+        Activity::Stream(size) => {
+            let size = whole_blocks(*size, population)?;
+            // Those who stream through files of one size share it.
+            Ok(Task::Stream { file: block_file(files, &format!("stream-{}", size.0), size.0)? })
+        }
+        Activity::Run(command) => Ok(Task::Run { command: command.clone() }),
+    };
+    each.iter().enumerate().map(task).collect()
+}
+
+/// A file's size in whole blocks, at least one.
+fn whole_blocks(size: Size, population: &Population) -> Result<Bytes, Fault> {
+    let bytes = size.on(population.machine.memory);
+    let bytes =
+        bytes.ok_or_else(|| Fault::usage("the machine's memory is not known").of_parameter("memory"))?;
+    let block = BLOCK as u64;
+    Ok(Bytes((bytes.0 / block).max(1) * block))
+}
