@@ -31,3 +31,4 @@ mod texts;
 mod verdicts;
 mod wire;
 mod wording;
+mod working_set;

@@ -24,6 +24,7 @@ mod standing;
 mod systemd;
 mod table;
 mod user;
+mod working_set;
 
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
@@ -37,3 +38,4 @@ pub use request::{ProfileKind, ProfileRequest};
 pub use standing::{Existence, Standing, standing};
 pub use table::table;
 pub use user::User;
+pub use working_set::{Stop, WorkingSet, WorkingSetRequest, working_sets};

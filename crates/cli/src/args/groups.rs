@@ -29,11 +29,18 @@ groups are made, or none.")]
   crosstalk groups show
   crosstalk groups show lab  lab, and the groups in it
   crosstalk groups show --watch
+  crosstalk groups show --working-set lab/alice  what it needs; takes half a minute, and root
 
 It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
 the shares of the time in which some task waited for the CPU, for memory and for devices. Killed are \
-processes that were killed because memory was full.")]
+processes that were killed because memory was full.
+
+--working-set measures what each group needs: those named, or all that hold no other one, all at once. It pushes \
+out a 20th of the group's file pages (and with swap of its other memory), and waits for the window. What is needed \
+comes back, and counts as refaults. It ends when two steps have come back, when a quarter of the memory \
+has, or when tasks wait for memory for 10 % of a step. No limit stays changed, and nothing is killed. What is used \
+less often than once in a window counts as unused: choose a window that is longer than the work's cycle.")]
     Show(GroupsShowArgs),
     /// Remove groups, with those in them.
     #[command(after_help = "Examples:
@@ -95,11 +102,24 @@ impl From<ProfileName> for ProfileKind {
 
 #[derive(Args)]
 pub struct GroupsShowArgs {
-    /// One group, with those in it [default: all].
-    pub name: Option<String>,
+    /// Groups, with those in them [default: all].
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
     /// Show it every second, until interrupted.
     #[arg(long)]
     pub watch: bool,
+    /// Measure what each group needs, by pushing out what is not used.
+    #[arg(long, conflicts_with = "watch")]
+    pub working_set: bool,
+    /// With --working-set: pages that are used again within this time are needed.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "2 s",
+        requires = "working_set",
+        allow_hyphen_values = true
+    )]
+    pub window: String,
 }
 
 #[derive(Args)]

@@ -1,6 +1,7 @@
-//! `crosstalk groups create`, `list`, `show` and `remove`.
+//! `crosstalk groups` with its verbs.
 
 mod view;
+mod working_set;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
     match args.verb {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::List => view::list(out)?,
+        GroupsVerb::Show(args) if args.working_set => working_set::show(&args, out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Remove(args) => unmake(&args, out)?,
     }

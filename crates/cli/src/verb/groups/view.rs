@@ -55,22 +55,22 @@ fn processes(count: usize) -> String {
 
 /// Runs `crosstalk groups show`.
 pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
-    let within = args.name.as_deref().map(str::parse).transpose()?;
+    let within = super::parse(&args.names)?;
     if args.watch {
-        return watch(within.as_ref(), out);
+        return watch(&within, out);
     }
-    let before = snapshot(within.as_ref())?;
+    let before = snapshot(&within)?;
     if !before.is_empty() {
         thread::sleep(COUNTED);
     }
-    let after = snapshot(within.as_ref())?;
+    let after = snapshot(&within)?;
     counted(&before, &after, out).iter().for_each(|line| out.say(line));
     out.record(&json!({ "result": "groups", "groups": after.len(), "over": COUNTED.as_secs_f64() }));
     Ok(())
 }
 
 /// Shows it every second, until it is interrupted.
-fn watch(within: Option<&GroupName>, out: &Out) -> Result<(), Fault> {
+fn watch(within: &[GroupName], out: &Out) -> Result<(), Fault> {
     let interrupted = signal::interrupted()?;
     let draws = Picture::is_possible(out);
     let (mut picture, mut before) = (Picture::new(out), snapshot(within)?);
@@ -105,12 +105,17 @@ fn wait(interrupted: &AtomicBool) -> bool {
 /// What was counted for a group until a time.
 type Reading = (Standing, Instant, Numbers);
 
-fn snapshot(within: Option<&GroupName>) -> Result<Vec<Reading>, Fault> {
+fn snapshot(within: &[GroupName]) -> Result<Vec<Reading>, Fault> {
     let read = |one: Standing| {
         let (at, numbers) = (Instant::now(), Numbers::read(&one.group));
         (one, at, numbers)
     };
-    Ok(standing(within)?.into_iter().map(read).collect())
+    let mut all = standing(None)?;
+    if !within.is_empty() {
+        within.iter().try_for_each(|name| standing(Some(name)).map(drop))?;
+        all.retain(|one| within.iter().any(|name| one.name == *name || one.name.is_in(name)));
+    }
+    Ok(all.into_iter().map(read).collect())
 }
 
 /// The lines of the table between two snapshots; prints them as JSON. A group may have come meanwhile.
