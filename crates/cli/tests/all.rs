@@ -22,6 +22,7 @@ mod names;
 mod pages;
 mod path;
 mod program;
+mod protection;
 mod refusals;
 mod room;
 mod rundir;

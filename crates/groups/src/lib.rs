@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod budget;
+mod comparison;
 mod contents;
 mod create;
 mod launch;
@@ -17,6 +18,7 @@ mod name;
 mod numbers;
 mod parents;
 mod profile;
+mod protection;
 mod registry;
 mod remove;
 mod request;
@@ -26,12 +28,14 @@ mod table;
 mod user;
 mod working_set;
 
+pub use comparison::{Comparison, Medians};
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
 pub use launch::{Ended, Launched, launch};
 pub use name::GroupName;
 pub use numbers::{Numbers, Rates};
 pub use profile::Profile;
+pub use protection::Protection;
 pub use registry::Registry;
 pub use remove::{RemoveRequest, Removed, remove};
 pub use request::{ProfileKind, ProfileRequest};

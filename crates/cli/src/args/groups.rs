@@ -29,12 +29,18 @@ groups are made, or none.")]
   crosstalk groups show
   crosstalk groups show lab  lab, and the groups in it
   crosstalk groups show --watch
+  crosstalk groups show --watch --protect lab/alice  and what that does to all; needs root
   crosstalk groups show --working-set lab/alice  what it needs; takes half a minute, and root
 
 It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
 the shares of the time in which some task waited for the CPU, for memory and for devices. Killed are \
 processes that were killed because memory was full.
+
+A protected group has CPU weight 10000, as those that it is in. In v2 the memory that it has is taken last \
+(memory.low); v1 has no such thing, so that there besteffort groups are limited to the memory that they use. Where such a \
+group needs more, its processes may be killed. With the page stand the medians of both states. All is set \
+back at the end.
 
 --working-set measures what each group needs: those named, or all that hold no other one, all at once. It pushes \
 out a 20th of the group's file pages (and with swap of its other memory), and waits for the window. What is needed \
@@ -108,6 +114,10 @@ pub struct GroupsShowArgs {
     /// Show it every second, until interrupted.
     #[arg(long)]
     pub watch: bool,
+    /// With --watch: protect this group from the others. The key p switches that off and on [default: off; the
+    /// keys ↑ and ↓ choose a group, and p protects it].
+    #[arg(long, value_name = "GROUP", requires = "watch")]
+    pub protect: Option<String>,
     /// Measure what each group needs, by pushing out what is not used.
     #[arg(long, conflicts_with = "watch")]
     pub working_set: bool,

@@ -1,5 +1,6 @@
 //! `crosstalk groups` with its verbs.
 
+mod page;
 mod view;
 mod working_set;
 
@@ -25,6 +26,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::List => view::list(out)?,
         GroupsVerb::Show(args) if args.working_set => working_set::show(&args, out)?,
+        GroupsVerb::Show(args) if args.watch => page::watch(&args, out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Remove(args) => unmake(&args, out)?,
     }
