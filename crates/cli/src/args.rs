@@ -18,7 +18,9 @@ mod examples;
 pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
-pub use groups::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb};
+pub use groups::{
+    GroupsArgs, GroupsCreateArgs, GroupsKeepArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb,
+};
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};

@@ -16,6 +16,7 @@ mod groups;
 mod habits;
 mod house;
 mod interruptions;
+mod keep;
 mod lacking;
 mod mounts;
 mod names;

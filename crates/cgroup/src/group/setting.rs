@@ -28,6 +28,8 @@ pub enum Setting {
     MemoryLow(Option<Bytes>),
     /// Memory from which it is slowed down, and its pages are taken (v2).
     MemoryHigh(Option<Bytes>),
+    /// Whether the kernel ends it as a whole when memory is full (v2).
+    EndWhole(bool),
     /// How many processes and threads it may have (v2).
     Processes(u64),
     /// Its share of a contended device beside its siblings: 1 to 1,000, 100 by default.
@@ -51,6 +53,7 @@ impl Setting {
             Setting::MemoryMin(_) => &[("", "memory.min")],
             Setting::MemoryLow(_) => &[("", "memory.low")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
+            Setting::EndWhole(_) => &[("", "memory.oom.group")],
             Setting::Processes(_) => &[("", "pids.max")],
             Setting::IoWeight(_) => &[
                 ("", "io.weight"),
@@ -82,6 +85,7 @@ impl Setting {
                     (_, None) => "-1".into(),
                 }
             }
+            Setting::EndWhole(whole) => u8::from(*whole).to_string(),
             Setting::Cores(cores) => cores.clone(),
             Setting::Processes(most) => most.to_string(),
             Setting::MemoryMax(bytes) if file == "memory.limit_in_bytes" => or(bytes, "-1"),
@@ -115,6 +119,7 @@ impl Setting {
             Setting::MemoryMax(_) => "a memory limit",
             Setting::MemoryMin(_) | Setting::MemoryLow(_) => "memory protection",
             Setting::MemoryHigh(_) => "a soft memory limit",
+            Setting::EndWhole(_) => "ending as a whole",
             Setting::Processes(_) => "a limit of processes",
             Setting::IoWeight(_) => "an I/O weight",
             Setting::Frozen(_) => "freezing",

@@ -1,7 +1,7 @@
 //! Options of `groups`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use crosstalk_groups::ProfileKind;
+use crosstalk_groups::{ProfileKind, WhenFull};
 
 #[derive(Args)]
 pub struct GroupsArgs {
@@ -16,6 +16,7 @@ pub enum GroupsVerb {
   crosstalk groups create lab lab/alice lab/bob  a private LRU each
   crosstalk groups create db --profile guaranteed --memory 4GiB --cpus 2
   crosstalk groups create lab/eve --memory 1GiB --memory-limit 2GiB --user eve
+  crosstalk groups create batch --profile besteffort --memory-limit 4GiB --when-full warn
   crosstalk groups create user --count 16  user-0 to user-15
 
 v1 limits memory and protects none: it has no memory.low and memory.min, which is then reported. All \
@@ -48,6 +49,22 @@ comes back, and counts as refaults. It ends when two steps have come back, when 
 has, or when tasks wait for memory for 10 % of a step. No limit stays changed, and nothing is killed. What is used \
 less often than once in a window counts as unused: choose a window that is longer than the work's cycle.")]
     Show(GroupsShowArgs),
+    /// End groups by rule when memory is full, and name them, before the kernel chooses a process; needs root.
+    #[command(after_help = "Examples:
+  crosstalk groups keep  until interrupted
+  crosstalk groups keep --available '10 %' --json
+
+It acts when a group is at its memory limit and nothing can be pushed out, or when less than 5 % of the \
+machine's memory is available. A group that is full itself is ended. Of a full group that holds others, and \
+of the machine, the first of these is: the besteffort group with the most memory, then the burstable one \
+that is most above its request. Guaranteed groups, and burstable ones within their request, are never ended. \
+create --when-full sets another rule. All processes of an ended group are killed (SIGKILL); the group stays.
+
+A group is full when 3 % of its limit are left in v2, and 6 % in v1, file pages not counted. In v2 its programs are \
+slowed down there (memory.high). In v1 they wait at the limit until a group is ended, some milliseconds \
+later; a system call that needs memory meanwhile fails (memory.oom_control). If the kernel chose a process all \
+the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest.")]
+    Keep(GroupsKeepArgs),
     /// Remove groups, with those in them.
     #[command(after_help = "Examples:
   crosstalk groups remove lab/alice
@@ -79,6 +96,9 @@ pub struct GroupsCreateArgs {
     /// Let this user put programs into them, too [default: only the user that makes them].
     #[arg(long)]
     pub user: Option<String>,
+    /// What `groups keep` does when their memory is full, or what they share [default: end; if guaranteed, kernel].
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub when_full: Option<WhenFullName>,
     /// Make N groups: NAME-0 to NAME-(N-1) [default: NAME itself].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub count: Option<u32>,
@@ -104,6 +124,34 @@ impl From<ProfileName> for ProfileKind {
             ProfileName::BestEffort => ProfileKind::BestEffort,
         }
     }
+}
+
+/// Names of rules.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WhenFullName {
+    /// the group may be ended as a whole.
+    End,
+    /// the group is reported; the kernel chooses a process.
+    Warn,
+    /// the kernel chooses a process.
+    Kernel,
+}
+
+impl From<WhenFullName> for WhenFull {
+    fn from(name: WhenFullName) -> Self {
+        match name {
+            WhenFullName::End => WhenFull::End,
+            WhenFullName::Warn => WhenFull::Warn,
+            WhenFullName::Kernel => WhenFull::Kernel,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct GroupsKeepArgs {
+    /// Share of the machine's memory below which it counts as full.
+    #[arg(long, value_name = "SHARE", default_value = "5 %", allow_hyphen_values = true)]
+    pub available: String,
 }
 
 #[derive(Args)]

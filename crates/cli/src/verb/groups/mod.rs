@@ -1,5 +1,6 @@
 //! `crosstalk groups` with its verbs.
 
+mod keep;
 mod page;
 mod view;
 mod working_set;
@@ -28,6 +29,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::Show(args) if args.working_set => working_set::show(&args, out)?,
         GroupsVerb::Show(args) if args.watch => page::watch(&args, out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
+        GroupsVerb::Keep(args) => keep::keep(&args, out)?,
         GroupsVerb::Remove(args) => unmake(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -45,7 +47,8 @@ fn make(args: &GroupsCreateArgs, out: &Out) -> Result<(), Fault> {
     })?;
     let user =
         args.user.as_deref().map(|user| User::find(user).map_err(|fault| fault.at("--user"))).transpose()?;
-    let request = CreateRequest { names: requested_names(args)?, profile, user };
+    let when_full = args.when_full.map(Into::into);
+    let request = CreateRequest { names: requested_names(args)?, profile, user, when_full };
     let created = create(&request, &Launcher::current())?;
     out.say(&format!("made {}", several(&created.names)));
     created.notes.iter().for_each(|note| print_error(note));
