@@ -10,6 +10,7 @@ use crosstalk_groups::{Event, Full, Keeper, Reason};
 use crosstalk_host::Launcher;
 use serde_json::json;
 
+use super::names::several;
 use crate::args::GroupsKeepArgs;
 use crate::out::Out;
 use crate::signal;
@@ -22,7 +23,7 @@ pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
     let kept = keeper.kept();
     out.say(&match kept.as_slice() {
         [] => "keeps the machine's memory: no group that may be ended has a limit".into(),
-        names => format!("keeps the machine's memory, and that of {}", super::several(names)),
+        names => format!("keeps the machine's memory, and that of {}", several(names)),
     });
     out.record(&json!({ "event": "keeps", "groups": kept, "available": available }));
     let mut ended = 0;

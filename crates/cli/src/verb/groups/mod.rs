@@ -1,6 +1,7 @@
 //! `crosstalk groups` with its verbs.
 
 mod keep;
+mod names;
 mod page;
 mod view;
 mod working_set;
@@ -17,9 +18,7 @@ use serde_json::json;
 
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
 use crate::out::{Out, print_error};
-
-/// The most names that a line has.
-const NAMED: usize = 4;
+use names::{parse, several};
 
 /// Runs `crosstalk groups`.
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -65,18 +64,6 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
         (Some(_), _) => Err(Fault::usage(format!("expected one name to number, found {}", names.len()))
             .at("--count")
             .remedy("create them by a command each")),
-    }
-}
-
-fn parse(names: &[String]) -> Result<Vec<GroupName>, Fault> {
-    names.iter().map(|name| name.parse()).collect()
-}
-
-fn several(names: &[GroupName]) -> String {
-    let first: Vec<&str> = names.iter().take(NAMED).map(GroupName::as_str).collect();
-    match names.len() - first.len() {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 

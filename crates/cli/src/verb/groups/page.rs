@@ -11,6 +11,7 @@ use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::{Value, json};
 
+use super::names::parse;
 use super::view::{Counted, NONE, Snapshot, event, rate, rows, share};
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
@@ -24,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Shows it every second, until it is interrupted.
 pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
-    let within = super::parse(&args.names)?;
+    let within = parse(&args.names)?;
     let interrupted = signal::interrupted()?;
     let mut before = Snapshot::take(&within)?;
     let mut page = Page::open(args, out)?;

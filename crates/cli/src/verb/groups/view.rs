@@ -8,6 +8,7 @@ use crosstalk_core::units::{Bytes, human};
 use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, standing, table};
 use serde_json::{Value, json};
 
+use super::names::parse;
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
 
@@ -48,7 +49,7 @@ fn processes(count: usize) -> String {
 
 /// Runs `crosstalk groups show`.
 pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
-    let within = super::parse(&args.names)?;
+    let within = parse(&args.names)?;
     let before = Snapshot::take(&within)?;
     if !before.0.is_empty() {
         thread::sleep(COUNTED);

@@ -8,6 +8,7 @@ use crosstalk_groups::{Stop, WorkingSet, WorkingSetRequest, working_sets};
 use crosstalk_host::Launcher;
 use serde_json::{Value, json};
 
+use super::names::parse;
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
 use crate::signal;
@@ -22,7 +23,7 @@ pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
         let found = human(window, "s");
         return Err(Fault::usage(format!("expected 1 ms to a day, found {found}")).at("--window"));
     }
-    let names = super::parse(&args.names)?;
+    let names = parse(&args.names)?;
     let request = WorkingSetRequest { names, window: Duration::from_secs_f64(window) };
     let interrupted = signal::interrupted()?;
     let found = working_sets(&request, &Launcher::current(), &interrupted)?;
