@@ -47,7 +47,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--window", type=float, default=2.0, help="in seconds")
+    parser.add_argument("--window", type=float, default=1.0, help="in seconds")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 

@@ -43,7 +43,7 @@ fn what_is_read_again_is_needed_and_the_rest_is_pushed_out() {
     registry.done(&["groups", "create", &lab, &alice, &idle]);
     let running = reader(&registry, &alice);
     let before = limit(&registry, &alice);
-    let lines = registry.lines(&["groups", "show", "--working-set", "--window", "300 ms", &alice]);
+    let lines = registry.lines(&["groups", "show", "--working-set", "--window", "150 ms", &alice]);
     let [found, result] = &lines[..] else { panic!("{lines:#?}") };
     assert_eq!((&found["event"], &found["name"]), (&"working-set".into(), &alice.as_str().into()));
     let bytes = |key: &str| found[key].as_u64().unwrap_or_else(|| panic!("{key}: {found:#}"));
@@ -56,7 +56,7 @@ fn what_is_read_again_is_needed_and_the_rest_is_pushed_out() {
     assert_eq!((&result["result"], &result["groups"]), (&"groups".into(), &1.into()));
     assert_eq!(limit(&registry, &alice), before, "it is put back");
     // All, where groups that hold others are not measured again.
-    let text = registry.done(&["groups", "show", "--working-set", "--window", "100 ms"]);
+    let text = registry.done(&["groups", "show", "--working-set", "--window", "50 ms"]);
     assert!(text.contains(&format!("{alice}: needs ")) && text.contains(&format!("{idle}: ")), "{text}");
     assert!(!text.contains(&format!("{lab}: ")), "{text}");
     let shown = registry.lines(&["groups", "show", &alice]);

@@ -33,7 +33,7 @@ mod working_set;
 pub use comparison::{Comparison, Medians};
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
-pub use keep::{Event, Full, Keeper, Reason};
+pub use keep::{Event, Evictor, Full, Reason};
 pub use launch::{Ended, Launched, launch};
 pub use name::GroupName;
 pub use numbers::{Numbers, Rates};

@@ -1,4 +1,4 @@
-//! A group with a limit, of which the keeper and not the kernel ends something when its memory is full.
+//! A group with a limit, of which this program and not the kernel ends something when its memory is full.
 //!
 //! It is full when what cannot be taken from it comes near to its limit. It is looked at again before it can be full. Programs
 //! that are faster all the same are held up:
@@ -26,7 +26,7 @@ use crate::name::GroupName;
 use crate::numbers::limit;
 use crate::standing::Standing;
 
-/// So small a part of the limit is kept free, within bounds in bytes. What is held up by errors ends before that.
+/// So small a part of the limit is kept free, within bounds in bytes. In v1 more, as system calls fail at the limit.
 const V2: (u64, u64, u64) = (32, 2 << 20, 64 << 20);
 const V1: (u64, u64, u64) = (16, 2 << 20, 256 << 20);
 /// How fast a group may grow, in bytes a second: one processor fills huge pages at 10 GiB/s.
@@ -54,7 +54,7 @@ pub struct Bound {
     holds: Vec<Hold>,
 }
 
-/// A file that is set while the keeper runs.
+/// A file that is set while the evictor runs.
 #[derive(Debug)]
 struct Hold {
     knob: Knob,

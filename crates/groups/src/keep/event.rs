@@ -1,4 +1,4 @@
-//! What a keeper reports.
+//! What an evictor reports.
 
 use crosstalk_core::units::Bytes;
 use serde::Serialize;

@@ -43,7 +43,7 @@ const NEARLY: f64 = 0.95;
 
 /// Sees to it that groups are ended by rule. Dropping it gives the choice back to the kernel.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct Evictor {
     groups: Vec<Standing>,
     /// Those that may hold others before these.
     bounds: Vec<Bound>,
@@ -73,13 +73,13 @@ struct Ending {
     since: Instant,
 }
 
-impl Keeper {
+impl Evictor {
     /// Begins. `available`: the share of the machine's memory below which it counts as full.
     ///
     /// # Errors
     /// If this user may not.
-    pub fn open(available: f64, launcher: &Launcher) -> Result<Keeper, Fault> {
-        let mut keeper = Keeper {
+    pub fn open(available: f64, launcher: &Launcher) -> Result<Evictor, Fault> {
+        let mut evictor = Evictor {
             groups: Vec::new(),
             bounds: Vec::new(),
             machine: Machine::new(available),
@@ -92,10 +92,10 @@ impl Keeper {
             ledger: Ledger::open(launcher)?,
             _undisturbed: Undisturbed::begin().ok(),
         };
-        keeper.refresh()?;
-        match keeper.unheld.pop() {
+        evictor.refresh()?;
+        match evictor.unheld.pop() {
             Some(fault) => Err(fault.remedy("run it as root")),
-            None => Ok(keeper),
+            None => Ok(evictor),
         }
     }
 

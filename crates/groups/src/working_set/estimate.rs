@@ -35,7 +35,7 @@ pub struct Holding {
 pub struct Step {
     /// Bytes that were pushed out.
     pub pushed: u64,
-    /// Bytes of these that came back within the window.
+    /// Bytes of these that came back during the wait.
     pub back: u64,
     /// The share of the time in which some task waited for memory, beyond what it did before.
     pub waiting: f64,

@@ -24,6 +24,9 @@ pub use estimate::Stop;
 use estimate::{Step, bracket, step_size, stop};
 use push::{Count, Pusher, count};
 
+/// How many windows to wait after a step: the kernel takes a page for one in use at its second use, so that pages in
+/// use are used twice before the next step.
+const USES: u32 = 2;
 /// How often a wait checks for an interruption.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -32,7 +35,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct WorkingSetRequest {
     /// Which ones, each with those in it. Empty: all that hold no other one.
     pub names: Vec<GroupName>,
-    /// Pages that are used again within this time are needed.
+    /// Pages that are used at least once in this time are needed.
     pub window: Duration,
 }
 
@@ -99,7 +102,8 @@ fn measure(
     let swaps = swaps();
     let count = || count(&one.group, swaps).map_err(at);
     let before = count()?;
-    let mut goes_on = wait(window, interrupted);
+    let time = window * USES;
+    let mut goes_on = wait(time, interrupted);
     let mut earlier = count()?;
     let start = earlier.holding;
     let (size, usual) = (step_size(start), Usual::between(&before, &earlier));
@@ -115,7 +119,7 @@ fn measure(
             break stop;
         }
         let (at, pushed) = (Instant::now(), pusher.push(size, ledger).map_err(at)?);
-        goes_on = wait(window, interrupted);
+        goes_on = wait(time, interrupted);
         let now = count()?;
         steps.push(usual.step(&earlier, &now, pushed, at.elapsed()));
         earlier = now;

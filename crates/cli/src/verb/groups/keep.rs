@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human, share};
-use crosstalk_groups::{Event, Full, Keeper, Reason};
+use crosstalk_groups::{Event, Evictor, Full, Reason};
 use crosstalk_host::Launcher;
 use serde_json::json;
 
@@ -19,8 +19,8 @@ use crate::signal;
 pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
     let available = share(&args.available).map_err(|fault| fault.at("--available"))?;
     let interrupted = signal::interrupted()?;
-    let mut keeper = Keeper::open(available, &Launcher::current())?;
-    let kept = keeper.kept();
+    let mut evictor = Evictor::open(available, &Launcher::current())?;
+    let kept = evictor.kept();
     out.say(&match kept.as_slice() {
         [] => "keeps the machine's memory: no group that may be ended has a limit".into(),
         names => format!("keeps the machine's memory, and that of {}", several(names)),
@@ -28,12 +28,12 @@ pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
     out.record(&json!({ "event": "keeps", "groups": kept, "available": available }));
     let mut ended = 0;
     while !interrupted.load(Ordering::SeqCst) {
-        for event in keeper.check()? {
+        for event in evictor.check()? {
             ended += usize::from(matches!(event, Event::Ended { .. }));
             out.say(&sentence(&event));
             out.record(&event);
         }
-        thread::sleep(keeper.due().saturating_duration_since(Instant::now()));
+        thread::sleep(evictor.due().saturating_duration_since(Instant::now()));
     }
     out.record(&json!({ "result": "groups", "ended": ended }));
     Ok(())

@@ -90,14 +90,12 @@ mod tests {
             seconds: 24.0,
             stopped: Stop::Needed,
         };
-        let expected = "lab/alice: needs 87.0 MiB to 88.0 MiB; 96.0 MiB of its 184 MiB are unused (24.0 s, 3600 refaults)";
+        let expected =
+            "lab/alice: needs 87 MiB to 88 MiB; 96 MiB of its 184 MiB are unused (24.0 s, 3600 refaults)";
         assert_eq!(sentence(&one), expected);
         let short = sentence(&WorkingSet { stopped: Stop::Short, ..one.clone() });
         assert!(short.starts_with("lab/alice: needs more than the 184 MiB that it has"), "{short}");
         let left = sentence(&WorkingSet { stopped: Stop::NothingLeft, high: Bytes(87 << 20), ..one });
-        assert!(
-            left.contains("needs 87.0 MiB; ") && left.contains("the rest cannot be pushed out"),
-            "{left}"
-        );
+        assert!(left.contains("needs 87 MiB; ") && left.contains("the rest cannot be pushed out"), "{left}");
     }
 }
