@@ -45,7 +45,7 @@ back at the end.
 
 --working-set measures what each group needs: those named, or all that hold no other one, all at once. It pushes \
 out a 20th of the group's file pages (and with swap of its other memory), and waits for two windows. What is needed \
-comes back, and counts as refaults. It ends when two steps have come back, when a quarter of the memory \
+comes back, and counts as refaults. It ends when three steps have come back, when a quarter of the memory \
 has, or when tasks wait for memory for 10 % of a step. No limit stays changed, and nothing is killed. What is used \
 less often than once in a window counts as unused: choose a window that is longer than the work's cycle.")]
     Show(GroupsShowArgs),
