@@ -84,13 +84,14 @@ impl<'a> Pusher<'a> {
         Ok(Pusher { group, way })
     }
 
-    /// Pushes out so many bytes, or as many as the kernel finds. Returns how many.
+    /// Pushes out so many bytes, or as many as the kernel finds. Returns how many: also those that have come back
+    /// already.
     ///
     /// # Errors
-    /// If the ledger cannot be written.
+    /// If the ledger cannot be written, or the group is gone.
     pub fn push(&self, bytes: u64, ledger: &Ledger) -> Result<u64, Fault> {
-        let charged = || self.group.charged().map_or(0, |bytes| bytes.0);
-        let before = charged();
+        let now = || count(self.group, false).map(|count| (count.holding.memory, count.back));
+        let (before, back_before) = now()?;
         match &self.way {
             // It fails if it finds less.
             Way::Reclaim(file) => drop(fs::write(file, bytes.to_string())),
@@ -103,7 +104,8 @@ impl<'a> Pusher<'a> {
                 knob.reset()?;
             }
         }
-        Ok(before.saturating_sub(charged()))
+        let (after, back_after) = now()?;
+        Ok((before + back_after.saturating_sub(back_before)).saturating_sub(after))
     }
 }
 
