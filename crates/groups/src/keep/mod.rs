@@ -170,10 +170,12 @@ impl Evictor {
             memory: *memory,
         };
         let candidates: Vec<Candidate> = leaves.iter().zip(&memory).map(candidate).collect();
+        let last = ending.iter().map(|one| kept(&one.group)).max().unwrap_or(Bytes(0));
         let own = leaves.iter().position(|one| {
             Some(&one.name) == full.of.as_ref() && one.registered.when_full() == WhenFull::End
         });
-        let Some((at, reason)) = own.map(|at| (at, Reason::OwnLimit)).or_else(|| victim(&candidates)) else {
+        let Some((at, reason)) = own.map(|at| (at, Reason::OwnLimit)).or_else(|| victim(&candidates, last))
+        else {
             return ending.is_empty().then_some(Event::Nobody { full });
         };
         let (one, memory) = (leaves[at].clone(), memory[at]);

@@ -35,9 +35,10 @@ pub enum Reason {
     AboveRequest,
 }
 
-/// Which of the groups to end when their memory is full, and why; `None` if none may be.
-pub fn victim(candidates: &[Candidate]) -> Option<(usize, Reason)> {
-    let largest = candidates.iter().map(|one| one.memory.0).max().unwrap_or(0);
+/// Which of the groups to end when their memory is full, and why; `None` if none may be. `ending`: the most that a group
+/// has that is ending already.
+pub fn victim(candidates: &[Candidate], ending: Bytes) -> Option<(usize, Reason)> {
+    let largest = candidates.iter().map(|one| one.memory.0).fold(ending.0, u64::max);
     let rank = |(at, one): (usize, &Candidate)| {
         let (reason, memory) = match one.profile {
             Profile::Guaranteed { .. } => return None,
@@ -68,7 +69,7 @@ mod tests {
     }
 
     fn of(groups: &[(Profile, u64)]) -> Option<(usize, Reason)> {
-        victim(&groups.iter().map(candidate).collect::<Vec<_>>())
+        victim(&groups.iter().map(candidate).collect::<Vec<_>>(), Bytes(0))
     }
 
     fn candidate((profile, mib): &(Profile, u64)) -> Candidate {
@@ -98,7 +99,14 @@ mod tests {
         assert_eq!(of(&[]), None);
         let warn = Candidate { profile: REST, rule: WhenFull::Warn, memory: Bytes(200 * MIB) };
         let kernel = Candidate { rule: WhenFull::Kernel, ..warn };
-        assert_eq!(victim(&[warn, kernel]), None, "by its rule");
+        assert_eq!(victim(&[warn, kernel], Bytes(0)), None, "by its rule");
+    }
+
+    #[test]
+    fn while_a_large_group_is_ending_no_small_one_is_ended() {
+        let small = [candidate(&(REST, 5))];
+        assert_eq!(victim(&small, Bytes(200 * MIB)), None);
+        assert!(victim(&small, Bytes(50 * MIB)).is_some());
     }
 
     proptest! {
@@ -110,7 +118,7 @@ mod tests {
                 _ => burstable(Some(*request)),
             }, *memory)).collect();
             let candidates: Vec<Candidate> = profiles.iter().map(candidate).collect();
-            match victim(&candidates) {
+            match victim(&candidates, Bytes(0)) {
                 Some((at, _)) => {
                     prop_assert!(profiles[at].0.guaranteed().is_none());
                     prop_assert!(candidates[at].memory.0 > profiles[at].0.requested().map_or(0, |bytes| bytes.0));
