@@ -7,17 +7,15 @@ pairs with the same command started without it.
 import argparse
 import os
 import sys
-import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 from lib import ours
 from lib.figures import Figures
+from lib.named import TREES, registry
 from lib.pairs import interleaved
 from lib.signed_rank import quantile
 
-TREES = Path("/sys/fs/cgroup")
 COMMAND = "/bin/true"
 
 
@@ -40,17 +38,6 @@ def arguments():
     parser.add_argument("--pairs", type=int, default=200, help="of commands")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
-
-
-@contextmanager
-def registry():
-    """A registry of the bench's own, which is empty again at the end."""
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "XDG_RUNTIME_DIR": folder}
-        try:
-            yield environment
-        finally:
-            run([ours.CROSSTALK, "groups", "remove", "--all", "--kill"], environment)
 
 
 def run(command, environment):

@@ -166,6 +166,7 @@ fn dpdk_takes_cards_and_the_kernel_gets_them_back() {
             ls /sys/class/net
             ls /run/crosstalk 2>/dev/null
         }
+        touch /watched /kept
         echo "== before"
         state
         ip link set eth0 up
@@ -248,6 +249,7 @@ fn with_version_2_alone_external_work_gives_way_and_a_killed_guard_leaves_nothin
         sleep 3
         echo "== shares"
         echo $(( $(used mine) - own )) $(( $(used spin) - external ))
+        touch /watched /kept
         echo "== before"
         settings spin "$knobs"
         echo "== guarded"
@@ -513,4 +515,60 @@ STUDY
     let [alone, protected] = ["lru", "protection"].map(refaults);
     assert!(4.0 * protected < alone, "{protected} against {alone}: {:#?}", part("run"));
     assert!(part("left").is_empty(), "{parts:#?}");
+}
+
+#[test]
+fn with_version_2_alone_groups_are_protected_and_ended_by_rule() {
+    let script = r#"
+        mount -t cgroup2 none /sys/fs/cgroup
+        top=/sys/fs/cgroup/crosstalk-groups
+        crosstalk groups create m --memory-limit '96 MiB' 2>&1
+        crosstalk groups create m/user m/other 2>&1
+        crosstalk exec --group m/user -- sleep 1000 &
+        until [ "$(cat $top/m/user/memory.current)" -gt 0 ]; do sleep 0.1; done
+        settings() { cat $top/m/user/cpu.weight $top/m/cpu.weight; cat $top/m/user/memory.low $top/memory.low | grep -vc '^0$'; }
+        touch /watched /kept
+        echo "== before"
+        settings
+        crosstalk --json groups show --watch --protect m/user >/watched &
+        watch=$!
+        until grep -q '"protection":true' /watched; do sleep 0.1; done
+        echo "== protected"
+        settings
+        kill -INT $watch
+        wait $watch
+        echo "== after"
+        settings
+        echo "== needs"
+        crosstalk --json groups show --working-set --window '100 ms' m/user 2>&1
+        crosstalk --json groups keep >/kept &
+        keep=$!
+        until grep -q keeps /kept; do sleep 0.1; done
+        echo "== held"
+        cat $top/m/memory.high $top/m/memory.oom.group
+        crosstalk exec --group m/other -- sh -c 'head -c 600m /dev/zero | tail -c 500m >/dev/null' 2>/dev/null
+        echo "== ended"
+        until grep -q ended /kept; do sleep 0.1; done
+        cat /kept
+        kill -INT $keep
+        wait $keep
+        echo "== left"
+        cat $top/m/memory.high
+        grep '^oom_kill ' $top/m/memory.events
+        cat $top/m/user/cgroup.procs | wc -l
+        crosstalk groups remove --all --kill >/dev/null
+        exit 0
+    "#;
+    let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all psi=1"], script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    assert_eq!(part("before"), &["100", "100", "0"]);
+    assert_eq!(part("protected"), &["10000", "10000", "2"], "memory.low, also of all groups together");
+    assert_eq!(part("after"), part("before"));
+    let needs = part("needs").join("\n");
+    assert!(needs.contains("\"stopped\":\"nothing-left\""), "anonymous memory, and no swap: {needs}");
+    assert_eq!(part("held"), &["97517568", "0"]);
+    let ended = part("ended").join("\n");
+    assert!(ended.contains("\"event\":\"ended\",\"group\":\"m/other\""), "{ended}");
+    assert_eq!(part("left"), &["max", "oom_kill 0", "1"]);
 }

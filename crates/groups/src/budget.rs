@@ -88,9 +88,8 @@ mod tests {
     use crate::profile::Profile;
 
     fn groups(of: &[(&str, Profile)]) -> BTreeMap<GroupName, Registered> {
-        let group = |(name, profile): &(&str, Profile)| {
-            (name.parse().expect("is a name"), Registered { profile: *profile, user: None, processes: None })
-        };
+        let group =
+            |(name, profile): &(&str, Profile)| (name.parse().expect("is a name"), Registered::new(*profile));
         of.iter().map(group).collect()
     }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::name::GroupName;
 use crate::profile::Profile;
+use crate::when_full::WhenFull;
 
 /// The version of the file.
 pub const SCHEMA: &str = "crosstalk.groups/1";
@@ -26,6 +27,21 @@ pub struct Registered {
     /// The most processes and threads in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u32>,
+    /// What is to be done when its memory is full, if that is not what its profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_full: Option<WhenFull>,
+}
+
+impl Registered {
+    /// A group of this profile, with what that says.
+    pub fn new(profile: Profile) -> Self {
+        Registered { profile, user: None, processes: None, when_full: None }
+    }
+
+    /// What is to be done when its memory is full.
+    pub fn when_full(&self) -> WhenFull {
+        self.when_full.unwrap_or(WhenFull::of(&self.profile))
+    }
 }
 
 /// What the file says.
@@ -98,8 +114,7 @@ mod tests {
     use super::*;
 
     fn contents(names: &[&str]) -> Contents {
-        let group =
-            || Registered { profile: Profile::BestEffort { limit: None }, user: None, processes: None };
+        let group = || Registered::new(Profile::BestEffort { limit: None });
         let groups = names.iter().map(|name| (name.parse().expect("is a name"), group()));
         Contents { groups: groups.collect(), ..Contents::default() }
     }

@@ -15,6 +15,7 @@ use crate::profile::Profile;
 use crate::registry::{LockedRegistry, Registry};
 use crate::systemd;
 use crate::user::User;
+use crate::when_full::WhenFull;
 
 /// Groups that are to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +28,8 @@ pub struct CreateRequest {
     pub user: Option<User>,
     /// The most processes and threads in each.
     pub processes: Option<u32>,
+    /// What is to be done when their memory is full, if that is not what the profile says.
+    pub when_full: Option<WhenFull>,
 }
 
 /// Groups that were made.
@@ -159,7 +162,12 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
             next.find(&parent).map_err(|fault| missing_parent(fault, name, &parent))?;
         }
         let user = request.user.as_ref().map(|user| user.name.clone());
-        let group = Registered { profile: request.profile, user, processes: request.processes };
+        let group = Registered {
+            profile: request.profile,
+            user,
+            processes: request.processes,
+            when_full: request.when_full,
+        };
         if next.groups.insert(name.clone(), group).is_some() {
             return Err(Fault::usage(format!("there is a group `{name}`, or it is named twice"))
                 .at(name.to_string())
@@ -197,6 +205,7 @@ mod tests {
             profile: Profile::try_from(ProfileRequest::default()).expect("is whole"),
             user: Some(User { name: "alice".into(), id: 1000 }),
             processes: None,
+            when_full: None,
         }
     }
 

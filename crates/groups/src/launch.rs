@@ -133,7 +133,7 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
 }
 
 /// Processes of the group that were killed because memory was full.
-fn kills(group: &Group) -> Option<u64> {
+pub(crate) fn kills(group: &Group) -> Option<u64> {
     let file = group.file(&[("memory", "memory.oom_control"), ("", "memory.events")])?;
     oom_kills(&fs::read_to_string(file).ok()?)
 }

@@ -10,13 +10,16 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod budget;
+mod comparison;
 mod contents;
 mod create;
+mod keep;
 mod launch;
 mod name;
 mod numbers;
 mod parents;
 mod profile;
+mod protection;
 mod registry;
 mod remove;
 mod request;
@@ -25,16 +28,23 @@ mod systemd;
 mod table;
 mod user;
 pub mod watch;
+mod when_full;
+mod working_set;
 
+pub use comparison::{Comparison, Medians};
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
+pub use keep::{Event, Evictor, Full, Reason};
 pub use launch::{Ended, Launched, launch};
 pub use name::GroupName;
 pub use numbers::{Numbers, Rates};
 pub use profile::Profile;
+pub use protection::Protection;
 pub use registry::Registry;
 pub use remove::{RemoveRequest, Removed, remove};
 pub use request::{ProfileKind, ProfileRequest};
 pub use standing::{Existence, Standing, standing};
 pub use table::table;
 pub use user::User;
+pub use when_full::WhenFull;
+pub use working_set::{Stop, WorkingSet, WorkingSetRequest, working_sets};

@@ -55,6 +55,12 @@ pub struct Rates {
     pub waits: Waits<Option<f64>>,
 }
 
+/// A group's own memory limit.
+pub fn limit(group: &Group) -> Option<Bytes> {
+    let file = group.file(&[("memory", "memory.limit_in_bytes"), ("", "memory.max")])?;
+    number(&fs::read_to_string(file).ok()?).map(Bytes)
+}
+
 impl Numbers {
     /// Reads them.
     pub fn read(group: &Group) -> Numbers {
@@ -66,9 +72,7 @@ impl Numbers {
         Numbers {
             cpu: read(&USAGE).and_then(|text| cpu_time(&text)),
             memory,
-            limit: read(&[("memory", "memory.limit_in_bytes"), ("", "memory.max")])
-                .and_then(|text| number(&text))
-                .map(Bytes),
+            limit: limit(group),
             working_set: memory
                 .zip(inactive)
                 .map(|(memory, inactive)| Bytes(memory.0.saturating_sub(inactive))),

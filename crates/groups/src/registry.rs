@@ -192,7 +192,7 @@ mod tests {
 
     fn contents(names: &[&str]) -> Contents {
         let profile = Profile::Burstable { memory: Some(Bytes(1 << 20)), limit: None, cpus: None };
-        let group = Registered { profile, user: Some("alice".into()), processes: None };
+        let group = Registered { user: Some("alice".into()), ..Registered::new(profile) };
         let groups = names.iter().map(|name| (name.parse().expect("is a name"), group.clone()));
         Contents { groups: groups.collect(), ..Contents::default() }
     }

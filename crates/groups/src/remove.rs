@@ -174,8 +174,7 @@ mod tests {
     }
 
     fn contents(of: &[&str]) -> Contents {
-        let group =
-            || Registered { profile: Profile::BestEffort { limit: None }, user: None, processes: None };
+        let group = || Registered::new(Profile::BestEffort { limit: None });
         Contents {
             groups: names(of).into_iter().map(|name| (name, group())).collect(),
             ..Contents::default()

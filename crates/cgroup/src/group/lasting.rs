@@ -22,6 +22,8 @@ const WANTED: [&str; 5] = ["cpu", "cpuset", "memory", "io", "pids"];
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How long a group may take to be empty after its last process has ended.
 const LAST_ENDS: Duration = Duration::from_secs(1);
+/// How often to look for processes that those have started that are being killed.
+const KILLS: usize = 10;
 /// SIGKILL of signal(7).
 const SIGKILL: i32 = 9;
 /// EBUSY of errno(3): of a group, that it is in use.
@@ -98,7 +100,23 @@ impl Group {
         all
     }
 
-    /// Kills the processes in it and below, until none is left.
+    /// Kills the processes in it and below, and does not wait for their end. New ones can be started in it: not so after
+    /// `cgroup.kill`, as Linux 6.18 kills at once what begins there by `CLONE_INTO_CGROUP`.
+    pub fn kill(&self) {
+        let mut known = Vec::new();
+        // Again for those that were started meanwhile, unless they are too fast.
+        for _ in 0..KILLS {
+            let inside = self.processes_in_any_tree();
+            let new: Vec<u32> = inside.into_iter().filter(|pid| !known.contains(pid)).collect();
+            if new.is_empty() {
+                return;
+            }
+            new.iter().for_each(|pid| send(*pid, SIGKILL));
+            known.extend(new);
+        }
+    }
+
+    /// Kills the processes in it and below, until none is left. The group is to be removed then: see [`Group::kill`].
     ///
     /// # Errors
     /// If some are left at the deadline, with their ids.

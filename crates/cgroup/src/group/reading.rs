@@ -78,6 +78,14 @@ pub fn inactive_file(text: &str) -> Option<u64> {
     keyed(text, "total_inactive_file").or_else(|| keyed(text, "inactive_file"))
 }
 
+/// Bytes that the kernel can take from a group with all below it, by its `memory.stat`: file pages, and with `swaps`
+/// anonymous ones, too. Those of tmpfs count as anonymous, and locked ones as neither.
+pub fn takeable(text: &str, swaps: bool) -> u64 {
+    let lists = ["inactive_file", "active_file", "inactive_anon", "active_anon"];
+    let of = |list: &&str| keyed(text, &format!("total_{list}")).or_else(|| keyed(text, list)).unwrap_or(0);
+    lists[..if swaps { 4 } else { 2 }].iter().map(of).fold(0, u64::saturating_add)
+}
+
 /// Bytes of pages that are charged to a group with all below it, by its `memory.stat`: file pages and anonymous ones,
 /// without the kernel's own memory.
 pub fn page_bytes(text: &str) -> Option<u64> {

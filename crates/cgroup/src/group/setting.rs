@@ -28,6 +28,8 @@ pub enum Setting {
     MemoryLow(Option<Bytes>),
     /// Memory from which it is slowed down, and its pages are taken (v2).
     MemoryHigh(Option<Bytes>),
+    /// Whether the kernel ends it as a whole when memory is full (v2).
+    EndWhole(bool),
     /// How many processes and threads it may have.
     Processes(u64),
     /// Bytes that it reads a second at most, from the disk of this number (major and minor); `None`: as many as it
@@ -59,6 +61,7 @@ impl Setting {
             Setting::MemoryMin(_) => &[("", "memory.min")],
             Setting::MemoryHigh(_) => &[("", "memory.high")],
             Setting::MemoryLow(_) => &[("", "memory.low")],
+            Setting::EndWhole(_) => &[("", "memory.oom.group")],
             Setting::Processes(_) => &[("", "pids.max"), ("pids", "pids.max")],
             Setting::ReadRate { .. } => &[("", "io.max"), ("blkio", "blkio.throttle.read_bps_device")],
             Setting::IoWeight(_) => &[
@@ -91,6 +94,7 @@ impl Setting {
                     (_, None) => "-1".into(),
                 }
             }
+            Setting::EndWhole(whole) => u8::from(*whole).to_string(),
             Setting::Cores(cores) => cores.clone(),
             Setting::Processes(most) => most.to_string(),
             Setting::ReadRate { disk: (major, minor), rate } => match file {
@@ -128,6 +132,7 @@ impl Setting {
             Setting::MemoryMax(_) => "a memory limit",
             Setting::MemoryMin(_) | Setting::MemoryLow(_) => "memory protection",
             Setting::MemoryHigh(_) => "a soft memory limit",
+            Setting::EndWhole(_) => "ending as a whole",
             Setting::Processes(_) => "a limit of processes",
             Setting::ReadRate { .. } => "a read rate",
             Setting::IoWeight(_) => "an I/O weight",

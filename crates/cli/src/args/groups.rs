@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use crosstalk_groups::ProfileKind;
 use crosstalk_groups::watch::Mechanism;
+use crosstalk_groups::{ProfileKind, WhenFull};
 
 use super::tune::GroupsTuneArgs;
 
@@ -21,6 +21,7 @@ pub enum GroupsVerb {
   crosstalk groups create lab lab/alice lab/bob  a private LRU each
   crosstalk groups create db --profile guaranteed --memory 4GiB --cpus 2
   crosstalk groups create lab/eve --memory 1GiB --memory-limit 2GiB --user eve
+  crosstalk groups create batch --profile besteffort --memory-limit 4GiB --when-full warn
   crosstalk groups create user --count 16 --processes 500  user-0 to user-15
 
 v1 limits memory and protects none: it has no memory.low and memory.min, which is then reported. All \
@@ -34,11 +35,24 @@ groups are made, or none.")]
   crosstalk groups show
   crosstalk groups show lab  lab, and the groups in it
   crosstalk groups show --watch
+  crosstalk groups show --watch --protect lab/alice  and what that does to all; needs root
+  crosstalk groups show --working-set lab/alice  what it needs; takes half a minute, and root
 
 It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
 the shares of the time in which some task waited for the CPU, for memory and for devices. Killed are \
-processes that were killed because memory was full.")]
+processes that were killed because memory was full.
+
+A protected group has CPU weight 10000, as those that it is in. In v2 the memory that it has is taken last \
+(memory.low); v1 has no such thing, so that there besteffort groups are limited to the memory that they use. Where such a \
+group needs more, its processes may be killed. With the page stand the medians of both states. All is set \
+back at the end.
+
+--working-set measures what each group needs: those named, or all that hold no other one, all at once. It pushes \
+out a 20th of the group's file pages (and with swap of its other memory), and waits for two windows. What is needed \
+comes back, and counts as refaults. It ends when three steps have come back, when a quarter of the memory \
+has, or when tasks wait for memory for 10 % of a step. No limit stays changed, and nothing is killed. What is used \
+less often than once in a window counts as unused: choose a window that is longer than the work's cycle.")]
     Show(GroupsShowArgs),
     /// Put each program that users start into its group, before it runs; needs root.
     #[command(after_help = "Examples:
@@ -56,6 +70,22 @@ fallback: programs are moved when they run already, and some have ended before. 
 program is found within 10 s. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
 More: docs/how-to/pack-users.md.")]
     Watch(GroupsWatchArgs),
+    /// End groups by rule when memory is full, and name them, before the kernel chooses a process; needs root.
+    #[command(after_help = "Examples:
+  crosstalk groups keep  until interrupted
+  crosstalk groups keep --available '10 %' --json
+
+It acts when a group is at its memory limit and nothing can be pushed out, or when less than 5 % of the \
+machine's memory is available. A group that is full itself is ended. Of a full group that holds others, and \
+of the machine, the first of these is: the besteffort group with the most memory, then the burstable one \
+that is most above its request. Guaranteed groups, and burstable ones within their request, are never ended. \
+create --when-full sets another rule. All processes of an ended group are killed (SIGKILL); the group stays.
+
+A group is full when 3 % of its limit are left in v2, and 6 % in v1, file pages not counted. In v2 its programs are \
+slowed down there (memory.high). In v1 they wait at the limit until a group is ended, some milliseconds \
+later; a system call that needs memory meanwhile fails (memory.oom_control). If the kernel chose a process all \
+the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest.")]
+    Keep(GroupsKeepArgs),
     /// Remove groups, with those in them.
     #[command(after_help = "Examples:
   crosstalk groups remove lab/alice
@@ -101,6 +131,9 @@ pub struct GroupsCreateArgs {
     /// Let this user put programs into them, too [default: only the user that makes them].
     #[arg(long)]
     pub user: Option<String>,
+    /// What `groups keep` does when their memory is full, or what they share [default: end; if guaranteed, kernel].
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub when_full: Option<WhenFullName>,
     /// Make N groups: NAME-0 to NAME-(N-1) [default: NAME itself].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub count: Option<u32>,
@@ -128,13 +161,58 @@ impl From<ProfileName> for ProfileKind {
     }
 }
 
+/// Names of rules.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WhenFullName {
+    /// the group may be ended as a whole.
+    End,
+    /// the group is reported; the kernel chooses a process.
+    Warn,
+    /// the kernel chooses a process.
+    Kernel,
+}
+
+impl From<WhenFullName> for WhenFull {
+    fn from(name: WhenFullName) -> Self {
+        match name {
+            WhenFullName::End => WhenFull::End,
+            WhenFullName::Warn => WhenFull::Warn,
+            WhenFullName::Kernel => WhenFull::Kernel,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct GroupsKeepArgs {
+    /// Share of the machine's memory below which it counts as full.
+    #[arg(long, value_name = "SHARE", default_value = "5 %", allow_hyphen_values = true)]
+    pub available: String,
+}
+
 #[derive(Args)]
 pub struct GroupsShowArgs {
-    /// One group, with those in it [default: all].
-    pub name: Option<String>,
+    /// Groups, with those in them [default: all].
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
     /// Show it every second, until interrupted.
     #[arg(long)]
     pub watch: bool,
+    /// With --watch: protect this group from the others. The key p switches that off and on [default: off; the
+    /// keys ↑ and ↓ choose a group, and p protects it].
+    #[arg(long, value_name = "GROUP", requires = "watch")]
+    pub protect: Option<String>,
+    /// Measure what each group needs, by pushing out what is not used.
+    #[arg(long, conflicts_with = "watch")]
+    pub working_set: bool,
+    /// With --working-set: pages that are used again within this time are needed.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "2 s",
+        requires = "working_set",
+        allow_hyphen_values = true
+    )]
+    pub window: String,
 }
 
 #[derive(Args)]

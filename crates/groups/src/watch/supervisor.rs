@@ -185,7 +185,8 @@ impl Supervisor {
             remove(&RemoveRequest { names: Some(vec![group.clone()]), kill: false })?;
         }
         let (profile, processes) = (made.profile, made.processes);
-        let request = CreateRequest { names: vec![group.clone()], profile, user: None, processes };
+        let request =
+            CreateRequest { names: vec![group.clone()], profile, user: None, processes, when_full: None };
         create(&request, &self.launcher)?;
         if rule.group.needs_session() {
             self.sessions.insert(group.clone());

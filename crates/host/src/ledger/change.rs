@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::batch::Batch;
-use super::{batch, driver, group, removal, setting};
+use super::{batch, driver, group, removal, setting, terminal};
 use crate::process::kill_marked;
 
 /// How long undoing one change may take.
@@ -70,6 +70,18 @@ pub(super) enum Change {
         /// Their purpose, for people.
         what: String,
     },
+    /// The modes of a terminal.
+    Terminal {
+        /// Its path.
+        path: PathBuf,
+        /// Its original local modes (`c_lflag`).
+        #[serde(rename = "was")]
+        original: u32,
+        /// Those that were set.
+        set: u32,
+        /// Its purpose, for people.
+        what: String,
+    },
     /// A folder of temporary files, with its content.
     Folder {
         /// Its path.
@@ -87,6 +99,7 @@ impl Change {
     pub(super) fn undo(&self, deadline: Duration) -> Result<bool, Fault> {
         let done = match self {
             Change::Knob { path, original, inode, .. } => return setting::restore(path, original, *inode),
+            Change::Terminal { path, original, set, .. } => return terminal::restore(path, *original, *set),
             Change::Processes { mark, .. } => kill_marked(mark, deadline),
             Change::Folder { path, .. } => removal::remove(path, deadline),
             Change::Group { paths, back, .. } => group::remove(paths, back, deadline),
@@ -103,6 +116,7 @@ impl Change {
         match self {
             Change::Processes { what, .. }
             | Change::Folder { what, .. }
+            | Change::Terminal { what, .. }
             | Change::Group { what, .. }
             | Change::Groups { what, .. }
             | Change::Knob { what, .. }

@@ -16,8 +16,8 @@
 //! Changes that end with their processes, such as namespaces, need no ledger. Processes are found by a
 //! mark in their environment, which their descendants inherit. It is known before the process exists,
 //! and no other process with a reused id has it. One process at a time undoes a ledger: the reaper,
-//! [`undo_all_abandoned`] and the next owner wait for each other, so that none undoes a later change. Knobs and
-//! drivers are set back to their original values; control groups are emptied and removed.
+//! [`undo_all_abandoned`] and the next owner wait for each other, so that none undoes a later change. Knobs,
+//! drivers and terminals are set back to their original values; control groups are emptied and removed.
 
 mod batch;
 mod change;
@@ -25,18 +25,21 @@ mod driver;
 mod file;
 mod folder;
 mod group;
+mod keys;
 mod knob;
 mod owner;
 mod reaper;
 mod removal;
 mod setting;
 mod temporary;
+mod terminal;
 mod tree;
 mod undo;
 
 pub use batch::{Batch, RegistryLock};
 pub use folder::folder;
 pub(crate) use folder::folders;
+pub use keys::Keys;
 pub use knob::Knob;
 pub use owner::{Entry, Ledger};
 pub use reaper::{LEASE, REAP, REAPER, reaper_main};

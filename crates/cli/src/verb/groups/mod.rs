@@ -1,9 +1,12 @@
-//! `crosstalk groups create`, `list`, `show`, `tune`, `watch` and `remove`.
+//! `crosstalk groups` with its verbs.
 
-mod several;
+mod keep;
+mod names;
+mod page;
 mod tune;
 mod view;
 mod watch;
+mod working_set;
 
 use std::process::ExitCode;
 
@@ -17,7 +20,7 @@ use serde_json::json;
 
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
 use crate::out::{Out, print_error};
-use several::several;
+use names::{parse, several};
 
 pub use watch::place;
 
@@ -26,8 +29,11 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
     match args.verb {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::List => view::list(out)?,
+        GroupsVerb::Show(args) if args.working_set => working_set::show(&args, out)?,
+        GroupsVerb::Show(args) if args.watch => page::watch(&args, out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Watch(args) => return watch::main(&args, out),
+        GroupsVerb::Keep(args) => keep::keep(&args, out)?,
         GroupsVerb::Remove(args) => unmake(&args, out)?,
         GroupsVerb::Tune(args) => tune::main(&args, out)?,
     }
@@ -46,7 +52,9 @@ fn make(args: &GroupsCreateArgs, out: &Out) -> Result<(), Fault> {
     })?;
     let user =
         args.user.as_deref().map(|user| User::find(user).map_err(|fault| fault.at("--user"))).transpose()?;
-    let request = CreateRequest { names: requested_names(args)?, profile, user, processes: args.processes };
+    let when_full = args.when_full.map(Into::into);
+    let names = requested_names(args)?;
+    let request = CreateRequest { names, profile, user, processes: args.processes, when_full };
     let created = create(&request, &Launcher::current())?;
     out.say(&format!("made {}", several(&created.names)));
     created.notes.iter().for_each(|note| print_error(note));
@@ -64,10 +72,6 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
             .at("--count")
             .remedy("create them by a command each")),
     }
-}
-
-fn parse(names: &[String]) -> Result<Vec<GroupName>, Fault> {
-    names.iter().map(|name| name.parse()).collect()
 }
 
 fn unmake(args: &GroupsRemoveArgs, out: &Out) -> Result<(), Fault> {

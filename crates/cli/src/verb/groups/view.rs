@@ -1,6 +1,5 @@
-//! What groups may have and use: `list` prints it once, `show` counts over a time, once or again and again.
+//! What groups may have and use: `list` prints it, `show` counts over a time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,19 +8,14 @@ use crosstalk_core::units::{Bytes, human};
 use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, standing, table};
 use serde_json::{Value, json};
 
+use super::names::parse;
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
-use crate::picture::Picture;
-use crate::signal;
 
 /// The time over which `show` counts.
 const COUNTED: Duration = Duration::from_millis(500);
-/// The same of each picture with `--watch`.
-const WATCHED: Duration = Duration::from_secs(1);
-/// How often that checks for an interruption.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// What a table has for what is not known or not set.
-const NONE: &str = "–";
+pub const NONE: &str = "–";
 
 /// Runs `crosstalk groups list`.
 pub fn list(out: &Out) -> Result<(), Fault> {
@@ -55,77 +49,59 @@ fn processes(count: usize) -> String {
 
 /// Runs `crosstalk groups show`.
 pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
-    let within = args.name.as_deref().map(str::parse).transpose()?;
-    if args.watch {
-        return watch(within.as_ref(), out);
-    }
-    let before = snapshot(within.as_ref())?;
-    if !before.is_empty() {
+    let within = parse(&args.names)?;
+    let before = Snapshot::take(&within)?;
+    if !before.0.is_empty() {
         thread::sleep(COUNTED);
     }
-    let after = snapshot(within.as_ref())?;
-    counted(&before, &after, out).iter().for_each(|line| out.say(line));
-    out.record(&json!({ "result": "groups", "groups": after.len(), "over": COUNTED.as_secs_f64() }));
+    let counted = Snapshot::take(&within)?.since(&before);
+    counted.iter().for_each(|one| out.record(&event(&one.standing, &one.numbers, Some(&one.rates))));
+    rows(&counted).iter().for_each(|line| out.say(line));
+    out.record(&json!({ "result": "groups", "groups": counted.len(), "over": COUNTED.as_secs_f64() }));
     Ok(())
 }
 
-/// Shows it every second, until it is interrupted.
-fn watch(within: Option<&GroupName>, out: &Out) -> Result<(), Fault> {
-    let interrupted = signal::interrupted()?;
-    let draws = Picture::is_possible(out);
-    let (mut picture, mut before) = (Picture::new(out), snapshot(within)?);
-    while wait(&interrupted) {
-        let after = snapshot(within)?;
-        let lines = counted(&before, &after, out);
-        if draws {
-            let cut = |line: String| line.chars().take(out.width()).collect();
-            picture.draw(&lines.into_iter().map(cut).collect::<Vec<String>>());
-        } else {
-            lines.iter().for_each(|line| out.say(line));
-            out.say("");
-        }
-        before = after;
+/// What was counted for each group until a time.
+pub struct Snapshot(Vec<(Standing, Instant, Numbers)>);
+
+/// What was counted for a group over a time.
+pub struct Counted {
+    pub standing: Standing,
+    pub numbers: Numbers,
+    pub rates: Rates,
+}
+
+impl Snapshot {
+    /// Counts for these groups and those in them; for all if there is no name.
+    pub fn take(within: &[GroupName]) -> Result<Snapshot, Fault> {
+        within.iter().try_for_each(|name| standing(Some(name)).map(drop))?;
+        let is_meant = |one: &Standing| {
+            within.is_empty() || within.iter().any(|name| one.name == *name || one.name.is_in(name))
+        };
+        let read = |one: Standing| {
+            let (at, numbers) = (Instant::now(), Numbers::read(&one.group));
+            (one, at, numbers)
+        };
+        Ok(Snapshot(standing(None)?.into_iter().filter(is_meant).map(read).collect()))
     }
-    out.record(&json!({ "result": "groups", "groups": before.len(), "over": WATCHED.as_secs_f64() }));
-    Ok(())
-}
 
-/// Waits for the next picture. Returns false if it was interrupted.
-fn wait(interrupted: &AtomicBool) -> bool {
-    let until = Instant::now() + WATCHED;
-    while Instant::now() < until {
-        if interrupted.load(Ordering::SeqCst) {
-            return false;
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-    true
-}
-
-/// What was counted for a group until a time.
-type Reading = (Standing, Instant, Numbers);
-
-fn snapshot(within: Option<&GroupName>) -> Result<Vec<Reading>, Fault> {
-    let read = |one: Standing| {
-        let (at, numbers) = (Instant::now(), Numbers::read(&one.group));
-        (one, at, numbers)
-    };
-    Ok(standing(within)?.into_iter().map(read).collect())
-}
-
-/// The lines of the table between two snapshots; prints them as JSON. A group may have come meanwhile.
-fn counted(before: &[Reading], after: &[Reading], out: &Out) -> Vec<String> {
-    let rows: Vec<[String; 8]> = after
-        .iter()
-        .map(|(one, ended, numbers)| {
-            let earlier = before.iter().find(|(earlier, ..)| earlier.name == one.name);
+    /// What was counted since an earlier one. A group may have come meanwhile.
+    pub fn since(&self, before: &Snapshot) -> Vec<Counted> {
+        let counted = |(one, ended, numbers): &(Standing, Instant, Numbers)| {
+            let earlier = before.0.iter().find(|(earlier, ..)| earlier.name == one.name);
             let rates = earlier.map_or(Rates::default(), |(_, began, before)| {
                 numbers.since(before, ended.duration_since(*began))
             });
-            out.record(&event(one, numbers, Some(&rates)));
-            row(one, numbers, &rates)
-        })
-        .collect();
+            Counted { standing: one.clone(), numbers: numbers.clone(), rates }
+        };
+        self.0.iter().map(counted).collect()
+    }
+}
+
+/// The lines of the table.
+pub fn rows(counted: &[Counted]) -> Vec<String> {
+    let rows: Vec<[String; 8]> =
+        counted.iter().map(|one| row(&one.standing, &one.numbers, &one.rates)).collect();
     let head = ["group", "CPU", "memory", "working set", "refaults", "waits", "processes", "killed"];
     lines(head, &rows)
 }
@@ -133,7 +109,6 @@ fn counted(before: &[Reading], after: &[Reading], out: &Out) -> Vec<String> {
 fn row(one: &Standing, numbers: &Numbers, rates: &Rates) -> [String; 8] {
     let or_none = |value: Option<String>| value.unwrap_or(NONE.into());
     let size = |bytes: Bytes| human(bytes.0 as f64, "B");
-    let share = |share: Option<f64>| or_none(share.map(|share| format!("{:.0} %", share * 100.0)));
     let memory = numbers.memory.map(|memory| match numbers.limit {
         Some(limit) => format!("{} of {}", size(memory), size(limit)),
         None => size(memory),
@@ -143,11 +118,21 @@ fn row(one: &Standing, numbers: &Numbers, rates: &Rates) -> [String; 8] {
         or_none(rates.processors.map(|processors| format!("{processors:.2}"))),
         or_none(memory),
         or_none(numbers.working_set.map(size)),
-        or_none(rates.refaults.map(|rate| human(rate, "1/s"))),
+        rate(rates.refaults),
         format!("{}, {}, {}", share(rates.waits.cpu), share(rates.waits.memory), share(rates.waits.io)),
         numbers.processes.to_string(),
         or_none(numbers.oom_kills.map(|kills| kills.to_string())),
     ]
+}
+
+/// A share of the time.
+pub fn share(share: Option<f64>) -> String {
+    share.map_or(NONE.into(), |share| format!("{:.0} %", share * 100.0))
+}
+
+/// So many a second.
+pub fn rate(rate: Option<f64>) -> String {
+    rate.map_or(NONE.into(), |rate| human(rate, "1/s"))
 }
 
 /// The name, and whether the group is gone.
@@ -167,7 +152,7 @@ fn lines<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> Vec<String> {
 }
 
 /// A line of JSON for a group; units are seconds, bytes and processors.
-fn event(one: &Standing, numbers: &Numbers, rates: Option<&Rates>) -> Value {
+pub fn event(one: &Standing, numbers: &Numbers, rates: Option<&Rates>) -> Value {
     json!({
         "event": "group",
         "name": one.name,

@@ -13,7 +13,7 @@ use crosstalk_groups::watch::{
 use crosstalk_host::Launcher;
 use serde_json::{Value, json};
 
-use super::several::several;
+use super::names::several;
 use crate::args::GroupsWatchArgs;
 use crate::out::{Out, print_error};
 use crate::signal;

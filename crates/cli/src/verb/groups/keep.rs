@@ -1,0 +1,122 @@
+//! `crosstalk groups keep`.
+
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Instant;
+
+use crosstalk_core::Fault;
+use crosstalk_core::units::{Bytes, human, share};
+use crosstalk_groups::{Event, Evictor, Full, Reason};
+use crosstalk_host::Launcher;
+use serde_json::json;
+
+use super::names::several;
+use crate::args::GroupsKeepArgs;
+use crate::out::Out;
+use crate::signal;
+
+/// Ends groups by rule until it is interrupted.
+pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
+    let available = share(&args.available).map_err(|fault| fault.at("--available"))?;
+    let interrupted = signal::interrupted()?;
+    let mut evictor = Evictor::open(available, &Launcher::current())?;
+    let kept = evictor.kept();
+    out.say(&match kept.as_slice() {
+        [] => "keeps the machine's memory: no group that may be ended has a limit".into(),
+        names => format!("keeps the machine's memory, and that of {}", several(names)),
+    });
+    out.record(&json!({ "event": "keeps", "groups": kept, "available": available }));
+    let mut ended = 0;
+    while !interrupted.load(Ordering::SeqCst) {
+        for event in evictor.check()? {
+            ended += usize::from(matches!(event, Event::Ended { .. }));
+            out.say(&sentence(&event));
+            out.record(&event);
+        }
+        thread::sleep(evictor.due().saturating_duration_since(Instant::now()));
+    }
+    out.record(&json!({ "result": "groups", "ended": ended }));
+    Ok(())
+}
+
+fn sentence(event: &Event) -> String {
+    match event {
+        Event::Ended { group, reason, full, memory, processes, named } => {
+            let why = match reason {
+                Reason::OwnLimit => "it was full",
+                Reason::BestEffort => "besteffort groups are ended first",
+                Reason::AboveRequest => "it was most above its request",
+            };
+            let more = if *processes > named.len() { ", …" } else { "" };
+            let (memory, what) = (size(*memory), processes_of(*processes as u64));
+            let named = named.join(", ");
+            format!("ended {group}: {}, and {why}. It had {memory} in {what}: {named}{more}", is_full(full))
+        }
+        Event::Stays { group, processes } => {
+            format!(
+                "{} of {group} do not end; see what they wait for in /proc/PID/stack",
+                processes_of(*processes as u64)
+            )
+        }
+        Event::Nobody { full } => {
+            format!("{}, and no group may be ended by rule: the kernel chooses a process", is_full(full))
+        }
+        Event::Nearly { full, memory } => {
+            format!(
+                "{}: {} cannot be pushed out",
+                is_full(full).replace("is full", "is nearly full"),
+                size(*memory)
+            )
+        }
+        Event::Killed { group, processes } => {
+            format!("the kernel killed {} of {group} for memory", processes_of(*processes))
+        }
+    }
+}
+
+fn is_full(full: &Full) -> String {
+    let limit = size(full.limit);
+    match &full.of {
+        Some(group) => format!("the memory of {group}, {limit}, is full"),
+        None => format!("the machine's memory, {limit}, is full"),
+    }
+}
+
+fn size(bytes: Bytes) -> String {
+    human(bytes.0 as f64, "B")
+}
+
+fn processes_of(count: u64) -> String {
+    if count == 1 { "1 process".into() } else { format!("{count} processes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_name_the_group_why_and_what_was_ended() {
+        let name = |name: &str| name.parse().expect("is a name");
+        let full = Full { of: Some(name("lab")), limit: Bytes(256 << 20) };
+        let ended = Event::Ended {
+            group: name("lab/bob"),
+            reason: Reason::AboveRequest,
+            full: full.clone(),
+            memory: Bytes(180 << 20),
+            processes: 2,
+            named: vec!["python3 123".into()],
+        };
+        assert_eq!(
+            sentence(&ended),
+            "ended lab/bob: the memory of lab, 256 MiB, is full, and it was most above its request. \
+             It had 180 MiB in 2 processes: python3 123, …"
+        );
+        let nearly = sentence(&Event::Nearly { full: full.clone(), memory: Bytes(250 << 20) });
+        assert_eq!(nearly, "the memory of lab, 256 MiB, is nearly full: 250 MiB cannot be pushed out");
+        assert!(
+            sentence(&Event::Nobody { full: Full { of: None, ..full } }).starts_with("the machine's memory")
+        );
+        let killed = sentence(&Event::Killed { group: name("lab/bob"), processes: 1 });
+        assert_eq!(killed, "the kernel killed 1 process of lab/bob for memory");
+    }
+}

@@ -1,0 +1,298 @@
+//! `crosstalk groups show --watch`: a page that is drawn every second. On a terminal keys choose a group, and switch
+//! its protection off and on.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crosstalk_core::Fault;
+use crosstalk_groups::{Comparison, GroupName, Medians, Protection, Rates, table};
+use crosstalk_host::ledger::Keys;
+use crosstalk_host::{Launcher, Ledger};
+use serde_json::{Value, json};
+
+use super::names::parse;
+use super::view::{Counted, NONE, Snapshot, event, rate, rows, share};
+use crate::args::GroupsShowArgs;
+use crate::out::Out;
+use crate::picture::Picture;
+use crate::signal;
+
+/// The time over which each page counts.
+const COUNTED: Duration = Duration::from_secs(1);
+/// How often to look for an interruption and for keys.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Shows it every second, until it is interrupted.
+pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
+    let within = parse(&args.names)?;
+    let interrupted = signal::interrupted()?;
+    let mut before = Snapshot::take(&within)?;
+    let mut page = Page::open(args, out)?;
+    while page.wait(&interrupted) {
+        let after = Snapshot::take(&within)?;
+        page.show(after.since(&before))?;
+        before = after;
+    }
+    out.record(&json!({
+        "result": "groups",
+        "groups": page.counted.len(),
+        "over": COUNTED.as_secs_f64(),
+        "comparison": page.compared(),
+    }));
+    Ok(())
+}
+
+/// What a key does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Up,
+    Down,
+    Protect,
+    End,
+}
+
+/// The keys that a terminal has sent. Several may come at once; others do nothing.
+fn keys(mut bytes: &[u8]) -> Vec<Key> {
+    let codes: [(&[u8], Key); 6] = [
+        (b"\x1b[A", Key::Up),
+        (b"\x1bOA", Key::Up),
+        (b"\x1b[B", Key::Down),
+        (b"\x1bOB", Key::Down),
+        (b"p", Key::Protect),
+        (b"q", Key::End),
+    ];
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let known = codes.iter().find(|(code, _)| bytes.starts_with(code));
+        found.extend(known.map(|(_, key)| *key));
+        bytes = &bytes[known.map_or(1, |(code, _)| code.len())..];
+    }
+    found
+}
+
+struct Page<'a> {
+    out: &'a Out,
+    /// On a terminal.
+    picture: Option<Picture<'a>>,
+    counted: Vec<Counted>,
+    /// The group that is protected, or will be.
+    chosen: Option<GroupName>,
+    comparison: Comparison,
+    /// Whether the next count has both states in it.
+    is_mixed: bool,
+    /// What went wrong last.
+    fault: Option<Fault>,
+    // Dropped in this order.
+    protection: Option<Protection>,
+    keys: Option<Keys>,
+    ledger: Option<Ledger>,
+}
+
+impl<'a> Page<'a> {
+    fn open(args: &GroupsShowArgs, out: &'a Out) -> Result<Self, Fault> {
+        let chosen: Option<GroupName> = args.protect.as_deref().map(str::parse).transpose()?;
+        let draws = Picture::is_possible(out);
+        let ledger = (draws || chosen.is_some()).then(|| Ledger::open(&Launcher::current())).transpose()?;
+        let mut page = Page {
+            out,
+            picture: draws.then(|| Picture::new(out)),
+            counted: Vec::new(),
+            chosen,
+            comparison: Comparison::default(),
+            is_mixed: false,
+            fault: None,
+            protection: None,
+            keys: ledger.as_ref().filter(|_| draws).map(Ledger::keys).transpose()?.flatten(),
+            ledger,
+        };
+        if page.chosen.is_some() {
+            page.switch();
+            page.fault.take().map_or(Ok(()), Err)?;
+        }
+        Ok(page)
+    }
+
+    /// Waits for the next page. Returns false if it is to end.
+    fn wait(&mut self, interrupted: &AtomicBool) -> bool {
+        let until = Instant::now() + COUNTED;
+        while Instant::now() < until {
+            if interrupted.load(Ordering::SeqCst) {
+                return false;
+            }
+            let mut buffer = [0; 16];
+            match &self.keys {
+                Some(keys) => {
+                    let pressed = keys.pressed(POLL_INTERVAL, &mut buffer).to_vec();
+                    if !pressed.is_empty() && !self.press(&pressed) {
+                        return false;
+                    }
+                }
+                None => thread::sleep(POLL_INTERVAL),
+            }
+        }
+        true
+    }
+
+    /// Does what keys say. Returns false if it is to end.
+    fn press(&mut self, pressed: &[u8]) -> bool {
+        for key in keys(pressed) {
+            match key {
+                Key::End => return false,
+                Key::Protect => self.switch(),
+                Key::Up => self.choose(-1),
+                Key::Down => self.choose(1),
+            }
+        }
+        self.draw();
+        true
+    }
+
+    /// Chooses the group that is so many rows below.
+    fn choose(&mut self, rows: isize) {
+        let at = self.counted.iter().position(|one| Some(&one.standing.name) == self.chosen.as_ref());
+        let last = self.counted.len().saturating_sub(1);
+        let next = at.map_or(0, |at| at.saturating_add_signed(rows).min(last));
+        if let Some(one) = self.counted.get(next).filter(|_| at != Some(next)) {
+            self.chosen = Some(one.standing.name.clone());
+            self.protection = None;
+            self.comparison = Comparison::default();
+            self.is_mixed = true;
+        }
+    }
+
+    /// Switches protection of the chosen group on, or off.
+    fn switch(&mut self) {
+        if self.chosen.is_none() {
+            self.choose(0);
+        }
+        let (Some(name), Some(ledger)) = (&self.chosen, &self.ledger) else { return };
+        self.is_mixed = true;
+        self.fault = None;
+        if self.protection.take().is_some() {
+            return;
+        }
+        match Protection::new(std::slice::from_ref(name), ledger) {
+            Ok(protection) => self.protection = Some(protection),
+            Err(fault) => self.fault = Some(fault),
+        }
+    }
+
+    fn show(&mut self, counted: Vec<Counted>) -> Result<(), Fault> {
+        self.counted = counted;
+        if let (Some(protection), Some(ledger)) = (&mut self.protection, &self.ledger)
+            && let Err(fault) = protection.renew(ledger)
+        {
+            self.protection = None;
+            self.fault = Some(fault);
+        }
+        if let Some(keys) = &self.keys {
+            keys.hold();
+        }
+        let (is_on, is_mixed) = (self.protection.is_some(), std::mem::take(&mut self.is_mixed));
+        for one in &self.counted {
+            if !is_mixed {
+                self.comparison.add(is_on, &one.standing.name, one.rates);
+            }
+            let mut line = event(&one.standing, &one.numbers, Some(&one.rates));
+            if self.chosen.is_some() {
+                line["protection"] = is_on.into();
+            }
+            self.out.record(&line);
+        }
+        self.draw();
+        Ok(())
+    }
+
+    fn draw(&mut self) {
+        let mut lines = rows(&self.counted);
+        if self.keys.is_some() {
+            for (number, line) in lines.iter_mut().enumerate() {
+                let one = number.checked_sub(1).and_then(|row| self.counted.get(row));
+                let is_chosen = one.is_some_and(|one| Some(&one.standing.name) == self.chosen.as_ref());
+                line.insert_str(0, if is_chosen { "> " } else { "  " });
+            }
+        }
+        lines.extend(self.protected());
+        match &mut self.picture {
+            Some(picture) => {
+                let cut = |line: String| line.chars().take(self.out.width()).collect();
+                picture.draw(&lines.into_iter().map(cut).collect::<Vec<String>>());
+            }
+            None => {
+                lines.iter().for_each(|line| self.out.say(line));
+                self.out.say("");
+            }
+        }
+    }
+
+    /// What protection is on, and what both states do, side by side.
+    fn protected(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(name) = &self.chosen {
+            lines.push(String::new());
+            lines.push(match &self.protection {
+                Some(protection) => format!("Protection of {name} is on: {}", protection.what.join("; ")),
+                None => format!("Protection of {name} is off"),
+            });
+            lines.extend(side_by_side(&self.counted, &self.comparison));
+            let waits =
+                |is_on| share(self.comparison.medians(is_on, name).and_then(|found| found.rates.waits.cpu));
+            lines.push(format!(
+                "protection on: {name} waits {} for the CPU; off: {}",
+                waits(true),
+                waits(false)
+            ));
+        }
+        lines.extend(self.fault.as_ref().map(|fault| format!("crosstalk: {fault}").replace('\n', "; ")));
+        if self.keys.is_some() {
+            lines.push(String::new());
+            lines.push("↑ ↓ choose a group   p protection on, off   q end".into());
+        }
+        lines
+    }
+
+    /// The medians of both states, as JSON.
+    fn compared(&self) -> Vec<Value> {
+        let of = |one: &Counted| {
+            let name = &one.standing.name;
+            let medians = |is_on| self.comparison.medians(is_on, name);
+            json!({ "name": name, "off": medians(false), "on": medians(true) })
+        };
+        if self.chosen.is_some() { self.counted.iter().map(of).collect() } else { Vec::new() }
+    }
+}
+
+/// A table of medians: off and on, side by side.
+fn side_by_side(counted: &[Counted], comparison: &Comparison) -> Vec<String> {
+    let cells = |one: &Counted| {
+        let name = &one.standing.name;
+        let [off, on] = [false, true].map(|is_on| comparison.medians(is_on, name));
+        let cell = |state: &Option<Medians>, print: fn(&Rates) -> String| {
+            state.as_ref().map_or(NONE.into(), |medians| print(&medians.rates))
+        };
+        let pair = |print: fn(&Rates) -> String| format!("{} | {}", cell(&off, print), cell(&on, print));
+        let counts = [off, on].map(|state| state.map_or(0, |medians| medians.n).to_string());
+        [
+            name.to_string(),
+            pair(|rates| share(rates.waits.cpu)),
+            pair(|rates| share(rates.waits.memory)),
+            pair(|rates| rate(rates.refaults)),
+            pair(|rates| rates.processors.map_or(NONE.into(), |cpu| format!("{cpu:.2}"))),
+            counts.join(" | "),
+        ]
+    };
+    let rows: Vec<[String; 6]> = counted.iter().map(cells).collect();
+    table(["medians, off | on", "waits for CPU", "for memory", "refaults", "CPU", "seconds"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_may_come_at_once() {
+        assert_eq!(keys(b"\x1b[Bp\x1bOAxq"), [Key::Down, Key::Protect, Key::Up, Key::End]);
+        assert_eq!(keys(b"\x1b[5~"), []);
+    }
+}

@@ -1,0 +1,261 @@
+//! Out of memory by rule: when a group's memory or the machine's is full, a group is ended as a whole, and named, before
+//! the kernel chooses a process.
+
+mod bound;
+mod event;
+mod machine;
+mod victim;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crosstalk_cgroup::process;
+use crosstalk_core::Fault;
+use crosstalk_core::units::Bytes;
+use crosstalk_host::undisturbed::Undisturbed;
+use crosstalk_host::{Launcher, Ledger};
+
+use crate::launch::kills;
+use crate::name::GroupName;
+use crate::numbers::limit;
+use crate::standing::{Existence, Standing, standing};
+use crate::when_full::WhenFull;
+use bound::{Bound, kept};
+pub use event::{Event, Full};
+use machine::Machine;
+pub use victim::Reason;
+use victim::{Candidate, victim};
+
+/// How often the machine's memory is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The same of groups that are ending.
+const ENDING_INTERVAL: Duration = Duration::from_millis(5);
+/// How often groups are looked for, leases are renewed, and what the kernel did is read.
+const REFRESH: Duration = Duration::from_secs(1);
+/// How long memory is left to the kernel after no group could be ended.
+const LEFT: Duration = Duration::from_secs(60);
+/// How long an ended group may take to be empty before that is reported.
+const KILL_DEADLINE: Duration = Duration::from_secs(5);
+/// The most processes that an event names.
+const NAMED: usize = 4;
+/// A group that is to be reported is full at this share of its limit.
+const NEARLY: f64 = 0.95;
+
+/// Sees to it that groups are ended by rule. Dropping it gives the choice back to the kernel.
+#[derive(Debug)]
+pub struct Evictor {
+    groups: Vec<Standing>,
+    /// Those that may hold others before these.
+    bounds: Vec<Bound>,
+    machine: Machine,
+    /// Processes that the kernel had killed.
+    kills: BTreeMap<GroupName, u64>,
+    /// Groups that were reported to be full.
+    nearly: Vec<GroupName>,
+    /// Why groups could not be held.
+    unheld: Vec<Fault>,
+    /// Groups whose processes take a while to end.
+    ending: Vec<Ending>,
+    /// Groups that were left to the kernel, and when.
+    left: Vec<(GroupName, Instant)>,
+    refreshed: Option<Instant>,
+    ledger: Ledger,
+    /// It acts at once, also beside many programs.
+    _undisturbed: Option<Undisturbed>,
+}
+
+/// A group that was ended.
+#[derive(Debug)]
+struct Ending {
+    one: Standing,
+    /// The processes that have not ended yet.
+    processes: Vec<u32>,
+    since: Instant,
+}
+
+impl Evictor {
+    /// Begins. `available`: the share of the machine's memory below which it counts as full.
+    ///
+    /// # Errors
+    /// If this user may not.
+    pub fn open(available: f64, launcher: &Launcher) -> Result<Evictor, Fault> {
+        let mut evictor = Evictor {
+            groups: Vec::new(),
+            bounds: Vec::new(),
+            machine: Machine::new(available),
+            kills: BTreeMap::new(),
+            nearly: Vec::new(),
+            unheld: Vec::new(),
+            ending: Vec::new(),
+            left: Vec::new(),
+            refreshed: None,
+            ledger: Ledger::open(launcher)?,
+            _undisturbed: Undisturbed::begin().ok(),
+        };
+        evictor.refresh()?;
+        match evictor.unheld.pop() {
+            Some(fault) => Err(fault.remedy("run it as root")),
+            None => Ok(evictor),
+        }
+    }
+
+    /// The groups whose limits it keeps.
+    pub fn kept(&self) -> Vec<GroupName> {
+        self.bounds.iter().map(|bound| bound.name.clone()).collect()
+    }
+
+    /// When memory is to be looked at again.
+    pub fn due(&self) -> Instant {
+        let bounds = self.bounds.iter().map(|bound| bound.due).min();
+        let latest = Instant::now() + if self.ending.is_empty() { POLL_INTERVAL } else { ENDING_INTERVAL };
+        bounds.map_or(latest, |due| due.min(latest))
+    }
+
+    /// Looks once, and ends a group if memory is full. To be called when that is due.
+    ///
+    /// # Errors
+    /// If a registry cannot be read, or the reapers cannot be started.
+    pub fn check(&mut self) -> Result<Vec<Event>, Fault> {
+        let mut events = Vec::new();
+        if self.refreshed.is_none_or(|at| at.elapsed() >= REFRESH) {
+            events.extend(self.refresh()?);
+        }
+        events.extend(self.await_end());
+        if let Some(at) = self.bounds.iter_mut().position(Bound::is_full) {
+            let full = Full { of: Some(self.bounds[at].name.clone()), limit: self.bounds[at].limit };
+            let event = self.end(full);
+            match event {
+                // Whoever waits there goes on.
+                Some(Event::Nobody { .. }) => {
+                    self.left.push((self.bounds.remove(at).name.clone(), Instant::now()));
+                }
+                _ => self.bounds[at].shrinks(),
+            }
+            events.extend(event);
+        } else if let Some(limit) = self.machine.full() {
+            let event = self.end(Full { of: None, limit });
+            if matches!(event, Some(Event::Nobody { .. })) {
+                self.machine.leave(LEFT);
+            }
+            events.extend(event);
+        }
+        Ok(events)
+    }
+
+    /// Looks whether ended groups have ended.
+    fn await_end(&mut self) -> Option<Event> {
+        self.ending.retain_mut(|ending| {
+            let inside = ending.one.group.processes_in_any_tree();
+            ending.processes.retain(|pid| inside.contains(pid));
+            !ending.processes.is_empty()
+        });
+        let at = self.ending.iter().position(|ending| ending.since.elapsed() > KILL_DEADLINE)?;
+        let ending = self.ending.remove(at);
+        Some(Event::Stays { group: ending.one.name, processes: ending.processes.len() })
+    }
+
+    /// Ends the group that is to be ended by rule, and does not wait for that: others grow meanwhile. `None` if there
+    /// is no other one than those that are ending.
+    fn end(&mut self, full: Full) -> Option<Event> {
+        let is_meant =
+            |one: &&Standing| full.of.as_ref().is_none_or(|of| one.name == *of || one.name.is_in(of));
+        let is_ending = |one: &Standing| self.ending.iter().any(|ending| ending.one.name == one.name);
+        let leaves: Vec<&Standing> =
+            self.groups.iter().filter(|one| self.is_leaf(one)).filter(is_meant).collect();
+        let (leaves, ending): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|one| !is_ending(one));
+        let memory: Vec<Bytes> = leaves.iter().map(|one| kept(&one.group)).collect();
+        let candidate = |(one, memory): (&&Standing, &Bytes)| Candidate {
+            profile: one.registered.profile,
+            rule: one.registered.when_full(),
+            memory: *memory,
+        };
+        let candidates: Vec<Candidate> = leaves.iter().zip(&memory).map(candidate).collect();
+        let last = ending.iter().map(|one| kept(&one.group)).max().unwrap_or(Bytes(0));
+        let own = leaves.iter().position(|one| {
+            Some(&one.name) == full.of.as_ref() && one.registered.when_full() == WhenFull::End
+        });
+        let Some((at, reason)) = own.map(|at| (at, Reason::OwnLimit)).or_else(|| victim(&candidates, last))
+        else {
+            return ending.is_empty().then_some(Event::Nobody { full });
+        };
+        let (one, memory) = (leaves[at].clone(), memory[at]);
+        let inside = one.group.processes_in_any_tree();
+        let called = |pid: &u32| process::one(*pid).map(|process| format!("{} {pid}", process.name));
+        let named = inside.iter().filter_map(called).take(NAMED).collect();
+        one.group.kill();
+        let (group, processes) = (one.name.clone(), inside.len());
+        self.ending.push(Ending { one, processes: inside, since: Instant::now() });
+        Some(Event::Ended { group, reason, full, memory, processes, named })
+    }
+
+    fn is_leaf(&self, one: &Standing) -> bool {
+        !self.groups.iter().any(|other| other.name.is_in(&one.name))
+    }
+
+    /// Renews what is held, takes what is new, and reports what the kernel did meanwhile.
+    fn refresh(&mut self) -> Result<Vec<Event>, Fault> {
+        self.refreshed = Some(Instant::now());
+        self.ledger.renew()?;
+        self.groups = standing(None)?.into_iter().filter(|one| one.existence() == Existence::Whole).collect();
+        let may_end: Vec<&Standing> = self
+            .groups
+            .iter()
+            .filter(|one| self.is_leaf(one) && one.registered.when_full() == WhenFull::End)
+            .collect();
+        let concerns =
+            |one: &&Standing| may_end.iter().any(|leaf| leaf.name == one.name || leaf.name.is_in(&one.name));
+        let meant: Vec<&Standing> = self.groups.iter().filter(concerns).collect();
+        self.bounds.retain_mut(|bound| {
+            meant.iter().any(|one| one.name == bound.name && limit(&one.group) == Some(bound.limit))
+                && bound.renew().is_ok()
+        });
+        self.left.retain(|(_, at)| at.elapsed() < LEFT);
+        self.unheld.clear();
+        for one in meant {
+            let is_known = self.bounds.iter().any(|bound| bound.name == one.name)
+                || self.left.iter().any(|(name, _)| *name == one.name);
+            if !is_known {
+                match Bound::hold(one, self.is_leaf(one), &self.ledger) {
+                    Ok(bound) => self.bounds.extend(bound),
+                    // It may have gone meanwhile.
+                    Err(fault) => self.unheld.push(fault.at(one.name.to_string())),
+                }
+            }
+        }
+        self.bounds.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(self.killed().into_iter().chain(self.nearly()).collect())
+    }
+
+    /// What the kernel did since the last time.
+    fn killed(&mut self) -> Vec<Event> {
+        let now: BTreeMap<GroupName, u64> =
+            self.groups.iter().filter_map(|one| Some((one.name.clone(), kills(&one.group)?))).collect();
+        let more = |(group, now): (&GroupName, &u64)| {
+            let before = self.kills.get(group)?;
+            let processes = now.checked_sub(*before).filter(|more| *more > 0)?;
+            Some(Event::Killed { group: group.clone(), processes })
+        };
+        let events = now.iter().filter_map(more).collect();
+        self.kills = now;
+        events
+    }
+
+    /// Groups that have become nearly full, and are only to be reported.
+    fn nearly(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for one in self.groups.iter().filter(|one| one.registered.when_full() == WhenFull::Warn) {
+            let Some(limit) = limit(&one.group) else { continue };
+            let memory = kept(&one.group);
+            let (is, was) = (memory.0 as f64 >= NEARLY * limit.0 as f64, self.nearly.contains(&one.name));
+            match (is, was) {
+                (true, false) => {
+                    self.nearly.push(one.name.clone());
+                    events.push(Event::Nearly { full: Full { of: Some(one.name.clone()), limit }, memory });
+                }
+                (false, true) => self.nearly.retain(|name| *name != one.name),
+                _ => {}
+            }
+        }
+        events
+    }
+}
