@@ -104,7 +104,9 @@ def version_2(figures):
         return
     last = next((line for line in reversed(ended.stdout.splitlines()) if line.startswith("{")), None)
     findings = json.loads(last)["findings"] if last else None
-    figures.add(metric, int(findings is not None and ended.returncode == 0), "count", n=1)
+    cells = findings["cells"] if findings and ended.returncode == 0 else []
+    protected = [cell for cell in cells if cell["levels"].get("isolation") == "protection" and cell["finished"]]
+    figures.add(metric, int(bool(protected)), "count", n=1)
     if findings is None:
         print(ended.stdout[-2000:], ended.stderr[-2000:])
         return

@@ -51,7 +51,8 @@ fn what_is_read_again_is_needed_and_the_rest_is_pushed_out() {
         eprintln!("skipped: the machine is so busy that reading waits");
         return;
     }
-    assert_eq!(found["stopped"], "needed", "{found:#}");
+    // Either is a reason to stop: three steps have come back, or a quarter of the memory has.
+    assert!(["needed", "budget"].iter().any(|reason| found["stopped"] == *reason), "{found:#}");
     // The shell and cat need something, too.
     let (low, high) = (bytes("low") as f64 / MIB as f64, bytes("high") as f64 / MIB as f64);
     assert!(low <= high && (HOT as f64 * 0.9..HOT as f64 * 1.1 + 4.0).contains(&high), "{found:#}");

@@ -20,7 +20,8 @@ typedef unsigned long long u64;
 #define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_F_MMAPABLE (1 << 10)
 
-/* A map's update: only where there is none yet. */
+/* A map's update: whether or not there is one; only where there is none yet. */
+#define BPF_ANY 0
 #define BPF_NOEXIST 1
 /* A ring buffer's reader looks by itself. */
 #define BPF_RB_NO_WAKEUP 1

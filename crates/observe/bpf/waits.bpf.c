@@ -8,6 +8,8 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define GROUPS (1 << 14)
+/* include/trace/events/lock.h */
+#define LCB_F_MUTEX (1 << 5)
 #define WAITING (1 << 14)
 
 /* As in src/waits.rs. */
@@ -47,14 +49,14 @@ INLINE struct waits *group(void)
 	return bpf_map_lookup_elem(&groups, &id);
 }
 
-INLINE void begin(u64 lock)
+INLINE void begin(u64 lock, u64 flags)
 {
 	struct wait wait = { lock, (u32)bpf_get_current_pid_tgid() };
 	u64 now = bpf_ktime_get_ns();
 
-	/* A mutex is first waited for on the processor, then asleep: that is one wait. */
+	/* What began before and was not seen to end is over. */
 	if (group())
-		bpf_map_update_elem(&waiting, &wait, &now, BPF_NOEXIST);
+		bpf_map_update_elem(&waiting, &wait, &now, flags);
 }
 
 /* How long the wait was that ends here; zero: it was not seen to begin. */
@@ -91,7 +93,7 @@ INLINE int end_reclaim(u64 pages)
 SEC("tp_btf/mm_vmscan_memcg_reclaim_begin")
 int mm_vmscan_memcg_reclaim_begin(u64 *arguments)
 {
-	begin(0);
+	begin(0, BPF_ANY);
 	return 0;
 }
 
@@ -105,7 +107,7 @@ int mm_vmscan_memcg_reclaim_end(u64 *arguments)
 SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
 int mm_vmscan_direct_reclaim_begin(u64 *arguments)
 {
-	begin(0);
+	begin(0, BPF_ANY);
 	return 0;
 }
 
@@ -118,7 +120,8 @@ int mm_vmscan_direct_reclaim_end(u64 *arguments)
 SEC("tp_btf/contention_begin")
 int contention_begin(u64 *arguments)
 {
-	begin(arguments[0]);
+	/* A mutex is first waited for on the processor, then asleep: that is one wait. */
+	begin(arguments[0], arguments[1] & LCB_F_MUTEX ? BPF_NOEXIST : BPF_ANY);
 	return 0;
 }
 

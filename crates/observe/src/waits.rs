@@ -1,8 +1,9 @@
 //! What tasks of control groups wait for inside the kernel: reclaim and locks, by its tracepoints
 //! (include/trace/events/vmscan.h, include/trace/events/lock.h).
 //!
-//! Pressure tells that some task of a group waited for memory. This tells how long all its tasks together took pages
-//! away (reclaim), how many, and how long they were locked out by others.
+//! Pressure is for how long some task of a group waited for memory. This is how long all its tasks together took pages
+//! away (reclaim), how many, and how long they were locked out by others. Who is locked out during reclaim counts in
+//! both.
 
 use aya::maps::{HashMap, MapData};
 use aya::{Ebpf, Pod};

@@ -17,6 +17,13 @@ pub struct Arrangement {
     pub view: View,
 }
 
+impl Arrangement {
+    /// Whether groups have memory of their own.
+    pub fn memory_is_apart(&self) -> bool {
+        self.view == View::Docker || self.controllers.contains(&"memory")
+    }
+}
+
 /// Some users who are together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserGroup {

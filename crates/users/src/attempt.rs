@@ -81,10 +81,18 @@ pub fn attempt(
     let scene = Scene::new(&population.machine, arrangement, &folder.0, &ledger, conduct.until)?;
     let drivers = Drivers::start(&orders, |at, orders| scene.driver(at, orders))?;
     let outcome = drive(drivers, &scene, population, conduct).map_err(|failure| {
-        let group = killed_in(&scene.places()).map(|at| arrangement.groups[at].name.clone());
+        let group = killed_in(&scene.places()).map(|at| {
+            match arrangement.memory_is_apart() || arrangement.groups.len() == 1 {
+                true => arrangement.groups[at].name.clone(),
+                false => "all users together".into(),
+            }
+        });
         group.map_or(failure, Failure::OutOfMemory)
-    })?;
-    scene.remove()?;
+    });
+    // Also where it failed: pages that stay would serve later attempts for nothing.
+    let removed = scene.remove();
+    let outcome = outcome?;
+    removed?;
     Ok(outcome)
 }
 
@@ -114,9 +122,9 @@ fn drive(
                     drivers.signal(Signal::Begin)?;
                 }
             }
-            Report::User { number, done, usage } => {
+            Report::User { number, done, device_reads } => {
                 let streams = number < streamers;
-                users.push(UserOutcome { number, group, streams, done, usage });
+                users.push(UserOutcome { number, group, streams, done, device_reads });
                 left -= usize::from(!streams);
                 if left == 0 && !streams {
                     drivers.signal(Signal::Stop)?;

@@ -2,6 +2,7 @@
 //!
 //! Sources: `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/memory.rst`, `Documentation/accounting/psi.rst`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -45,7 +46,7 @@ impl Counters {
     pub fn read(group: &Group) -> Self {
         let wait = |file| Some(pressure(&read(group, &[("", file)])?)?.as_secs_f64());
         Counters {
-            pages: read(group, &[("", "memory.stat"), ("memory", "memory.stat")]).map(|text| pages(&text)),
+            pages: read(group, MEMORY).map(|text| pages(&text)),
             cpu_wait: wait("cpu.pressure"),
             memory_wait: wait("memory.pressure"),
             io_wait: wait("io.pressure"),
@@ -75,6 +76,8 @@ impl Counters {
 pub struct Counting {
     /// Groups that are together once.
     groups: Vec<(Group, Counters)>,
+    /// Whether all of these have one memory group.
+    shared: bool,
     waits: Option<WaitCounter>,
 }
 
@@ -92,8 +95,12 @@ impl Counting {
         }
         let ids: Vec<u64> = distinct.iter().filter_map(|group| id(group)).collect();
         let waits = waits.then(|| WaitCounter::attach(&ids)).transpose()?;
-        let groups = distinct.into_iter().map(|group| (group.clone(), Counters::read(group))).collect();
-        Ok(Counting { groups, waits })
+        let groups = distinct.iter().map(|group| ((*group).clone(), Counters::read(group))).collect();
+        // On v1, groups that are apart in other controllers only have their memory in one group: its pages are
+        // nobody's own.
+        let memory: BTreeSet<_> = distinct.iter().map(|group| group.file(MEMORY)).collect();
+        let shared = distinct.len() > 1 && memory.len() == 1;
+        Ok(Counting { groups, shared, waits })
     }
 
     /// What was counted so far, by group.
@@ -103,11 +110,16 @@ impl Counting {
     pub fn counts(&self) -> Result<Vec<GroupCounts>, Fault> {
         let count = |(group, before): &(Group, Counters)| {
             let waits = self.waits.as_ref().zip(id(group)).map(|(waits, id)| waits.of(id)).transpose()?;
-            Ok(GroupCounts { waits: waits.flatten(), ..before.since(group) })
+            let counts = before.since(group);
+            let refaults = counts.refaults.filter(|_| !self.shared);
+            Ok(GroupCounts { waits: waits.flatten(), refaults, ..counts })
         };
         self.groups.iter().map(count).collect()
     }
 }
+
+/// Where the pages of a group are counted.
+const MEMORY: &[(&str, &str)] = &[("", "memory.stat"), ("memory", "memory.stat")];
 
 /// A group's id in version 2.
 fn id(group: &Group) -> Option<u64> {

@@ -216,7 +216,11 @@ impl Docker {
     /// Runs a command to its end, or for as long as the daemon may take to start.
     fn run(&self, command: Command) -> Result<Output, Fault> {
         let mut limited = Command::new(find("timeout")?);
-        limited.arg(START.as_secs().to_string()).arg(command.get_program()).args(command.get_args());
+        limited
+            .arg("--kill-after=1")
+            .arg(START.as_secs().to_string())
+            .arg(command.get_program())
+            .args(command.get_args());
         limited.stdin(Stdio::null()).output().map_err(|e| cannot("run Docker's client", &e))
     }
 }

@@ -21,7 +21,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{WaitId, WaitIdOptions, setpgid, waitid};
 use serde::{Deserialize, Serialize};
 
-use crate::orders::{Orders, Overlay, Report, Signal, UserOrders, UserOutcome, UserUsage};
+use crate::orders::{Orders, Overlay, Report, Signal, UserOrders, UserResult};
 use crate::work::{Pipes, work};
 
 /// How long a driver waits for a result before it checks whether a user was killed.
@@ -72,7 +72,7 @@ type SignalEnds = [File; 2];
 #[derive(Serialize, Deserialize)]
 struct ResultLine {
     number: usize,
-    outcome: UserOutcome,
+    outcome: UserResult,
 }
 
 impl Users {
@@ -140,12 +140,9 @@ impl Users {
 }
 
 /// How a user ended.
-fn conclude(number: usize, outcome: Option<UserOutcome>, end: &Ended) -> Report {
+fn conclude(number: usize, outcome: Option<UserResult>, end: &Ended) -> Report {
     match (outcome, end.status.signal()) {
-        (Some(Ok(done)), _) => {
-            let (cpu_user, cpu_system) = (end.usage.user.as_secs_f64(), end.usage.system.as_secs_f64());
-            Report::User { number, done, usage: UserUsage { cpu_user, cpu_system, read: end.usage.read } }
-        }
+        (Some(Ok(done)), _) => Report::User { number, done, device_reads: end.usage.read },
         (Some(Err(fault)), _) => Report::Failed { number, fault },
         (None, Some(signal)) => Report::Killed { number, signal },
         (None, None) => {

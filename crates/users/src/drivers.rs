@@ -1,4 +1,4 @@
-//! The drivers of an attempt, from the workload's side: started each in its group, told to begin at once.
+//! The drivers of an attempt, from the workload's side: each is started in its group, and all begin at once.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

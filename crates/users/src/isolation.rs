@@ -1,4 +1,4 @@
-//! How the users of an attempt are kept apart: each row adds one part of what a container does.
+//! How the users of an attempt are kept apart: by one part of what a container does, by some, by a container.
 
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;

@@ -89,7 +89,7 @@ pub enum Task {
     },
 }
 
-/// What a driver is told after its orders: a line on its standard input.
+/// What a driver gets after its orders: a line on its standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
@@ -111,8 +111,8 @@ pub enum Report {
         number: usize,
         /// What it did.
         done: Done,
-        /// What it used, with its children (wait4(2)).
-        usage: UserUsage,
+        /// Bytes that it read from devices in all its life, with its children (wait4(2)).
+        device_reads: u64,
     },
     /// A user failed.
     Failed {
@@ -132,19 +132,8 @@ pub enum Report {
     Broken(Fault),
 }
 
-/// What a user used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct UserUsage {
-    /// Seconds of CPU time in user mode.
-    pub cpu_user: f64,
-    /// Seconds of CPU time in system mode.
-    pub cpu_system: f64,
-    /// Bytes that it read from devices.
-    pub read: u64,
-}
-
 /// What a user reports to its driver.
-pub type UserOutcome = Result<Done, Fault>;
+pub type UserResult = Result<Done, Fault>;
 
 /// What a user did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -159,6 +148,10 @@ pub struct Done {
     pub read: u64,
     /// Seconds that its own process was ready to run while others ran (sched-stats.rst).
     pub run_delay: f64,
+    /// Seconds of its CPU time in user mode since it began, with its children.
+    pub cpu_user: f64,
+    /// The same in system mode.
+    pub cpu_system: f64,
     /// Seconds of pauses that are part of its jobs.
     pub paused: f64,
     /// Page faults of its own process with a read from a device.

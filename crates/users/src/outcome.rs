@@ -7,13 +7,13 @@
 //! | `jobs_per_minute_summed` | /min | the sum of the groups' rates, each over its own time: the published metric |
 //! | `sum_bias` | ratio | the second over the first: rates of parts that end at different times do not add up |
 //! | `jti` | % | AIM7's job timing index: 1 − standard deviation over mean, of the users' times |
-//! | `time_compute`, `time_queue`, `time_pause`, `time_wait` | s | parts of the makespan: what the user who was done last spent computing (with its children), ready to run, in pauses of its own, and waiting for anything else; label `node` |
+//! | `time_compute`, `time_queue`, `time_pause`, `time_wait` | s | parts of the makespan: what the user who was done last spent computing (with its children), ready to run, in pauses of its own, and waiting for anything else. CPU time is that of all its processes, being ready to run that of its own one; label `node` |
 //! | `user_time_span` | s | distribution: a user's time, from the beginning to its end |
 //! | `cpu_user`, `cpu_system` | s | CPU time of all users in user and system mode, without streamers' |
 //! | `run_delay` | s | that users were ready to run while others ran, without streamers' |
 //! | `major_faults` | faults | page faults of users with a read, without streamers' |
 //! | `refaults` | pages | pages of the users that were reclaimed and needed again, streamers' included |
-//! | `group_refaults` | pages | the same of one group; label `group`, from 0; users who are together are group 0 |
+//! | `group_refaults` | pages | the same of one group; label `group`, from 0; users who are together are group 0; none where groups share their memory group |
 //! | `reclaimed`, `group_reclaimed` | pages | pages that tasks took away, from others or themselves, before they got one; of all, and of one group (with `waits`) |
 //! | `reclaim_time`, `group_reclaim_time` | s | how long that took, added up over tasks (with `waits`) |
 //! | `lock_time`, `group_lock_time` | s | how long tasks were locked out of the kernel's data by others, added up over tasks (with `waits`) |
@@ -26,7 +26,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 
 use crate::counts::GroupCounts;
-use crate::orders::{Done, UserUsage};
+use crate::orders::Done;
 
 /// The metrics; the study decides on the first one.
 pub fn metrics() -> Vec<Metric> {
@@ -71,14 +71,14 @@ pub struct UserOutcome {
     pub streams: bool,
     /// What it reported.
     pub done: Done,
-    /// What it used.
-    pub usage: UserUsage,
+    /// Bytes that it read from devices in all its life, preparations included.
+    pub device_reads: u64,
 }
 
 /// What all users of an attempt did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// When they were told to begin, in seconds of CLOCK_MONOTONIC.
+    /// When they began, in seconds of CLOCK_MONOTONIC.
     pub began: f64,
     /// Each user's outcome.
     pub users: Vec<UserOutcome>,
@@ -106,8 +106,8 @@ impl Outcome {
             ("jobs_per_minute_summed", summed),
             ("sum_bias", summed / rate),
             ("jti", job_timing_index(&times)),
-            ("cpu_user", sum(|user| user.usage.cpu_user)),
-            ("cpu_system", sum(|user| user.usage.cpu_system)),
+            ("cpu_user", sum(|user| user.done.cpu_user)),
+            ("cpu_system", sum(|user| user.done.cpu_system)),
             ("run_delay", sum(|user| user.done.run_delay)),
             ("major_faults", sum(|user| user.done.major_faults as f64)),
         ];
@@ -131,7 +131,7 @@ impl Outcome {
         let Some(last) = users.iter().max_by(|a, b| a.done.ended.total_cmp(&b.done.ended)) else {
             return Ok(());
         };
-        let compute = last.usage.cpu_user + last.usage.cpu_system;
+        let compute = last.done.cpu_user + last.done.cpu_system;
         let known = compute + last.done.run_delay + last.done.paused;
         // Children that run at the same time compute in parallel.
         let wait = (makespan - known).max(0.0);
@@ -148,6 +148,10 @@ impl Outcome {
 
     /// What the kernel counted: sums over all groups, and each group's.
     fn report_counts(&self, makespan: f64, out: &mut dyn Sink) -> Result<(), Fault> {
+        if let Some(refaults) = self.machine.refaults {
+            out.take(Reading::value("refaults", refaults as f64, Origin::Measured), 1)?;
+        }
+        report_groups("group_refaults", self.counts.iter().map(|counts| Some(counts.refaults? as f64)), out)?;
         for (sum, of_group, count) in SUMS {
             let counted: Vec<f64> = self.counts.iter().filter_map(count).collect();
             if !counted.is_empty() {
@@ -197,8 +201,7 @@ impl Outcome {
 type Count = fn(&GroupCounts) -> Option<f64>;
 
 /// The metric of all groups, that of each, and the number.
-const SUMS: [(&str, &str, Count); 4] = [
-    ("refaults", "group_refaults", |counts| Some(counts.refaults? as f64)),
+const SUMS: [(&str, &str, Count); 3] = [
     ("reclaimed", "group_reclaimed", |counts| Some(counts.waits?.reclaimed as f64)),
     ("reclaim_time", "group_reclaim_time", |counts| Some(counts.waits?.reclaiming.as_secs_f64())),
     ("lock_time", "group_lock_time", |counts| Some(counts.waits?.locked_out.as_secs_f64())),
@@ -239,9 +242,18 @@ mod tests {
     use super::*;
 
     fn user(group: usize, jobs: u64, ended: f64) -> UserOutcome {
-        let done = Done { began: 10.0, ended, jobs, read: 0, run_delay: 0.25, paused: 2.0, major_faults: 2 };
-        let usage = UserUsage { cpu_user: 1.0, cpu_system: 0.5, read: 0 };
-        UserOutcome { number: 0, group, streams: false, done, usage }
+        let done = Done {
+            began: 10.0,
+            ended,
+            jobs,
+            read: 0,
+            run_delay: 0.25,
+            paused: 2.0,
+            major_faults: 2,
+            cpu_user: 1.0,
+            cpu_system: 0.5,
+        };
+        UserOutcome { number: 0, group, streams: false, done, device_reads: 0 }
     }
 
     fn report(outcome: &Outcome) -> Vec<(String, f64)> {

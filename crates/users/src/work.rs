@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crosstalk_core::{Fault, quoted};
 use crosstalk_host::clock::{switches_and_faults, thread_schedstat};
-use crosstalk_host::process::{cannot, end_with_starter};
+use crosstalk_host::process::{Usage, cannot, end_with_starter};
 use crosstalk_stats::rng::Rng;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -45,9 +45,9 @@ pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<Done, Fault> {
     drop(ready);
     // It ends when the driver has closed its end, or has ended.
     let _ = begin.read(&mut [0]);
-    let (began, before) = (now(), Waits::now());
+    let (began, before, used) = (now(), Waits::now(), Usage::so_far());
     let Work { done, read, paused } = jobs.run(&stop)?;
-    let (ended, after) = (now(), Waits::now());
+    let (ended, after, used) = (now(), Waits::now(), Usage::so_far().since(used));
     Ok(Done {
         began,
         ended,
@@ -56,6 +56,8 @@ pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<Done, Fault> {
         run_delay: after.run_delay - before.run_delay,
         paused: paused.as_secs_f64(),
         major_faults: after.major_faults - before.major_faults,
+        cpu_user: used.user.as_secs_f64(),
+        cpu_system: used.system.as_secs_f64(),
     })
 }
 

@@ -15,7 +15,7 @@ pub struct Counted {
     pub cpu_user: f64,
     /// CPU time in the kernel: reclaim, locks, reading.
     pub cpu_system: f64,
-    /// Waiting for a processor; of the user's own process only.
+    /// Waiting for a processor: of the user's own process only, and so about none where a command does the work.
     pub run_delay: f64,
     /// Bytes that those who do not stream read from devices, all together.
     pub read: f64,
@@ -40,10 +40,10 @@ impl Counted {
         let GroupCounts { refaults, reclaimed, memory_wait, io_wait, .. } = outcome.machine;
         Counted {
             time: mean(|user| user.done.ended - user.done.began),
-            cpu_user: mean(|user| user.usage.cpu_user),
-            cpu_system: mean(|user| user.usage.cpu_system),
+            cpu_user: mean(|user| user.done.cpu_user),
+            cpu_system: mean(|user| user.done.cpu_system),
             run_delay: mean(|user| user.done.run_delay),
-            read: sum(|user| user.usage.read as f64),
+            read: sum(|user| user.device_reads as f64),
             refaults: refaults.map(|pages| pages as f64),
             reclaimed: reclaimed.map(|pages| pages as f64),
             memory_wait,

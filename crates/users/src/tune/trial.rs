@@ -75,7 +75,7 @@ fn alone(outcome: &Outcome, placed: &[Placed]) -> Vec<AloneUser> {
         let limit = placed.limit.map_or(u64::MAX, |Bytes(limit)| limit);
         // Where the kernel keeps no peak, it may have been all.
         let peak = counts.peak.map_or(limit, |peak| peak.0);
-        let (read, seconds) = (user.usage.read, user.done.ended - user.done.began);
+        let (read, seconds) = (user.device_reads, user.done.ended - user.done.began);
         Some((number, AloneUser { limit, peak, read, seconds }))
     };
     let mut users: Vec<_> = placed.iter().zip(&outcome.counts).filter_map(user).collect();

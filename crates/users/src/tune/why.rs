@@ -14,7 +14,7 @@ pub fn why(from: &Counted, to: &Counted) -> Option<String> {
     let saved =
         |part: fn(&Counted) -> f64| if is_less { part(from) - part(to) } else { part(to) - part(from) };
     let parts: [(f64, &str, &[Cause]); 4] = [
-        (saved(Counted::other_waiting), "waiting for pages and devices", &[REFAULTS, READS]),
+        (saved(Counted::other_waiting), "waiting for anything but a processor", &[REFAULTS, READS]),
         (saved(|run| run.run_delay), "waiting for a processor", &[]),
         (saved(|run| run.cpu_system), "CPU time in the kernel (reclaim, locks)", &[RECLAIM, REFAULTS]),
         (saved(|run| run.cpu_user), "CPU time of the programs", &[]),
@@ -79,7 +79,7 @@ mod tests {
         let said = why(&plain, &grouped).expect("is counted");
         assert_eq!(
             said,
-            "a user spends 3.00 s less waiting for pages and devices: refaults fell from 120 thousand pages to 3000 \
+            "a user spends 3.00 s less waiting for anything but a processor: refaults fell from 120 thousand pages to 3000 \
              pages"
         );
         let said = why(&grouped, &plain).expect("is counted");

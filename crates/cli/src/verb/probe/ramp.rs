@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
+use crosstalk_core::units::human;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::Readings;
 use crosstalk_users::ramp::{Level, Ramp};
@@ -26,6 +27,8 @@ pub fn main(args: &UsersArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     let mut ramp = Ramp::new(args.from, args.to, args.step)?;
     let mut all = Readings::new();
+    let work = measurement.params.float("work", args.work)?;
+    out.say(&format!("each job does {} of its work; one run a level", human(work, "%")));
     while let Some(users) = ramp.next() {
         let at = Value::Int(i64::try_from(users).unwrap_or(i64::MAX));
         let level = Measurement { kind: "users", params: measurement.params.clone().with("users", at) };
@@ -48,12 +51,15 @@ pub fn main(args: &UsersArgs, out: &Out) -> Result<ExitCode, Fault> {
     if let Some(peak) = peak {
         out.say(&format!("peak: {} jobs a minute at {} users", rounded(peak.jobs_per_minute), peak.users));
     }
-    out.say(&match crossover {
+    // Smaller jobs are more jobs a minute: the crossover is AIM7's only with whole ones.
+    let whole = work == 1.0;
+    out.say(&match crossover.filter(|_| whole) {
         Some(level) => format!("crossover: at {} users each does less than one job a minute", level.users),
-        None => "crossover: not reached: each user does more than one job a minute".into(),
+        None if whole => "crossover: not reached: each user does more than one job a minute".into(),
+        None => "crossover: only with --work 1".into(),
     });
     let peak = peak.map(|level| json!({ "users": level.users, "jobs_per_minute": level.jobs_per_minute }));
-    let more = json!({ "peak": peak, "crossover": crossover.map(|level| level.users) });
+    let more = json!({ "peak": peak, "crossover": crossover.filter(|_| whole).map(|level| level.users), "work": work });
     export(&measurement, &all, &args.machine.export, &units(&measurement)?, &more, out)?;
     Ok(ExitCode::SUCCESS)
 }
