@@ -272,13 +272,19 @@ mod tests {
         let users = vec![user(0, 60, 70.0), user(1, 60, 130.0)];
         let counts =
             [3, 4].map(|refaults| GroupCounts { refaults: Some(refaults), ..GroupCounts::default() });
-        let readings =
-            report(&Outcome { began: 10.0, users, counts: counts.into(), machine: GroupCounts::default() });
+        let readings = report(&Outcome {
+            began: 10.0,
+            users,
+            counts: counts.into(),
+            machine: GroupCounts { refaults: Some(9), ..GroupCounts::default() },
+        });
         assert_eq!(value(&readings, "makespan"), 120.0);
         assert_eq!(value(&readings, "jobs_per_minute"), 60.0);
         assert_eq!(value(&readings, "jobs_per_minute_summed"), 60.0 + 30.0);
         assert_eq!(value(&readings, "sum_bias"), 1.5);
-        assert_eq!(value(&readings, "refaults"), 7.0);
+        // Those of the machine, whoever counted in a group.
+        assert_eq!(value(&readings, "refaults"), 9.0);
+        assert_eq!(value(&readings, "group_refaults"), 3.0, "the first group's");
         assert_eq!(value(&readings, "run_delay"), 0.5);
         // Mean 90 s, standard deviation 30 s.
         assert!((value(&readings, "jti") - (1.0 - 1.0 / 3.0)).abs() < 1e-9);
