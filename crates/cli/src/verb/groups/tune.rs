@@ -153,6 +153,10 @@ fn verdict(tuned: &Tuned) -> String {
     let words = &tuned.words;
     let Some(verdict) = &tuned.verdict else {
         return match &tuned.killed {
+            Some(group) if group == "plain" => {
+                "No verdict: in a fresh pair plain itself was out of memory. Give more --memory to compare."
+                    .into()
+            }
             Some(group) => format!(
                 "No grouping is recommended: in a fresh pair, group `{group}` of {words} was out of memory."
             ),
@@ -185,11 +189,11 @@ fn beside(beside: &Beside, is_cliff: bool) -> String {
         (Some(group), _) => format!("group `{group}` was out of memory"),
         (None, Some(ratio)) if beside.cut => format!("at least {} × the time; it was cut off", digits(ratio)),
         (None, Some(ratio)) => format!("{} × the time", digits(ratio)),
-        (None, None) => "not run beside it".into(),
+        (None, None) => "not run".into(),
     };
     let why = beside.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let cliff = if is_cliff { "The cliff" } else { "Beside it" };
-    format!("{cliff}: {}: {what}{why}.", beside.words)
+    let cliff = if is_cliff { "The cliff" } else { "A neighbour" };
+    format!("{cliff}, in the search: {}: {what}{why}.", beside.words)
 }
 
 /// The parts of a user's time, and what explains them.
