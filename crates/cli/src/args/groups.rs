@@ -103,7 +103,7 @@ charged to the group; what it cannot take is reported.")]
 
 It runs all users again and again, each time in other groups: at most 30 runs to search, then fresh pairs of \
 runs, plain and grouped, which decide. If their 95 % interval includes 1, plain is as good. No run finds \
-files that an earlier one has cached. It ends with the commands that make the groups.")]
+files that an earlier one has cached; what the host had cached before stays. It ends with the commands that make the groups.")]
     Tune(GroupsTuneArgs),
 }
 
