@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ const SEARCH_SHARE: u32 = 1000;
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process that is found has so long to be moved at its start: it may be about to start its program.
 const SECOND_LOOK: Duration = Duration::from_millis(300);
+/// So many processes wait at most for a group that is being made. A search finds the others.
+const MOST_WANTED: usize = 1000;
 /// A group that could not be made is not tried again for this time.
 const RETRY: Duration = Duration::from_secs(10);
 
@@ -170,6 +173,10 @@ impl Mover<'_> {
             Task::Answered(group) => {
                 self.shared.judge.refresh();
                 for job in self.wanted.remove(&group).unwrap_or_default() {
+                    if !self.still_goes(&job) {
+                        self.refused(&job);
+                        continue;
+                    }
                     match self.targets.put(&job.goal.group, job.pid) {
                         Err(Refusal::Missing) => {
                             self.failed.insert(group.clone(), Instant::now());
@@ -193,6 +200,16 @@ impl Mover<'_> {
         }
     }
 
+    /// Whether a process that has waited for its group still goes there: another may have its number now.
+    fn still_goes(&self, job: &Job) -> bool {
+        // One whose start waits does not run its program yet.
+        let program = || match self.shared.waiting.has(job.pid) {
+            true => Some(PathBuf::from(&job.program)),
+            false => program_of(job.pid),
+        };
+        self.shared.judge.judge(job.pid, program) == Verdict::Goes(job.goal.clone())
+    }
+
     fn report_full(&mut self) {
         for group in self.targets.full() {
             self.shared
@@ -211,6 +228,11 @@ impl Mover<'_> {
     fn put(&mut self, job: Job) {
         let group = &job.goal.group;
         if let Some(others) = self.wanted.get_mut(group) {
+            // A later start of the same process counts.
+            others.retain(|other| other.pid != job.pid);
+            if others.len() >= MOST_WANTED {
+                return self.refused(&job);
+            }
             return others.push(job);
         }
         match self.targets.put(group, job.pid) {
