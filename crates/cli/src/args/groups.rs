@@ -36,7 +36,7 @@ groups are made, or none.")]
   crosstalk groups show lab  lab, and the groups in it
   crosstalk groups show --watch
   crosstalk groups show --watch --protect lab/alice  and what that does to all; needs root
-  crosstalk groups show --working-set lab/alice  what it needs; takes half a minute, and root
+  crosstalk groups show --working-set lab/alice  what it needs; takes one to two minutes, and root
 
 It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
@@ -80,7 +80,7 @@ More: docs/how-to/pack-users.md.")]
 It acts when a group is at its memory limit and nothing can be pushed out, or when less than 5 % of the \
 machine's memory is available. A group that is full itself is ended. Of a full group that holds others, and \
 of the machine, the first of these is: the besteffort group with the most memory, then the burstable one \
-that is most above its request. For others' memory a guaranteed group is never ended, nor a burstable one within its \
+that is most above its request. For memory that is shared a guaranteed group is never ended, nor a burstable one within its \
 request. At its own limit a burstable group is ended also if its request is the limit, and a guaranteed one with \
 create --when-full end. create --when-full sets another rule. All processes of an ended group are killed (SIGKILL); \
 the group stays. One without processes is not ended.

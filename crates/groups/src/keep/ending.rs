@@ -53,3 +53,35 @@ pub fn freeing(all: &[Ending], within: Option<&GroupName>) -> Bytes {
     let meant = all.iter().filter(|ending| !ending.stays && is_meant(&ending.one.name));
     Bytes(meant.map(|ending| kept(&ending.one.group).0).sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contents::Registered;
+    use crate::profile::Profile;
+    use crosstalk_cgroup::group::Group;
+    use std::fs;
+
+    #[test]
+    fn a_group_that_does_not_end_is_reported_once_and_frees_nothing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (file, says) in [("cgroup.procs", "7\n"), ("memory.current", "900\n"), ("memory.stat", "")] {
+            fs::write(folder.path().join(file), says).expect("writes");
+        }
+        let group = Group::new([(String::new(), folder.path().to_path_buf())].into());
+        let registered = Registered::new(Profile::BestEffort { limit: None });
+        let name: GroupName = "lab/bob".parse().expect("is a name");
+        let one = Standing { name: name.clone(), registered, group };
+        let mut all = [Ending::new(one, vec![7, 8])];
+        assert!(all[0].is_there() && all[0].late().is_none());
+        let of = |name: &str| name.parse::<GroupName>().expect("is a name");
+        assert_eq!((freeing(&all, None), freeing(&all, Some(&of("lab")))), (Bytes(900), Bytes(900)));
+        assert_eq!(freeing(&all, Some(&of("la"))), Bytes(0), "another group");
+        all[0].since = Instant::now().checked_sub(KILL_DEADLINE * 2).expect("the machine runs that long");
+        assert_eq!(all[0].late(), Some(Event::Stays { group: name, processes: 1 }));
+        assert!(all[0].late().is_none() && all[0].is_there(), "it is said once");
+        assert_eq!(freeing(&all, None), Bytes(0));
+        fs::write(folder.path().join("cgroup.procs"), "").expect("writes");
+        assert!(!all[0].is_there());
+    }
+}

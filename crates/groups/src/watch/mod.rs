@@ -12,6 +12,7 @@
 
 mod child;
 mod file;
+mod job;
 mod judge;
 mod message;
 mod mover;

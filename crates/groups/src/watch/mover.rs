@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_host::undisturbed::run_first;
 
+use super::job::{Found, Job, Task};
 use super::judge::{Goal, Judge, Verdict, program_of};
 use super::message::{Message, Placement};
 use super::outbox::Outbox;
@@ -57,41 +58,6 @@ impl Shared {
     pub fn change(&self, change: impl FnOnce(&mut Tally)) {
         change(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
     }
-}
-
-/// What is to be done.
-#[derive(Debug)]
-pub enum Task {
-    /// Put a process into a group.
-    Put(Job),
-    /// The supervisor has tried to make a group.
-    Answered(GroupName),
-}
-
-/// A process that goes into a group.
-#[derive(Debug, Clone)]
-pub struct Job {
-    /// The process.
-    pub pid: u32,
-    /// Where it goes.
-    pub goal: Goal,
-    /// Its program, for people.
-    pub program: String,
-    /// How it was found.
-    pub found: Found,
-}
-
-/// How a process was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Its start waits.
-    Starting,
-    /// An event reported it.
-    Started,
-    /// It ran before the watcher.
-    Before,
-    /// A search found it.
-    Missed,
 }
 
 /// Moves processes until nobody sends tasks any more.

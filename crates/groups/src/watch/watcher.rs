@@ -21,9 +21,10 @@ use crosstalk_host::starts::HeldStart;
 use crosstalk_host::streams::set_nonblocking;
 use crosstalk_host::undisturbed::run_first;
 
+use super::job::{Found, Job, Task};
 use super::judge::{Judge, Verdict, program_of};
 use super::message::{Answer, Message, Settings};
-use super::mover::{Found, Job, Shared, Task, run};
+use super::mover::{Shared, run};
 use super::openings::{Opening, Openings};
 use super::outbox::Outbox;
 use super::source::Source;
