@@ -99,6 +99,9 @@ impl Evictor {
         };
         evictor.refresh()?;
         match evictor.unheld.pop() {
+            Some(fault) if fault.remedy.is_none() => {
+                Err(fault.remedy("see whether control groups are mounted for writing: mount | grep cgroup"))
+            }
             Some(fault) => Err(fault),
             None => Ok(evictor),
         }
