@@ -11,6 +11,7 @@
 //! makes groups.
 
 mod child;
+mod failures;
 mod file;
 mod job;
 mod judge;

@@ -21,6 +21,7 @@ use crosstalk_host::starts::HeldStart;
 use crosstalk_host::streams::set_nonblocking;
 use crosstalk_host::undisturbed::run_first;
 
+use super::failures::Failures;
 use super::job::{Found, Job, Task};
 use super::judge::{Judge, Verdict, program_of};
 use super::message::{Answer, Message, Settings};
@@ -43,8 +44,6 @@ const SHORT_TICK: Duration = Duration::from_millis(20);
 const RENEWAL: Duration = Duration::from_millis(50);
 /// The longest that a program waits for its group: with the silence of a watcher that is stopped then, a second.
 const LONGEST_WAIT: Duration = Duration::from_millis(600);
-/// So many starts in a row that cannot be read are an end.
-const FAILURES: u32 = 100;
 /// How often it reports what it has done.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -98,7 +97,7 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         switch,
         tasks,
         openings: Openings::default(),
-        failures: 0,
+        failures: Failures::default(),
         began: Instant::now(),
         reported: 0,
     };
@@ -140,7 +139,7 @@ struct Watcher {
     tasks: Sender<Task>,
     openings: Openings,
     /// How many starts in a row could not be read.
-    failures: u32,
+    failures: Failures,
     began: Instant,
     /// How many programs it had seen when it reported last.
     reported: u64,
@@ -157,7 +156,7 @@ impl Watcher {
                 };
                 let now = Instant::now();
                 for start in starts {
-                    self.failures = 0;
+                    self.failures.clear();
                     self.answer(start, now);
                     self.renew()?;
                 }
@@ -177,8 +176,7 @@ impl Watcher {
     /// Counts a start that could not be read: the kernel reports so a file that it cannot open for this process, and
     /// refuses to execute it.
     fn fail(&mut self, error: &std::io::Error) -> Result<(), Fault> {
-        self.failures += 1;
-        if self.failures >= FAILURES {
+        if self.failures.is_end() {
             return Err(cannot("read starts of programs", error));
         }
         self.shared.count(Outcome::Missed, Duration::ZERO);
