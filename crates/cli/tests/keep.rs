@@ -175,6 +175,37 @@ fn a_killed_or_stopped_keeper_leaves_the_choice_to_the_kernel() {
 }
 
 #[test]
+fn it_leaves_the_group_that_it_is_started_in_and_runs_once_and_as_root() {
+    let Some(registry) = Registry::new("keep-place") else { return };
+    let small = registry.named("small");
+    registry.done(&["groups", "create", &small, "--memory-limit", "32 MiB"]);
+    let said = registry.folder.path().join("said");
+    let program = env!("CARGO_BIN_EXE_crosstalk");
+    let args = ["exec", "--group", &small, "--", program, "--json", "groups", "keep"];
+    let mut start = registry.command(&args);
+    start.stdout(fs::File::create(&said).expect("makes"));
+    let keeper = Keeper { child: start.spawn().expect("starts"), said };
+    await_that("it keeps", || !keeper.of("keeps").is_empty());
+    let inside = || {
+        registry
+            .dirs(&small)
+            .iter()
+            .any(|dir| fs::read_to_string(dir.join("cgroup.procs")).is_ok_and(|pids| !pids.is_empty()))
+    };
+    await_that("its own group cannot stop it", || !inside());
+    let second = registry.run(&["groups", "keep"]);
+    assert_eq!(second.status.code(), Some(4), "{}", stderr(&second));
+    assert!(stderr(&second).contains("another groups keep runs already"), "{}", stderr(&second));
+    keeper.end();
+    assert!(!held(&registry, &small));
+    let mut user = std::process::Command::new("setpriv");
+    user.args(["--reuid", "65534", "--clear-groups", program, "groups", "keep"]);
+    user.env("XDG_RUNTIME_DIR", registry.folder.path());
+    let output = user.output().expect("runs");
+    assert!(stderr(&output).contains("run it as root") && stdout(&output).is_empty(), "{output:?}");
+}
+
+#[test]
 fn a_wrong_share_is_refused() {
     let Some(registry) = Registry::new("keep-wrong") else { return };
     for (args, said) in [

@@ -47,17 +47,28 @@ pub struct Created {
 /// A usage fault if a name is taken, a parent is missing, or more memory is guaranteed than there is; an environment
 /// fault if this user may make no groups, or the kernel refuses. Then none is made.
 pub fn create(request: &CreateRequest, launcher: &Launcher) -> Result<Created, Fault> {
+    create_from(&Hierarchy::here(), request, launcher)
+}
+
+/// The same for a process that was elsewhere in the hierarchy when it began.
+///
+/// # Errors
+/// Those of [`create`].
+pub(crate) fn create_from(
+    hierarchy: &Hierarchy,
+    request: &CreateRequest,
+    launcher: &Launcher,
+) -> Result<Created, Fault> {
     // Before the registry is locked: what killed commands have left is undone with its lock.
     let ledger = Ledger::open(launcher)?;
     let registry = Registry::own()?;
     let mut locked = registry.lock()?;
     let mut next = with(locked.contents(), request)?;
-    let hierarchy = Hierarchy::here();
-    let mut site = Site::find(locked.contents(), &hierarchy, &may_write, systemd::is_booted())?;
+    let mut site = Site::find(locked.contents(), hierarchy, &may_write, systemd::is_booted())?;
     let machine = site.memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
     let protections = protections(&next.groups, machine)?;
     let mut changes = Changes { knobs: site.enable(&ledger)?, entry: None };
-    let parents = site.name(&systemd::HERE, &hierarchy)?;
+    let parents = site.name(&systemd::HERE, hierarchy)?;
     request.names.iter().try_for_each(|name| check_free(name, &parents.below(name.as_str())))?;
     next.parents = parents.paths_by_tree();
     next.manager = site.manager;
@@ -69,7 +80,7 @@ pub fn create(request: &CreateRequest, launcher: &Launcher) -> Result<Created, F
     };
     changes.entry = Some(ledger.batch(batch, &summary(&request.names))?);
     let made = site
-        .build(&parents, &hierarchy)
+        .build(&parents, hierarchy)
         .and_then(|()| make(request, &mut locked, next, &protections))
         .map(|notes| Created { names: request.names.clone(), notes });
     // If something failed, undoing it takes the lock.

@@ -1,5 +1,6 @@
 //! The mounts of this mount namespace (proc_pid_mountinfo(5)), and whether their list has changed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -34,28 +35,86 @@ const WITHOUT_PROGRAMS: [&str; 19] = [
     "tracefs",
 ];
 
+/// File systems that ask a server or another process for what they hold, and wait for it. Those of FUSE have more
+/// names: `fuse.sshfs`.
+const REMOTE: [&str; 17] = [
+    "9p",
+    "afs",
+    "beegfs",
+    "ceph",
+    "cifs",
+    "coda",
+    "fuse",
+    "fuseblk",
+    "gfs2",
+    "glusterfs",
+    "gpfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "orangefs",
+    "smb3",
+];
+
 /// Where file systems are mounted from which programs may be executed, each place once.
-///
-/// # Errors
-/// If `/proc` is not mounted.
-pub fn with_programs() -> io::Result<Vec<PathBuf>> {
-    Ok(parse(&kernel::text(LIST)?))
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramMounts {
+    /// Those of this machine.
+    pub local: Vec<PathBuf>,
+    /// Those that may wait for another machine or process, and what is mounted in them, with the kind of file system.
+    pub remote: Vec<(PathBuf, String)>,
 }
 
-/// A line: ID, parent, device, root, place, options, any number of tags, `-`, kind, source, options.
-fn parse(mountinfo: &str) -> Vec<PathBuf> {
-    let place = |line: &str| {
-        let (mount, system) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ').skip(4);
-        let (place, options) = (mount.next()?, mount.next()?);
-        let kind = system.split(' ').next()?;
-        let executes = !options.split(',').any(|option| option == "noexec");
-        (executes && !WITHOUT_PROGRAMS.contains(&kind)).then(|| unescape(place))
-    };
-    let mut places: Vec<PathBuf> = mountinfo.lines().filter_map(place).collect();
-    places.sort();
-    places.dedup();
-    places
+impl ProgramMounts {
+    /// Those of this mount namespace.
+    ///
+    /// # Errors
+    /// If `/proc` is not mounted.
+    pub fn read() -> io::Result<Self> {
+        Ok(Self::parse(&kernel::text(LIST)?))
+    }
+
+    /// A line: ID, parent, device, root, place, options, any number of tags, `-`, kind, source, options. Of two at one
+    /// place the later one is seen.
+    fn parse(mountinfo: &str) -> Self {
+        let mut kinds = BTreeMap::new();
+        for line in mountinfo.lines() {
+            if let Some((place, kind)) = parse(line) {
+                kinds.insert(place, kind);
+            }
+        }
+        let mut found = ProgramMounts::default();
+        // A place comes before those in it.
+        for (place, kind) in kinds {
+            // The way to it leads through what it is in.
+            let outer = found.remote.iter().find(|(outer, _)| place.starts_with(outer));
+            match (kind, outer) {
+                (None, _) => {}
+                (Some(kind), _) if is_remote(kind) => found.remote.push((place, kind.into())),
+                (Some(_), Some((_, outer))) => {
+                    let outer = outer.clone();
+                    found.remote.push((place, outer));
+                }
+                (Some(_), None) => found.local.push(place),
+            }
+        }
+        found
+    }
+}
+
+/// The place of a mount, and its kind if programs may be executed from it.
+fn parse(line: &str) -> Option<(PathBuf, Option<&str>)> {
+    let (mount, system) = line.split_once(" - ")?;
+    let mut mount = mount.split(' ').skip(4);
+    let (place, options) = (mount.next()?, mount.next()?);
+    let kind = system.split(' ').next()?;
+    let executes = !options.split(',').any(|option| option == "noexec");
+    Some((unescape(place), Some(kind).filter(|kind| executes && !WITHOUT_PROGRAMS.contains(kind))))
+}
+
+fn is_remote(kind: &str) -> bool {
+    REMOTE.contains(&kind) || kind.starts_with("fuse.")
 }
 
 /// A path as the list of mounts has it: blanks and the like are written as three octal digits.
@@ -114,7 +173,22 @@ mod tests {
                     26 24 0:24 / /run rw,nosuid,noexec - tmpfs tmpfs rw\n\
                     27 24 0:25 / /a\\040b rw - tmpfs tmpfs rw,noexec\n\
                     28 24 0:26 / /a\\040b rw - ext4 /dev/sdb rw\ncut off";
-        assert_eq!(parse(list), [Path::new("/"), Path::new("/a b")]);
+        let found = ProgramMounts::parse(list);
+        assert_eq!(found.local, [Path::new("/"), Path::new("/a b")]);
+        assert_eq!(found.remote, []);
+    }
+
+    #[test]
+    fn what_may_wait_for_others_is_apart_with_all_that_is_in_it() {
+        let list = "24 1 0:22 / / rw - ext4 /dev/sda1 rw\n25 24 0:23 / /home rw - nfs4 server:/home rw\n\
+                    26 25 0:24 / /home/scratch rw - xfs /dev/sdb rw\n27 24 0:25 / /homes rw - ext4 /dev/sdc rw\n\
+                    28 24 0:26 / /net rw - autofs auto rw\n29 24 0:27 / /mnt rw - fuse.sshfs s: rw\n\
+                    30 24 0:28 / /tmp rw - tmpfs tmpfs rw\n31 30 0:29 / /tmp rw - 9p host rw";
+        let found = ProgramMounts::parse(list);
+        assert_eq!(found.local, [Path::new("/"), Path::new("/homes")]);
+        let remote: Vec<_> =
+            found.remote.iter().map(|(place, kind)| format!("{} {kind}", place.display())).collect();
+        assert_eq!(remote, ["/home nfs4", "/home/scratch nfs4", "/mnt fuse.sshfs", "/tmp 9p"]);
     }
 
     #[test]

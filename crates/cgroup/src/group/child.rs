@@ -23,7 +23,7 @@ impl OwnGroup {
             let here = |name: &&str| offered.split_whitespace().any(|word| word == *name);
             for controller in controllers.iter().filter(|name| here(name)) {
                 let path = above.join("cgroup.subtree_control");
-                fs::write(&path, format!("+{controller}")).map_err(|e| refused(&path, &e))?;
+                fs::write(&path, format!("+{controller}")).map_err(|e| not_enabled(controller, &path, &e))?;
             }
             missing.retain(|name| !here(name));
             *above = above.join(name);
@@ -55,6 +55,18 @@ fn create(path: &Path) -> Result<(), Fault> {
     }
 }
 
+fn not_enabled(controller: &str, path: &Path, e: &std::io::Error) -> Fault {
+    let fault = Fault::environment(format!("cannot enable the controller `{controller}`: {e}"));
+    fault.at(path.display().to_string()).remedy(match e.kind() {
+        ErrorKind::ResourceBusy => {
+            "move the processes of that group to another one: v2 allows none beside groups"
+        }
+        _ => "run it as root, or enable it in the group above: echo +NAME > cgroup.subtree_control",
+    })
+}
+
 fn refused(path: &Path, e: &std::io::Error) -> Fault {
-    Fault::environment(format!("cannot make a control group: {e}")).at(path.display().to_string())
+    Fault::environment(format!("cannot make a control group: {e}"))
+        .at(path.display().to_string())
+        .remedy("run it as root")
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_host::process::send;
+use crosstalk_host::process::{is_there, send};
 
 use super::reading::page_bytes;
 use super::{Group, collect};
@@ -101,19 +101,21 @@ impl Group {
     }
 
     /// Kills the processes in it and below, and does not wait for their end. New ones can be started in it: not so after
-    /// `cgroup.kill`, as Linux 6.18 kills at once what begins there by `CLONE_INTO_CGROUP`.
-    pub fn kill(&self) {
-        let mut known = Vec::new();
+    /// `cgroup.kill`, as Linux 6.18 kills at once what begins there by `CLONE_INTO_CGROUP`. Returns how many were there.
+    pub fn kill(&self) -> usize {
+        let (mut known, mut killed) = (Vec::new(), 0);
         // Again for those that were started meanwhile, unless they are too fast.
         for _ in 0..KILLS {
             let inside = self.processes_in_any_tree();
             let new: Vec<u32> = inside.into_iter().filter(|pid| !known.contains(pid)).collect();
             if new.is_empty() {
-                return;
+                return killed;
             }
+            killed += new.iter().filter(|pid| is_there(**pid)).count();
             new.iter().for_each(|pid| send(*pid, SIGKILL));
             known.extend(new);
         }
+        killed
     }
 
     /// Kills the processes in it and below, until none is left. The group is to be removed then: see [`Group::kill`].

@@ -36,7 +36,7 @@ groups are made, or none.")]
   crosstalk groups show lab  lab, and the groups in it
   crosstalk groups show --watch
   crosstalk groups show --watch --protect lab/alice  and what that does to all; needs root
-  crosstalk groups show --working-set lab/alice  what it needs; takes half a minute, and root
+  crosstalk groups show --working-set lab/alice  what it needs; takes one to two minutes, and root
 
 It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
@@ -60,14 +60,16 @@ less often than once in a window counts as unused: choose a window that is longe
   crosstalk groups watch --rules lab.toml  by rules
   crosstalk groups watch --for '10 min' --verbose
 
-It runs in the foreground, until it is interrupted. What a program starts is in its group, too. Programs \
-of root and of system users (below 1000), and what runs in units of systemd or in containers, stay where \
-they are; login sessions do not. Programs in groups stay there when it ends.
+It runs in the foreground, until it is interrupted. What a program starts is in its group, too, and stays there: \
+rules hold for programs that are started outside of groups. So a rule for a program does nothing where the shell \
+is in a group already. Programs of root and of system users (below 1000), and what runs in units of systemd or \
+in containers, stay where they are; login sessions do not. Programs in groups stay there when it ends.
 
 Programs are held by fanotify until they are moved. Where a host has no fanotify, process events are the \
 fallback: programs are moved when they run already, and some have ended before. When it was measured, 85 to \
-92 % of short programs were moved, and 54 to 63 % with 8 starters at once. Started from another mount namespace, such as a container, a \
-program is found within 10 s. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
+92 % of short programs were moved, and 54 to 63 % with 8 starters at once. Programs on network \
+and FUSE file systems, which are named at the start, and those that are started from another mount namespace are \
+found when they run already, after 10 s or longer. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
 More: docs/how-to/pack-users.md.")]
     Watch(GroupsWatchArgs),
     /// End groups by rule when memory is full, and name them, before the kernel chooses a process; needs root.
@@ -78,10 +80,13 @@ More: docs/how-to/pack-users.md.")]
 It acts when a group is at its memory limit and nothing can be pushed out, or when less than 5 % of the \
 machine's memory is available. A group that is full itself is ended. Of a full group that holds others, and \
 of the machine, the first of these is: the besteffort group with the most memory, then the burstable one \
-that is most above its request. Guaranteed groups, and burstable ones within their request, are never ended. \
-create --when-full sets another rule. All processes of an ended group are killed (SIGKILL); the group stays.
+that is most above its request. For memory that is shared a guaranteed group is never ended, nor a burstable one within its \
+request. At its own limit a burstable group is ended also if its request is the limit, and a guaranteed one with \
+create --when-full end. create --when-full sets another rule. All processes of an ended group are killed (SIGKILL); \
+the group stays. One without processes is not ended.
 
-A group is full when 3 % of its limit are left in v2, and 6 % in v1, file pages not counted. In v2 its programs are \
+A group is full when less than this is left of its limit, file pages not counted: in v2 a 32nd, but 2 MiB to 64 MiB; in v1 a \
+16th, but 2 MiB to 256 MiB; of a limit below 8 MiB a quarter. In v2 its programs are \
 slowed down there (memory.high). In v1 they wait at the limit until a group is ended, some milliseconds \
 later; a system call that needs memory meanwhile fails (memory.oom_control). If the kernel chose a process all \
 the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest.")]

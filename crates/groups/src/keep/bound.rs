@@ -34,6 +34,8 @@ const GROWTH: f64 = (16_u64 << 30) as f64;
 /// How long it is not looked at.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
+/// No more than this part of a small group's limit is kept free.
+const MOST: u64 = 4;
 /// How long it may take until what an ended group had is free.
 const SHRINKS: Duration = Duration::from_millis(500);
 
@@ -74,7 +76,9 @@ impl Bound {
             holds.push(Hold { knob: knob.leased(), value });
         };
         if let Some(file) = one.group.place(&Setting::MemoryHigh(None)) {
-            hold(ledger.knob(&file, what)?, threshold(limit, V2).to_string());
+            let knob = ledger.knob(&file, what)?;
+            let value = high(knob.original(), threshold(limit, V2));
+            hold(knob, value.to_string());
         }
         if let Some(file) = one.group.place(&Setting::EndWhole(true)).filter(|_| is_leaf) {
             hold(ledger.knob(&file, what)?, "1".into());
@@ -110,8 +114,9 @@ impl Bound {
         self.shrinking = Some(Instant::now());
     }
 
-    /// Whether its memory is full, if it is due.
-    pub fn is_full(&mut self) -> bool {
+    /// Whether its memory is full, if it is due. What groups in it have that are ending counts as free: `freeing` sums
+    /// that up.
+    pub fn is_full(&mut self, freeing: impl Fn(&GroupName) -> Bytes) -> bool {
         let now = Instant::now();
         if now < self.due {
             return false;
@@ -122,16 +127,18 @@ impl Bound {
         };
         let mut used = self.group.charged().map_or(0, |bytes| bytes.0);
         if used >= threshold {
+            let freeing = freeing(&self.name).0;
             // Those within a full group of v1 are waited for, too: so it must have what it may have.
             let control = self.group.file(&[OOM_CONTROL]).and_then(|file| fs::read_to_string(file).ok());
             let waits = control.is_some_and(|text| keyed(&text, "under_oom") == Some(1));
             if waits
+                && freeing == 0
                 && !self.holds.is_empty()
                 && self.shrinking.is_none_or(|since| since.elapsed() >= SHRINKS)
             {
                 return true;
             }
-            used = kept(&self.group).0;
+            used = kept(&self.group).0.saturating_sub(freeing);
         }
         if used < self.threshold {
             self.shrinking = None;
@@ -149,7 +156,12 @@ fn pause(bytes: u64) -> Duration {
 }
 
 fn threshold(limit: Bytes, (part, least, most): (u64, u64, u64)) -> u64 {
-    limit.0.saturating_sub((limit.0 / part).clamp(least, most))
+    limit.0.saturating_sub((limit.0 / part).clamp(least, most).min(limit.0 / MOST))
+}
+
+/// `memory.high` while it is held: what it was if that is less, else the threshold. It has `max` for none.
+fn high(original: &str, threshold: u64) -> u64 {
+    original.trim().parse().map_or(threshold, |original: u64| original.min(threshold))
 }
 
 /// Memory that the kernel cannot take from a group.
@@ -178,5 +190,14 @@ mod tests {
         let free = |mib: u64, margin| (mib * MIB - threshold(Bytes(mib * MIB), margin)) / MIB;
         assert_eq!([16, 256, 1024, 1 << 20].map(|mib| free(mib, V2)), [2, 8, 32, 64]);
         assert_eq!([16, 256, 1024, 1 << 20].map(|mib| free(mib, V1)), [2, 16, 64, 256]);
+        for margin in [V1, V2] {
+            assert_eq!([4, 8].map(|mib| free(mib, margin)), [1, 2]);
+            assert_eq!(threshold(Bytes(MIB), margin), MIB * 3 / 4);
+        }
+    }
+
+    #[test]
+    fn a_lower_bound_that_somebody_set_stays() {
+        assert_eq!(["max\n", "700", "20\n"].map(|original| high(original, 50)), [50, 50, 20]);
     }
 }

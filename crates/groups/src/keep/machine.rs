@@ -31,24 +31,25 @@ impl Machine {
         self.quiet = Some(Instant::now() + time);
     }
 
-    /// All of its memory, if that is full. Not said again within a second.
-    pub fn full(&mut self) -> Option<Bytes> {
+    /// All of its memory, if that is full. Not said again within a second. What is `freeing` counts as available.
+    pub fn full(&mut self, freeing: Bytes) -> Option<Bytes> {
         if self.quiet.is_some_and(|until| Instant::now() < until) {
             return None;
         }
         let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
-        let full = is_full(&meminfo, self.available)?;
+        let full = is_full(&meminfo, self.available, freeing)?;
         self.leave(SETTLES);
         Some(full)
     }
 }
 
-fn is_full(meminfo: &str, share: f64) -> Option<Bytes> {
+fn is_full(meminfo: &str, share: f64, freeing: Bytes) -> Option<Bytes> {
     let kib = |key| keyed(meminfo, key);
     let is_short = |free: u64, all: u64| (free as f64) < share * all as f64;
     let all = kib("MemTotal")?;
     let swap = kib("SwapTotal").unwrap_or(0);
-    let is_full = is_short(kib("MemAvailable")?, all) && (swap == 0 || is_short(kib("SwapFree")?, swap));
+    let available = kib("MemAvailable")?.saturating_add(freeing.0 / 1024);
+    let is_full = is_short(available, all) && (swap == 0 || is_short(kib("SwapFree")?, swap));
     is_full.then(|| Bytes(all.saturating_mul(1024)))
 }
 
@@ -62,10 +63,13 @@ mod tests {
             let text = format!(
                 "MemTotal: 1000 kB\nMemAvailable: {available} kB\nSwapTotal: {swap} kB\nSwapFree: {free} kB\n"
             );
-            is_full(&text, 0.05)
+            is_full(&text, 0.05, Bytes(0))
         };
         assert_eq!(of(49, 0, 0), Some(Bytes(1_024_000)));
-        assert_eq!((of(50, 0, 0), of(49, 100, 60), is_full("", 0.05)), (None, None, None));
+        assert_eq!((of(50, 0, 0), of(49, 100, 60), is_full("", 0.05, Bytes(0))), (None, None, None));
+        let text = "MemTotal: 1000 kB\nMemAvailable: 40 kB\n";
+        assert!(is_full(text, 0.05, Bytes(9 << 10)).is_some(), "9 KiB are being freed");
+        assert_eq!(is_full(text, 0.05, Bytes(10 << 10)), None);
         assert!(of(49, 100, 4).is_some());
     }
 }

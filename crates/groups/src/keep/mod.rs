@@ -2,7 +2,9 @@
 //! the kernel chooses a process.
 
 mod bound;
+mod ending;
 mod event;
+mod keeper;
 mod machine;
 mod victim;
 
@@ -12,7 +14,10 @@ use std::time::{Duration, Instant};
 use crosstalk_cgroup::process;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_host::ledger::move_to_roots;
+use crosstalk_host::process::keep_in_memory;
 use crosstalk_host::undisturbed::Undisturbed;
+use crosstalk_host::user::is_root;
 use crosstalk_host::{Launcher, Ledger};
 
 use crate::launch::kills;
@@ -21,7 +26,9 @@ use crate::numbers::limit;
 use crate::standing::{Existence, Standing, standing};
 use crate::when_full::WhenFull;
 use bound::{Bound, kept};
+use ending::Ending;
 pub use event::{Event, Full};
+use keeper::KeeperLock;
 use machine::Machine;
 pub use victim::Reason;
 use victim::{Candidate, victim};
@@ -34,8 +41,6 @@ const ENDING_INTERVAL: Duration = Duration::from_millis(5);
 const REFRESH: Duration = Duration::from_secs(1);
 /// How long memory is left to the kernel after no group could be ended.
 const LEFT: Duration = Duration::from_secs(60);
-/// How long an ended group may take to be empty before that is reported.
-const KILL_DEADLINE: Duration = Duration::from_secs(5);
 /// The most processes that an event names.
 const NAMED: usize = 4;
 /// A group that is to be reported is full at this share of its limit.
@@ -60,25 +65,24 @@ pub struct Evictor {
     left: Vec<(GroupName, Instant)>,
     refreshed: Option<Instant>,
     ledger: Ledger,
+    _lock: KeeperLock,
     /// It acts at once, also beside many programs.
     _undisturbed: Option<Undisturbed>,
-}
-
-/// A group that was ended.
-#[derive(Debug)]
-struct Ending {
-    one: Standing,
-    /// The processes that have not ended yet.
-    processes: Vec<u32>,
-    since: Instant,
 }
 
 impl Evictor {
     /// Begins. `available`: the share of the machine's memory below which it counts as full.
     ///
     /// # Errors
-    /// If this user may not.
+    /// If this user is not root, or another evictor runs.
     pub fn open(available: f64, launcher: &Launcher) -> Result<Evictor, Fault> {
+        if !is_root() {
+            return Err(Fault::environment("only root may end what others run").remedy("run it as root"));
+        }
+        let lock = KeeperLock::take()?;
+        // It is needed most when the group is full that it was started in.
+        move_to_roots();
+        keep_in_memory();
         let mut evictor = Evictor {
             groups: Vec::new(),
             bounds: Vec::new(),
@@ -90,11 +94,15 @@ impl Evictor {
             left: Vec::new(),
             refreshed: None,
             ledger: Ledger::open(launcher)?,
+            _lock: lock,
             _undisturbed: Undisturbed::begin().ok(),
         };
         evictor.refresh()?;
         match evictor.unheld.pop() {
-            Some(fault) => Err(fault.remedy("run it as root")),
+            Some(fault) if fault.remedy.is_none() => {
+                Err(fault.remedy("see whether control groups are mounted for writing: mount | grep cgroup"))
+            }
+            Some(fault) => Err(fault),
             None => Ok(evictor),
         }
     }
@@ -107,7 +115,8 @@ impl Evictor {
     /// When memory is to be looked at again.
     pub fn due(&self) -> Instant {
         let bounds = self.bounds.iter().map(|bound| bound.due).min();
-        let latest = Instant::now() + if self.ending.is_empty() { POLL_INTERVAL } else { ENDING_INTERVAL };
+        let is_ending = self.ending.iter().any(|ending| !ending.stays);
+        let latest = Instant::now() + if is_ending { ENDING_INTERVAL } else { POLL_INTERVAL };
         bounds.map_or(latest, |due| due.min(latest))
     }
 
@@ -121,7 +130,9 @@ impl Evictor {
             events.extend(self.refresh()?);
         }
         events.extend(self.await_end());
-        if let Some(at) = self.bounds.iter_mut().position(Bound::is_full) {
+        let ending = &self.ending;
+        let freeing = |within: &GroupName| ending::freeing(ending, Some(within));
+        if let Some(at) = self.bounds.iter_mut().position(|bound| bound.is_full(freeing)) {
             let full = Full { of: Some(self.bounds[at].name.clone()), limit: self.bounds[at].limit };
             let event = self.end(full);
             match event {
@@ -132,7 +143,7 @@ impl Evictor {
                 _ => self.bounds[at].shrinks(),
             }
             events.extend(event);
-        } else if let Some(limit) = self.machine.full() {
+        } else if let Some(limit) = self.machine.full(ending::freeing(ending, None)) {
             let event = self.end(Full { of: None, limit });
             if matches!(event, Some(Event::Nobody { .. })) {
                 self.machine.leave(LEFT);
@@ -144,25 +155,28 @@ impl Evictor {
 
     /// Looks whether ended groups have ended.
     fn await_end(&mut self) -> Option<Event> {
-        self.ending.retain_mut(|ending| {
-            let inside = ending.one.group.processes_in_any_tree();
-            ending.processes.retain(|pid| inside.contains(pid));
-            !ending.processes.is_empty()
-        });
-        let at = self.ending.iter().position(|ending| ending.since.elapsed() > KILL_DEADLINE)?;
-        let ending = self.ending.remove(at);
-        Some(Event::Stays { group: ending.one.name, processes: ending.processes.len() })
+        self.ending.retain_mut(Ending::is_there);
+        self.ending.iter_mut().find_map(Ending::late)
     }
 
     /// Ends the group that is to be ended by rule, and does not wait for that: others grow meanwhile. `None` if there
-    /// is no other one than those that are ending.
+    /// is no other one than those that are ending, or it has ended by itself. A group without processes has nothing to end.
     fn end(&mut self, full: Full) -> Option<Event> {
         let is_meant =
             |one: &&Standing| full.of.as_ref().is_none_or(|of| one.name == *of || one.name.is_in(of));
         let is_ending = |one: &Standing| self.ending.iter().any(|ending| ending.one.name == one.name);
         let leaves: Vec<&Standing> =
             self.groups.iter().filter(|one| self.is_leaf(one)).filter(is_meant).collect();
-        let (leaves, ending): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|one| !is_ending(one));
+        let leaves: Vec<&Standing> = leaves
+            .into_iter()
+            .filter(|one| !is_ending(one) && !one.group.processes_in_any_tree().is_empty())
+            .collect();
+        let ending: Vec<&Ending> = self
+            .ending
+            .iter()
+            .filter(|ending| !ending.stays)
+            .filter(|ending| is_meant(&&ending.one))
+            .collect();
         let memory: Vec<Bytes> = leaves.iter().map(|one| kept(&one.group)).collect();
         let candidate = |(one, memory): (&&Standing, &Bytes)| Candidate {
             profile: one.registered.profile,
@@ -170,7 +184,7 @@ impl Evictor {
             memory: *memory,
         };
         let candidates: Vec<Candidate> = leaves.iter().zip(&memory).map(candidate).collect();
-        let last = ending.iter().map(|one| kept(&one.group)).max().unwrap_or(Bytes(0));
+        let last = ending.iter().map(|ending| kept(&ending.one.group)).max().unwrap_or(Bytes(0));
         let own = leaves.iter().position(|one| {
             Some(&one.name) == full.of.as_ref() && one.registered.when_full() == WhenFull::End
         });
@@ -182,9 +196,11 @@ impl Evictor {
         let inside = one.group.processes_in_any_tree();
         let called = |pid: &u32| process::one(*pid).map(|process| format!("{} {pid}", process.name));
         let named = inside.iter().filter_map(called).take(NAMED).collect();
-        one.group.kill();
+        if one.group.kill() == 0 {
+            return None;
+        }
         let (group, processes) = (one.name.clone(), inside.len());
-        self.ending.push(Ending { one, processes: inside, since: Instant::now() });
+        self.ending.push(Ending::new(one, inside));
         Some(Event::Ended { group, reason, full, memory, processes, named })
     }
 

@@ -9,12 +9,13 @@
 //! group = "lab/python"
 //!
 //! [[rule]]
-//! user = "*"
+//! user = "bob"
 //! group = "lab/{user}"
 //! create = true
 //! ```
 //!
-//! The first rule that fits a program counts.
+//! The first rule that fits a program counts. What is in a group keeps it: a rule for a program of alice would do nothing
+//! if another one put her shell into a group.
 
 use std::path::PathBuf;
 

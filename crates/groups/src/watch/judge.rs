@@ -43,6 +43,8 @@ pub struct Goal {
 #[derive(Debug)]
 pub struct Judge {
     rules: Rules,
+    /// The groups that the watcher was started in.
+    own: String,
     trees: RwLock<Trees>,
     /// Ids of named groups of version 2. No other group has them, also when they are gone.
     known: RwLock<BTreeSet<u64>>,
@@ -51,14 +53,15 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Reads where named groups are.
-    pub fn new(rules: Rules) -> Self {
-        Judge { rules, trees: RwLock::new(trees()), known: RwLock::default(), users: Mutex::default() }
+    /// Reads where named groups are. `own`: the groups that the watcher was started in, as `/proc/PID/cgroup` has them.
+    pub fn new(rules: Rules, own: String) -> Self {
+        let trees = RwLock::new(trees(&own));
+        Judge { rules, own, trees, known: RwLock::default(), users: Mutex::default() }
     }
 
     /// Reads again where named groups are: the first one may have been made.
     pub fn refresh(&self) {
-        *self.trees.write().unwrap_or_else(PoisonError::into_inner) = trees();
+        *self.trees.write().unwrap_or_else(PoisonError::into_inner) = trees(&self.own);
     }
 
     /// The rules.
@@ -130,9 +133,8 @@ pub fn program_of(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
-fn trees() -> Trees {
+fn trees(own: &str) -> Trees {
     let contents = Registry::readable().into_iter().filter_map(|registry| registry.read().ok());
     let parents: Vec<_> = contents.map(|contents| contents.parent()).collect();
-    let own = kernel::text("/proc/self/cgroup").unwrap_or_default();
-    Trees::new(&Hierarchy::here(), &own, &parents)
+    Trees::new(&Hierarchy::here(), own, &parents)
 }

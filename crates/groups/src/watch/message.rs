@@ -28,6 +28,8 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether another watcher ran before, and ended: what runs without a group was missed.
     pub again: bool,
+    /// The groups that the command was started in, as `/proc/PID/cgroup` has them: programs are taken from there.
+    pub own: String,
 }
 
 /// From the supervisor to the watcher, after the settings: a group that was wanted exists, or cannot be made.

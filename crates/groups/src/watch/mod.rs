@@ -11,7 +11,9 @@
 //! makes groups.
 
 mod child;
+mod failures;
 mod file;
+mod job;
 mod judge;
 mod message;
 mod mover;

@@ -5,12 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crosstalk_host::undisturbed::run_first;
 
+use super::job::{Found, Job, Task};
 use super::judge::{Goal, Judge, Verdict, program_of};
 use super::message::{Message, Placement};
 use super::outbox::Outbox;
@@ -26,6 +28,8 @@ const SEARCH_SHARE: u32 = 1000;
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process that is found has so long to be moved at its start: it may be about to start its program.
 const SECOND_LOOK: Duration = Duration::from_millis(300);
+/// So many processes wait at most for a group that is being made. A search finds the others.
+const MOST_WANTED: usize = 1000;
 /// A group that could not be made is not tried again for this time.
 const RETRY: Duration = Duration::from_secs(10);
 
@@ -54,41 +58,6 @@ impl Shared {
     pub fn change(&self, change: impl FnOnce(&mut Tally)) {
         change(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
     }
-}
-
-/// What is to be done.
-#[derive(Debug)]
-pub enum Task {
-    /// Put a process into a group.
-    Put(Job),
-    /// The supervisor has tried to make a group.
-    Answered(GroupName),
-}
-
-/// A process that goes into a group.
-#[derive(Debug, Clone)]
-pub struct Job {
-    /// The process.
-    pub pid: u32,
-    /// Where it goes.
-    pub goal: Goal,
-    /// Its program, for people.
-    pub program: String,
-    /// How it was found.
-    pub found: Found,
-}
-
-/// How a process was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Its start waits.
-    Starting,
-    /// An event reported it.
-    Started,
-    /// It ran before the watcher.
-    Before,
-    /// A search found it.
-    Missed,
 }
 
 /// Moves processes until nobody sends tasks any more.
@@ -170,6 +139,10 @@ impl Mover<'_> {
             Task::Answered(group) => {
                 self.shared.judge.refresh();
                 for job in self.wanted.remove(&group).unwrap_or_default() {
+                    if !self.still_goes(&job) {
+                        self.refused(&job);
+                        continue;
+                    }
                     match self.targets.put(&job.goal.group, job.pid) {
                         Err(Refusal::Missing) => {
                             self.failed.insert(group.clone(), Instant::now());
@@ -193,6 +166,16 @@ impl Mover<'_> {
         }
     }
 
+    /// Whether a process that has waited for its group still goes there: another may have its number now.
+    fn still_goes(&self, job: &Job) -> bool {
+        // One whose start waits does not run its program yet.
+        let program = || match self.shared.waiting.has(job.pid) {
+            true => Some(PathBuf::from(&job.program)),
+            false => program_of(job.pid),
+        };
+        self.shared.judge.judge(job.pid, program) == Verdict::Goes(job.goal.clone())
+    }
+
     fn report_full(&mut self) {
         for group in self.targets.full() {
             self.shared
@@ -211,6 +194,11 @@ impl Mover<'_> {
     fn put(&mut self, job: Job) {
         let group = &job.goal.group;
         if let Some(others) = self.wanted.get_mut(group) {
+            // A later start of the same process counts.
+            others.retain(|other| other.pid != job.pid);
+            if others.len() >= MOST_WANTED {
+                return self.refused(&job);
+            }
             return others.push(job);
         }
         match self.targets.put(group, job.pid) {

@@ -2,10 +2,10 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+use std::path::Path;
 
 use crosstalk_core::Fault;
-use crosstalk_host::mounts::{MountChanges, with_programs};
+use crosstalk_host::mounts::{MountChanges, ProgramMounts};
 use crosstalk_host::starts::{HeldStarts, StartEvents};
 
 use super::message::Mechanism;
@@ -19,13 +19,21 @@ pub enum Source {
     Events(StartEvents),
 }
 
+/// Mounts whose programs are seen, and those whose programs are not.
+#[derive(Debug, Default)]
+pub struct Marked {
+    /// How many are seen.
+    pub mounts: usize,
+    /// A line for each of the others, with the reason.
+    pub unseen: Vec<String>,
+}
+
 impl Source {
     /// The mechanism that is chosen, or the first that this host has; then why it is not fanotify.
     ///
     /// # Errors
     /// If this user or this kernel has none.
     pub fn open(chosen: Option<Mechanism>) -> Result<(Source, Option<String>), Fault> {
-        let held = || Ok(Source::Held(HeldStarts::open()?, MountChanges::open()?));
         let events = || StartEvents::open().map(Source::Events);
         let refused = |name: &str, e: &io::Error| {
             Fault::environment(format!("cannot watch by {name}: {e}"))
@@ -55,25 +63,45 @@ impl Source {
         }
     }
 
-    /// Marks all mounts from which programs may be executed. Returns how many. Marking one again changes nothing.
-    pub fn mark(&self) -> usize {
-        match self {
-            Source::Held(starts, _) => {
-                let mounts: Vec<PathBuf> = with_programs().unwrap_or_default();
-                mounts.iter().filter(|path| starts.mark(path).is_ok()).count()
+    /// Marks all mounts of this machine from which programs may be executed. Marking one again changes nothing. A file
+    /// of a server would be read before its program continues, and everybody would wait for the server.
+    pub fn mark(&self) -> Marked {
+        let Source::Held(starts, _) = self else { return Marked::default() };
+        let ProgramMounts { local, remote } = ProgramMounts::read().unwrap_or_default();
+        let mut marked = Marked::default();
+        let unseen = |path: &Path, why: &str| {
+            format!("programs on {} ({why}) are found when they run already, by a search", path.display())
+        };
+        marked.unseen.extend(remote.iter().map(|(path, kind)| unseen(path, kind)));
+        for path in local {
+            match starts.mark(&path) {
+                Ok(()) => marked.mounts += 1,
+                // It has gone meanwhile, or is not to be reached.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => marked.unseen.push(unseen(&path, &e.to_string())),
             }
-            Source::Events(_) => 0,
         }
+        marked
     }
 
-    /// Marks mounts that have come since.
-    pub fn mark_new(&self) {
-        if let Source::Held(_, changes) = self
-            && changes.is_new()
-        {
-            self.mark();
+    /// Marks mounts that have come since. Returns what is not seen.
+    pub fn mark_new(&self) -> Vec<String> {
+        match self {
+            Source::Held(_, changes) if changes.is_new() => self.mark().unseen,
+            _ => Vec::new(),
         }
     }
+}
+
+/// Permission events, if the kernel has them and lets `/` be marked.
+fn held() -> io::Result<Source> {
+    let starts = HeldStarts::open()?;
+    let root = Path::new("/");
+    if let Some((_, kind)) = ProgramMounts::read()?.remote.iter().find(|(path, _)| path == root) {
+        return Err(io::Error::other(format!("/ is a file system of a server or a process ({kind})")));
+    }
+    starts.mark(root)?;
+    Ok(Source::Held(starts, MountChanges::open()?))
 }
 
 impl AsFd for Source {

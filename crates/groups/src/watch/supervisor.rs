@@ -5,17 +5,21 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use crosstalk_cgroup::group::Hierarchy;
 use crosstalk_core::Fault;
-use crosstalk_host::Launcher;
+use crosstalk_host::ledger::move_to_roots;
+use crosstalk_host::process::keep_in_memory;
 use crosstalk_host::user::is_root;
+use crosstalk_host::{Launcher, kernel};
 
 use super::child::Watcher;
 use super::message::{Answer, Mechanism, Message, Settings};
 use super::rules::Rules;
 use super::tally::Tally;
-use crate::create::{CreateRequest, create};
+use crate::create::{CreateRequest, create_from};
 use crate::name::GroupName;
 use crate::registry::Registry;
 use crate::remove::{RemoveRequest, remove};
@@ -26,6 +30,9 @@ use crate::user::User;
 const FAILED_STARTS: u32 = 5;
 /// How often groups of login sessions that have ended are removed.
 const TIDY_INTERVAL: Duration = Duration::from_secs(60);
+/// The least time from a watcher's start to the next one's, and how often it looks meanwhile whether it is over.
+const RESTART_INTERVAL: Duration = Duration::from_millis(500);
+const NAP: Duration = Duration::from_millis(20);
 
 /// What is to be watched.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +50,8 @@ pub struct WatchRequest {
 pub struct Supervisor {
     launcher: Launcher,
     settings: Settings,
+    /// Where the command was started: groups are made from there.
+    hierarchy: Hierarchy,
     /// Groups that were made by rules, and those of login sessions among them.
     made: BTreeSet<GroupName>,
     sessions: BTreeSet<GroupName>,
@@ -90,11 +99,17 @@ impl Supervisor {
                 rules
             }
         };
+        let own = kernel::text("/proc/self/cgroup").unwrap_or_default();
         let settings =
-            Settings { rules, mechanism: request.mechanism, verbose: request.verbose, again: false };
+            Settings { rules, mechanism: request.mechanism, verbose: request.verbose, again: false, own };
+        let hierarchy = Hierarchy::here();
+        // A full or frozen group would stop it, and the watcher, which inherits this.
+        move_to_roots();
+        keep_in_memory();
         Ok(Supervisor {
             launcher: launcher.clone(),
             settings,
+            hierarchy,
             made: BTreeSet::new(),
             sessions: BTreeSet::new(),
             before: Tally::default(),
@@ -125,6 +140,7 @@ impl Supervisor {
     fn watch(&mut self, is_over: &dyn Fn() -> bool, report: &mut dyn FnMut(&Message)) -> Result<(), Fault> {
         let (mut failed_starts, mut tidied) = (0, Instant::now());
         while !is_over() {
+            let began = Instant::now();
             let mut watcher = Watcher::start(&self.launcher, &self.settings)?;
             while !is_over() && watcher.is_there() {
                 for message in watcher.read()? {
@@ -156,6 +172,9 @@ impl Supervisor {
             report(&Message::Note(
                 "the watcher was killed, or stopped for too long: it is started again".into(),
             ));
+            while !is_over() && began.elapsed() < RESTART_INTERVAL {
+                thread::sleep(NAP);
+            }
         }
         Ok(())
     }
@@ -187,7 +206,7 @@ impl Supervisor {
         let (profile, processes) = (made.profile, made.processes);
         let request =
             CreateRequest { names: vec![group.clone()], profile, user: None, processes, when_full: None };
-        create(&request, &self.launcher)?;
+        create_from(&self.hierarchy, &request, &self.launcher)?;
         if rule.group.needs_session() {
             self.sessions.insert(group.clone());
         }

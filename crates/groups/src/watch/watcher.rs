@@ -1,8 +1,8 @@
 //! The watcher: a process of its own, which answers every start of a program on the mounts that it has marked.
 //!
-//! All others wait for it, so it waits for nobody: it starts no program, writes to pipes that do not block, reads
-//! files of the kernel only, and lets programs continue that wait for their group for long. If it is stopped or hangs,
-//! a timer of the kernel kills it ([`DeadMansSwitch`]). Then all that wait continue, and its supervisor starts it again.
+//! All others wait for it, so it waits for nobody: it starts no program, writes to pipes that do not block, reads no
+//! file of a server, and lets programs continue that wait for their group for long. If it is stopped or hangs, a timer of
+//! the kernel kills it ([`DeadMansSwitch`]). Then all that wait continue, and its supervisor starts it again.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -21,9 +21,11 @@ use crosstalk_host::starts::HeldStart;
 use crosstalk_host::streams::set_nonblocking;
 use crosstalk_host::undisturbed::run_first;
 
+use super::failures::Failures;
+use super::job::{Found, Job, Task};
 use super::judge::{Judge, Verdict, program_of};
 use super::message::{Answer, Message, Settings};
-use super::mover::{Found, Job, Shared, Task, run};
+use super::mover::{Shared, run};
 use super::openings::{Opening, Openings};
 use super::outbox::Outbox;
 use super::source::Source;
@@ -71,10 +73,12 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
     keep_in_memory();
     // Without the privilege it waits its turn, as others do.
     let _ = run_first();
-    let judge = Judge::new(settings.rules);
+    let judge = Judge::new(settings.rules, settings.own);
     let switch = DeadMansSwitch::arm(SILENCE).map_err(|e| cannot("arm a timer", &e))?;
-    let mounts = source.mark();
-    outbox.send(&Message::Ready { mechanism: source.mechanism(), mounts, because });
+    let marked = source.mark();
+    outbox.send(&Message::Ready { mechanism: source.mechanism(), mounts: marked.mounts, because });
+    // An earlier watcher has said so.
+    marked.unseen.into_iter().filter(|_| !settings.again).for_each(|line| outbox.note(line));
     let shared = Arc::new(Shared {
         judge,
         waiting: Waiting::default(),
@@ -87,8 +91,16 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         let shared = Arc::clone(&shared);
         spawn_thread("mover", move || run(&shared, &received))?
     };
-    let mut watcher =
-        Watcher { shared, source, tasks, openings: Openings::default(), began: Instant::now(), reported: 0 };
+    let mut watcher = Watcher {
+        shared,
+        source,
+        switch,
+        tasks,
+        openings: Openings::default(),
+        failures: Failures::default(),
+        began: Instant::now(),
+        reported: 0,
+    };
     let (mut renewed, mut reported) = (Instant::now(), Instant::now());
     loop {
         let tick = if watcher.shared.waiting.is_empty() { TICK } else { SHORT_TICK };
@@ -104,7 +116,7 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
             continue;
         }
         renewed = Instant::now();
-        switch.renew().map_err(|e| cannot("renew a timer", &e))?;
+        watcher.renew()?;
         if !watcher.tend() || mover.is_finished() {
             break;
         }
@@ -123,8 +135,11 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
 struct Watcher {
     shared: Arc<Shared>,
     source: Source,
+    switch: DeadMansSwitch,
     tasks: Sender<Task>,
     openings: Openings,
+    /// How many starts in a row could not be read.
+    failures: Failures,
     began: Instant,
     /// How many programs it had seen when it reported last.
     reported: u64,
@@ -133,20 +148,47 @@ struct Watcher {
 impl Watcher {
     /// Takes the starts that there are.
     fn take(&mut self) -> Result<(), Fault> {
-        let failed = |e| cannot("read starts of programs", &e);
         match &self.source {
             Source::Held(starts, _) => {
-                let starts = starts.read().map_err(failed)?;
+                let starts = match starts.read() {
+                    Ok(starts) => starts,
+                    Err(e) => return self.fail(&e),
+                };
                 let now = Instant::now();
-                starts.into_iter().for_each(|start| self.answer(start, now));
+                for start in starts {
+                    self.failures.clear();
+                    self.answer(start, now);
+                    self.renew()?;
+                }
             }
             Source::Events(events) => {
-                let pids = events.read().map_err(failed)?;
+                let pids = events.read().map_err(|e| cannot("read starts of programs", &e))?;
                 let now = Instant::now();
-                pids.into_iter().for_each(|pid| self.follow(pid, now));
+                for pid in pids {
+                    self.follow(pid, now);
+                    self.renew()?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Counts a start that could not be read: the kernel reports so a file that it cannot open for this process, and
+    /// refuses to execute it.
+    fn fail(&mut self, error: &std::io::Error) -> Result<(), Fault> {
+        if self.failures.is_end() {
+            return Err(cannot("read starts of programs", error));
+        }
+        self.shared.count(Outcome::Missed, Duration::ZERO);
+        self.shared.outbox.note(format!(
+            "a program was not started, as its file cannot be opened by root ({error}): see the file system that it is on"
+        ));
+        Ok(())
+    }
+
+    /// Starts the time anew after which this process is killed.
+    fn renew(&self) -> Result<(), Fault> {
+        self.switch.renew().map_err(|e| cannot("renew a timer", &e))
     }
 
     /// Lets a start continue, or wait for its group.
@@ -231,7 +273,7 @@ impl Watcher {
         for _ in 0..self.shared.waiting.release_after(LONGEST_WAIT) {
             self.shared.count(Outcome::Missed, Duration::ZERO);
         }
-        self.source.mark_new();
+        self.source.mark_new().into_iter().for_each(|line| self.shared.outbox.note(line));
         self.shared.outbox.flush()
     }
 

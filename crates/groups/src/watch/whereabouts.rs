@@ -5,9 +5,10 @@
 //!
 //! - `/user.slice` and `/user.slice/user-N.slice`,
 //! - `/user.slice/user-N.slice/session-X.scope`,
-//! - scopes that the user's service manager makes for programs: `…/user@N.service/app.slice/X.scope`.
+//! - scopes that the user's service manager makes for programs of a desktop: `…/user@N.service/app.slice/…/X.scope`.
 //!
-//! It is never taken from other units: services of the system and of users, their managers' `init.scope`, machines.
+//! It is never taken from other units: services of the system and of users, their managers' `init.scope`, machines,
+//! containers (also those of users), and scopes of `systemd-run`, whose limits somebody has chosen.
 //! Sources: proc_pid_cgroup(5); systemd's "Control Group APIs and Delegation", systemd.special(7), pam_systemd(8).
 
 use std::path::{Path, PathBuf};
@@ -98,6 +99,9 @@ fn name_in(tree: &Tree, dir: &Path) -> Option<String> {
 
 /// Whether programs may be taken from there.
 fn is_open(path: &str) -> bool {
+    if path.split('/').any(is_container) {
+        return false;
+    }
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     match (parts.next(), parts.next(), parts.next()) {
         (None, ..) => true,
@@ -109,15 +113,25 @@ fn is_open(path: &str) -> bool {
                 None => true,
                 Some(scope) if session_of(scope).is_some() => true,
                 Some(manager) if manager.starts_with("user@") && manager.ends_with(".service") => {
-                    let rest: Vec<&str> = parts.collect();
-                    let is_unit = |part: &&str| part.ends_with(".service") || *part == "init.scope";
-                    rest.last().is_some_and(|last| last.ends_with(".scope")) && !rest.iter().any(is_unit)
+                    parts.next() == Some("app.slice")
+                        && parts.next_back().is_some_and(is_scope_of_program)
+                        && parts.all(|part| part.ends_with(".slice"))
                 }
                 Some(_) => false,
             }
         }
         _ => false,
     }
+}
+
+/// Whether a group is of a container, by the names that Docker, Podman and CRI-O give.
+fn is_container(part: &str) -> bool {
+    ["docker-", "libpod", "crio-"].iter().any(|start| part.starts_with(start))
+}
+
+/// A scope that is none of `systemd-run --user --scope`.
+fn is_scope_of_program(part: &str) -> bool {
+    part.ends_with(".scope") && !part.starts_with("run-")
 }
 
 /// The id of a login session, from its scope's name.
@@ -184,6 +198,7 @@ mod tests {
             &format!("{slice}/session-4.scope"),
             &format!("{slice}/session-c2.scope/deeper"),
             &format!("{slice}/user@1000.service/app.slice/app-terminal-7.scope"),
+            &format!("{slice}/user@1000.service/app.slice/app-gnome.slice/app-gnome-editor-7.scope"),
         ];
         let kept = [
             "/init.scope",
@@ -199,6 +214,16 @@ mod tests {
             &format!("{slice}/user@1000.service/app.slice/syncthing.service"),
             &format!("{slice}/user@1000.service/app.slice"),
             &format!("{slice}/user@1000.service/x.service/y.scope"),
+            &format!("{slice}/user@1000.service/app.slice/x.service/y.scope"),
+            &format!("{slice}/user@1000.service/user.slice/docker-1.scope"),
+            &format!("{slice}/user@1000.service/user.slice/libpod-1.scope"),
+            &format!("{slice}/user@1000.service/user.slice/x.scope"),
+            &format!("{slice}/user@1000.service/app.slice/libpod-conmon-1.scope"),
+            &format!("{slice}/user@1000.service/app.slice/docker-1.scope"),
+            &format!("{slice}/user@1000.service/app.slice/crio-1.scope"),
+            &format!("{slice}/user@1000.service/app.slice/run-u7.scope"),
+            &format!("{slice}/user@1000.service/app.slice/run-r0123.scope"),
+            &format!("{slice}/session-4.scope/libpod_parent/libpod-1"),
             &format!("{slice}/other.service"),
             "/user.slice/x.service",
             "/user.slice/user-1000.slicex/session-1.scope",

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use crosstalk_cgroup::group::reading::{PAGE, keyed};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_host::process::cannot;
 use crosstalk_host::{Launcher, Ledger};
 use serde::Serialize;
 
@@ -66,7 +67,7 @@ pub struct WorkingSet {
 ///
 /// # Errors
 /// A usage fault if there is no such group, or one is in another one; an environment fault if this user may not, or a group
-/// has no memory controller or goes.
+/// has no memory controller or goes, or no thread can be started: `interrupted` is then set.
 pub fn working_sets(
     request: &WorkingSetRequest,
     launcher: &Launcher,
@@ -78,11 +79,17 @@ pub fn working_sets(
     }
     let ledger = Ledger::open(launcher)?;
     thread::scope(|scope| {
-        let measure = |one| {
+        let mut running = Vec::new();
+        for one in &groups {
             let ledger = ledger.clone();
-            scope.spawn(move || measure(one, request.window, &ledger, interrupted))
-        };
-        let running: Vec<_> = groups.iter().map(measure).collect();
+            let work = move || measure(one, request.window, &ledger, interrupted);
+            let started = thread::Builder::new().name("working set".into()).spawn_scoped(scope, work);
+            running.push(started.map_err(|e| {
+                // Those that run need not go on.
+                interrupted.store(true, Ordering::SeqCst);
+                cannot("start a thread", &e)
+            })?);
+        }
         let join = |thread: thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };

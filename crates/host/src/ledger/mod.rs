@@ -44,4 +44,5 @@ pub use knob::Knob;
 pub use owner::{Entry, Ledger};
 pub use reaper::{LEASE, REAP, REAPER, reaper_main};
 pub use temporary::{TemporaryFolder, temporary_root};
+pub use tree::move_to_roots;
 pub use undo::{CleanReport, undo_all_abandoned};

@@ -32,7 +32,7 @@ pub(super) fn check_mounted(path: &Path) -> Result<(), Fault> {
 
 /// Moves this process to the roots of all trees, as far as it is allowed. There it is not affected by what is done
 /// to its former group (`systemctl kill`, `cgroup.kill`, freezing, a memory limit).
-pub(super) fn move_to_roots() {
+pub fn move_to_roots() {
     let mounts = kernel::text("/proc/self/mounts").unwrap_or_default();
     for at in roots(&mounts) {
         // If it is not allowed, it stays where it is.

@@ -18,6 +18,8 @@ const PROCESSES: u32 = 1;
 const LISTEN: u32 = 1;
 /// `PROC_EVENT_EXEC`.
 const EXEC: u32 = 2;
+/// The most messages that are read at once: whoever reads them has other things to do as well.
+const MOST: usize = 1000;
 /// Bytes of events that may wait.
 const QUEUE: libc::c_int = 4 << 20;
 
@@ -71,7 +73,7 @@ impl StartEvents {
     pub fn read(&self) -> io::Result<Vec<u32>> {
         let mut pids = Vec::new();
         let mut bytes = [0_u8; 4096];
-        loop {
+        for _ in 0..MOST {
             // SAFETY: pointer and length describe the live buffer.
             let received = check_size(unsafe {
                 libc::recv(self.socket.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0)
@@ -83,6 +85,7 @@ impl StartEvents {
                 Err(e) => return Err(e),
             }
         }
+        Ok(pids)
     }
 }
 

@@ -87,7 +87,8 @@ impl HeldStarts {
     /// Those that wait now, without waiting for one.
     ///
     /// # Errors
-    /// Those of read(2).
+    /// Those of read(2), and that of open(2) for the first file, if that cannot be opened for this process: then the kernel
+    /// refuses to execute it, and the next call returns those that wait after it.
     pub fn read(&self) -> io::Result<Vec<HeldStart>> {
         let mut bytes = [0_u8; BUFFER];
         // SAFETY: pointer and length describe the live buffer.

@@ -14,9 +14,12 @@ use super::names::several;
 use crate::args::GroupsKeepArgs;
 use crate::out::Out;
 use crate::signal;
+use crate::streams::never_wait_for_readers;
 
 /// Ends groups by rule until it is interrupted.
 pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
+    // Groups fill up while a reader is slow.
+    never_wait_for_readers()?;
     let available = share(&args.available).map_err(|fault| fault.at("--available"))?;
     let interrupted = signal::interrupted()?;
     let mut evictor = Evictor::open(available, &Launcher::current())?;

@@ -21,7 +21,9 @@ pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
     let window = args.window.parse::<Seconds>().map_err(|fault| fault.at("--window"))?.0;
     if !WINDOWS.contains(&window) {
         let found = human(window, "s");
-        return Err(Fault::usage(format!("expected 1 ms to a day, found {found}")).at("--window"));
+        return Err(Fault::usage(format!("expected 1 ms to a day, found {found}"))
+            .at("--window")
+            .remedy("name a time somewhat longer than the work's cycle, such as --window '10 s'"));
     }
     let names = parse(&args.names)?;
     let request = WorkingSetRequest { names, window: Duration::from_secs_f64(window) };

@@ -1,0 +1,39 @@
+//! What the thread that moves processes is to do.
+
+use super::judge::Goal;
+use crate::name::GroupName;
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Task {
+    /// Put a process into a group.
+    Put(Job),
+    /// The supervisor has tried to make a group.
+    Answered(GroupName),
+}
+
+/// A process that goes into a group.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The process.
+    pub pid: u32,
+    /// Where it goes.
+    pub goal: Goal,
+    /// Its program, for people.
+    pub program: String,
+    /// How it was found.
+    pub found: Found,
+}
+
+/// How a process was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// Its start waits.
+    Starting,
+    /// An event reported it.
+    Started,
+    /// It ran before the watcher.
+    Before,
+    /// A search found it.
+    Missed,
+}
