@@ -40,8 +40,9 @@ fn what_does_one_thing_at_a_time_runs_nothing_in_parallel() {
 #[test]
 fn parallel_cpu_time_is_not_part_of_the_run_time_and_hides_no_waiting() {
     let spin = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    let [compute, _, wait, parallel] = split(&format!("({spin})& ({spin})& ({spin})& wait; sleep 0.4"));
-    assert!(wait > 0.35, "the sleep is waiting: {wait} s");
+    let [compute, _, wait, parallel] = split(&format!("({spin})& ({spin})& ({spin})& wait; sleep 1"));
+    // How many were busy at once is a sample, and so is the time in which any was.
+    assert!(wait > 0.5, "the sleep is waiting: {wait} s");
     // Three of the same: two thirds run in parallel, less where one ends before the others.
     assert!(parallel > compute && parallel < 2.5 * compute, "{parallel} s in parallel to {compute} s");
 }
