@@ -114,7 +114,8 @@ def compare(test, aim7, mine, options, found):
             found[metric][test] = [(one[index], max(other[index], 1e-9)) for one, other in pairs]
     counted = {"page faults": [(one.faults, other.faults) for one, other in pairs]}
     if shutil.which("strace"):
-        counted["system calls"] = [(mine.calls(test, COUNTED), aim7.calls(test, COUNTED))] * options.pairs
+        # They are the same in each run, so that one is enough, and there is no interval.
+        counted["system calls"] = [(mine.calls(test, COUNTED), aim7.calls(test, COUNTED))]
     for metric, pairs in counted.items():
         if max(statistics.median(side) for side in zip(*pairs)) >= FEW:
             found[metric][test] = [(max(one, 0.5), max(other, 0.5)) for one, other in pairs]
@@ -141,7 +142,9 @@ def judge(metric, figures, tests):
     if not tests:
         figures.missing(name, "nothing can be counted" if metric != "system calls" else "there is no strace")
         return
-    ratios = {test: ratio(pairs) for test, pairs in tests.items()}
+    # One count has no interval: it is its own ends.
+    ends = lambda pairs: ratio(pairs) if len(pairs) > 1 else (pairs[0][0] / pairs[0][1],) * 3
+    ratios = {test: ends(pairs) for test, pairs in tests.items()}
     furthest = max(ratios, key=lambda test: max(ratios[test][0], 1 / ratios[test][0]))
     low, high = min(low for _, low, _ in ratios.values()), max(high for _, _, high in ratios.values())
     outside = sorted(test for test, (point, _, _) in ratios.items() if not 0.8 <= point <= 1.2)

@@ -63,13 +63,16 @@ def measure(figures, mix, options):
         what = f"{mix}: plain's makespan / that of {chosen}, fresh pairs"
         ends = (verdict["speedup"], "ratio", verdict["low"], verdict["high"], len(verdict["pairs"]))
         figures.add(f"{mix}: speed-up", *ends, what, mix=mix)
-    figures.add(f"{mix}: found / best of the grid", *fresh(mix, options, chosen, best), **note)
+    metric = f"{mix}: found / best of the grid"
+    if chosen == best:
+        # A ratio of 1 would be implied, and no evidence.
+        figures.missing(metric, f"the one found, {chosen}, is the grid's best: nothing to compare")
+        return
+    figures.add(metric, *fresh(mix, options, chosen, best), **note)
 
 
 def fresh(mix, options, chosen, best):
     """How much longer the one found takes than the grid's best, in blocks that neither was selected by."""
-    if chosen == best:
-        return 1.0, "ratio", 1.0, 1.0, options.fresh
     only = [word for code in (chosen, best) for word in ("--only", code)]
     runs = tune(mix, options, options.seed + 2000, "--exhaustive", options.fresh, *only)["runs"]
     blocks = {}

@@ -14,8 +14,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* As in src/waits.rs. */
 struct waits {
-	u64 reclaims;   /* times that a task had to take pages away */
-	u64 reclaiming; /* how long that took */
+	u64 reclaiming; /* how long tasks took pages away */
 	u64 reclaimed;  /* pages that it took */
 	u64 contended;  /* times that a lock was held by others */
 	u64 locked_out; /* how long it was */
@@ -82,7 +81,6 @@ INLINE int end_reclaim(u64 pages)
 		return 0;
 	took = end(0);
 	if (took) {
-		__sync_fetch_and_add(&waits->reclaims, 1);
 		__sync_fetch_and_add(&waits->reclaiming, took);
 		__sync_fetch_and_add(&waits->reclaimed, pages);
 	}

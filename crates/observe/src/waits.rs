@@ -31,9 +31,7 @@ pub fn need() -> Need {
 /// Waits of a group's tasks that ended. Times are added up over tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// How often a task had to take pages away, before it got one.
-    pub reclaims: u64,
-    /// How long that took.
+    /// How long tasks took pages away, before they got one.
     pub reclaiming: Duration,
     /// Pages that were taken.
     pub reclaimed: u64,
@@ -47,7 +45,6 @@ pub struct Waits {
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 struct RawWaits {
-    reclaims: u64,
     reclaiming: u64,
     reclaimed: u64,
     contended: u64,
@@ -93,7 +90,6 @@ impl WaitCounter {
             .try_into()
             .map_err(|e| failed_fault("use the map `groups`", &e))?;
         Ok(counted.get(&group, 0).ok().map(|raw| Waits {
-            reclaims: raw.reclaims,
             reclaiming: Duration::from_nanos(raw.reclaiming),
             reclaimed: raw.reclaimed,
             contended: raw.contended,

@@ -232,11 +232,12 @@ impl Drop for Docker {
     }
 }
 
-/// Trees of version 1 that the daemon is treated apart in: where this process is in that of devices, in which `own` is
-/// not and which Docker needs, and the mounts that it does not see.
+/// Trees of version 1 in which containers get no group below `own`: this process's group in the tree of devices, and
+/// the mounts that are hidden from the daemon.
 ///
-/// It does not see those in which `own` is not, and that of disks: version 1 limits each group's rate by itself, and
-/// so containers would have no limit in common. They stay in the group of the daemon.
+/// `own` has no group in the tree of devices, which Docker needs: containers get theirs below this process's. Other
+/// trees without a group of `own` are hidden. So is the tree of disks, where version 1 would limit each container by
+/// itself: hidden, they stay in the daemon's group, and share its limit.
 fn other_trees(own: &Group) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let trees = Hierarchy::whole().v1.into_iter();
     let others: Vec<_> = trees
@@ -251,10 +252,10 @@ fn other_trees(own: &Group) -> (Vec<PathBuf>, Vec<PathBuf>) {
 /// The controller of disks, in version 1.
 const DISKS: &str = "blkio";
 
-/// How the daemon names a group, and the groups that it is to be in itself: the group's parents, but that of disks
-/// itself.
+/// The name by which the daemon makes containers below `own`, and the groups that the daemon itself is to be in.
 ///
-/// A name without a slash is below the groups of the daemon, each in its tree.
+/// Docker takes a name without a slash relative to the daemon's own group in each tree. So the daemon is in the parents
+/// of `own`. In the tree of disks it is in `own` itself, where its containers stay.
 fn place_of(own: &Group) -> (String, Group) {
     let dirs = own.paths_by_tree();
     let name = dirs.values().next().and_then(|dir| dir.file_name()).unwrap_or_default();

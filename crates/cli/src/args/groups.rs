@@ -66,8 +66,7 @@ is in a group already. Programs of root and of system users (below 1000), and wh
 in containers, stay where they are; login sessions do not. Programs in groups stay there when it ends.
 
 Programs are held by fanotify until they are moved. Where a host has no fanotify, process events are the \
-fallback: programs are moved when they run already, and some have ended before. When it was measured, 85 to \
-92 % of short programs were moved, and 54 to 63 % with 8 starters at once. Programs on network \
+fallback: programs are moved when they run already, and short ones have often ended before. Programs on network \
 and FUSE file systems, which are named at the start, and those that are started from another mount namespace are \
 found when they run already, after 10 s or longer. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
 More: docs/how-to/pack-users.md.")]

@@ -85,7 +85,7 @@ fn first_line(mechanism: Mechanism, mounts: usize, rules: usize, because: Option
             let because = because.map(|why| format!(" ({why})")).unwrap_or_default();
             format!(
                 "watching by process events, the fallback{because}, {rules}: programs are moved when they run \
-                 already, and some end before (85 to 92 % were moved when it was measured, 54 to 63 % with 8 starters); Ctrl-C ends it"
+                 already, and short ones have often ended before; Ctrl-C ends it"
             )
         }
     }
