@@ -67,12 +67,20 @@ pub struct Metric {
     pub unit: String,
     /// Which way is better.
     pub better: Better,
+    /// What is measured, for the reference; empty if the name says it. No record has it.
+    #[serde(skip)]
+    pub meaning: &'static str,
 }
 
 impl Metric {
     /// A metric of that name, unit and direction.
     pub fn new(name: &str, unit: &str, better: Better) -> Self {
-        Metric { name: name.into(), unit: unit.into(), better }
+        Metric { name: name.into(), unit: unit.into(), better, meaning: "" }
+    }
+
+    /// The same with its meaning.
+    pub fn meaning(self, meaning: &'static str) -> Self {
+        Metric { meaning, ..self }
     }
 }
 

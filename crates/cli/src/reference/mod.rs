@@ -3,6 +3,7 @@
 
 mod command_line;
 mod markdown;
+mod mix_file;
 mod page;
 mod study_file;
 mod workloads;
@@ -20,6 +21,7 @@ pub fn pages(registry: &Registry) -> Result<Vec<Page>, Fault> {
     let mut all = command_line::pages();
     all.extend(study_file::pages(&crosstalk_study::study_schema())?);
     all.extend(workloads::pages(registry));
+    all.push(mix_file::page());
     all.push(index(&all));
     Ok(all)
 }
@@ -34,6 +36,7 @@ fn index(pages: &[Page]) -> Page {
         ("command-line/", "Command line"),
         ("study-file/", "Study file"),
         ("workloads/", "Workloads, conditions and observers"),
+        ("mix-file.md", "Mix file"),
     ];
     for (folder, title) in parts {
         text += &format!("\n## {title}\n\n");

@@ -66,5 +66,10 @@ fn metrics(metrics: &[Metric]) -> String {
     };
     let rows =
         metrics.iter().map(|metric| [code(&metric.name), metric.unit.clone(), better(metric).to_string()]);
-    table(["metric", "unit", "better"], rows)
+    if metrics.iter().all(|metric| metric.meaning.is_empty()) {
+        return table(["metric", "unit", "better"], rows);
+    }
+    let rows =
+        rows.zip(metrics).map(|([name, unit, better], metric)| [name, unit, better, prose(metric.meaning)]);
+    table(["metric", "unit", "better", "meaning"], rows)
 }

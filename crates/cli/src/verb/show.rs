@@ -171,15 +171,21 @@ fn metric_table(metrics: &[Metric]) -> String {
         Better::Higher => "higher",
         Better::Neither => "",
     };
-    let rows = metrics.iter().map(|metric| [metric.name.as_str(), metric.unit.as_str(), better(metric)]);
-    format!("\n{}", table(std::iter::once(["metric", "unit", "better"]).chain(rows).collect()))
+    let rows = metrics
+        .iter()
+        .map(|metric| [metric.name.as_str(), metric.unit.as_str(), better(metric), metric.meaning]);
+    format!("\n{}", table(std::iter::once(["metric", "unit", "better", ""]).chain(rows).collect()))
 }
 
 /// Rows with aligned columns.
-fn table(rows: Vec<[&str; 3]>) -> String {
+fn table<const N: usize>(rows: Vec<[&str; N]>) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (first, second) = (width(0), width(1));
-    let line = |[a, b, c]: &[&str; 3]| format!("{a:first$}  {b:second$}  {c}").trim_end().to_string() + "\n";
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[&str; N]| {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_string() + "\n"
+    };
     rows.iter().map(line).collect()
 }
 
