@@ -8,11 +8,11 @@
 mod activity;
 mod parse;
 
-use std::fs;
 use std::path::Path;
 
 use crosstalk_core::units::Bytes;
 use crosstalk_core::{Fault, name, quoted};
+use crosstalk_host::regular;
 
 pub use activity::{Activity, Size};
 use parse::{Content, content};
@@ -30,6 +30,9 @@ const BUNDLED: [(&str, &str); 7] = [
     ("streaming", include_str!("../../../../mixes/streaming.mix")),
     ("uneven", include_str!("../../../../mixes/uneven.mix")),
 ];
+
+/// The longest file that lists what users do: a mix, or commands (bytes).
+pub const LONGEST: u64 = 4 << 20;
 
 /// The names of the bundled mixes.
 pub fn bundled() -> impl Iterator<Item = &'static str> + Clone {
@@ -54,7 +57,7 @@ impl Mix {
         if !name_or_file.contains('/') && path.extension().is_none_or(|end| end != "mix") {
             return Err(name::unknown("mix", name_or_file, bundled()));
         }
-        let text = fs::read_to_string(path)
+        let text = regular::text(path, LONGEST)
             .map_err(|e| Fault::usage(format!("cannot read the mix `{}`: {e}", quoted(name_or_file))))?;
         Self::parse(&text, name_or_file)
     }

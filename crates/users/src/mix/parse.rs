@@ -30,8 +30,10 @@ enum Line {
     PoolSize(Bytes),
 }
 
-/// The most users of a line.
+/// The most users of a mix.
 const MOST_USERS: usize = 10_000;
+/// The largest file: 1 TiB.
+const LARGEST: u64 = 1 << 40;
 
 /// Reads a mix file; `place` is its name.
 pub(super) fn content(text: &str, place: &str) -> Result<Content, Fault> {
@@ -44,7 +46,15 @@ pub(super) fn content(text: &str, place: &str) -> Result<Content, Fault> {
             None => {}
             Some(Line::FileSize(size)) => mix.file_size = size,
             Some(Line::PoolSize(size)) => mix.pool_size = size,
-            Some(Line::Users(count, activity)) => mix.users.push((count, activity)),
+            Some(Line::Users(count, activity)) => {
+                mix.users.push((count, activity));
+                let all: usize = mix.users.iter().map(|(count, _)| count).sum();
+                if all > MOST_USERS {
+                    let message =
+                        format!("expected at most {MOST_USERS} users in all, found {all} up to here");
+                    return Err(fault(Fault::usage(message).remedy("write smaller numbers of users")));
+                }
+            }
             Some(Line::Hits(test, hits)) => {
                 if let Some(other) = mix.hits.iter().position(|(other, _)| other.name == test.name) {
                     let message = format!("`{}` is on line {} already", test.name, lines[other]);
@@ -73,6 +83,9 @@ pub(super) fn content(text: &str, place: &str) -> Result<Content, Fault> {
 
 /// What a line says; nothing if it is empty or a comment.
 fn line_of(line: &str) -> Result<Option<Line>, Fault> {
+    if line.contains('\0') {
+        return Err(Fault::usage("expected text, found a zero byte").remedy("write the line again"));
+    }
     if let Some((count, command)) = users_that_run(line) {
         return Ok(Some(Line::Users(count_of(count)?, Activity::Run(command.into()))));
     }
@@ -128,10 +141,13 @@ fn count_of(word: &str) -> Result<usize, Fault> {
 /// A size, or a share of the machine's memory: `24M`, `5%`.
 fn size_or_share(word: &str) -> Result<Size, Fault> {
     let Some(number) = word.strip_suffix('%') else {
-        return size_of(word).map(Size::Bytes).map_err(|_| {
-            Fault::usage(format!("expected a size with K or M, or a share with %, found `{}`", quoted(word)))
-                .remedy("write for example `4 users reread 24M`, or `1 user stream 200%`")
-        });
+        if word.ends_with(|last: char| last.is_ascii_alphabetic()) {
+            return size_of(word).map(Size::Bytes);
+        }
+        let message = format!("expected a size with K or M, or a share with %, found `{}`", quoted(word));
+        return Err(
+            Fault::usage(message).remedy("write for example `4 users reread 24M`, or `1 user stream 200%`")
+        );
     };
     let share = number.parse().ok().filter(|share| (0.01..=10_000.0).contains(share));
     share.map(|share: f64| Size::Share(share / 100.0)).ok_or_else(|| {
@@ -164,10 +180,15 @@ fn size_of(word: &str) -> Result<Bytes, Fault> {
     let size = || {
         let last = word.chars().next_back()?;
         let number: u64 = word.strip_suffix(last)?.parse().ok()?;
-        number.checked_mul(unit(last)?)
+        Some(number.saturating_mul(unit(last)?))
     };
-    size().map(Bytes).ok_or_else(|| {
+    let size = size().ok_or_else(|| {
         Fault::usage(format!("expected a size with K or M, found `{}`", quoted(word)))
             .remedy("write for example `FILESIZE: 10K`")
-    })
+    })?;
+    if size > LARGEST {
+        let message = format!("expected a size of at most {}M, found `{}`", LARGEST >> 20, quoted(word));
+        return Err(Fault::usage(message).remedy("write a smaller one"));
+    }
+    Ok(Bytes(size))
 }

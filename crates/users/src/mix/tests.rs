@@ -1,6 +1,7 @@
 use super::*;
 use crate::test::{test, tests};
 use proptest::prelude::*;
+use std::fs;
 
 fn fault(text: &str) -> String {
     Mix::parse(text, "my.mix").expect_err("a line is wrong").to_string()
@@ -62,6 +63,9 @@ fn a_wrong_line_about_users_is_named() {
         ("2 users reread 24", "expected a size with K or M, or a share with %, found `24`"),
         ("2 users stream 0%", "expected a share"),
         ("2 users stream nan%", "expected a share"),
+        ("1 user reread 1048577M", "expected a size of at most 1048576M, found `1048577M`"),
+        ("9000 users run true\n\n1001 users run false", "found 10001 up to here"),
+        ("1 user run tr\0ue", "expected text, found a zero byte"),
         ("5 add_int\n2 users run true", "found both"),
     ] {
         let said = fault(line);
@@ -83,6 +87,10 @@ fn a_wrong_line_is_named_with_what_was_expected() {
         assert!(fault(line).starts_with("my.mix:1: expected hits and a test, found"), "{line}");
     }
     assert!(fault("FILESIZE: 10\n1 disk_rr").contains("expected a size with K or M, found `10`"));
+    assert!(
+        fault("1 disk_rr\nPOOLSIZE: 18014398509481983K")
+            .starts_with("my.mix:2: expected a size of at most 1048576M")
+    );
     assert!(fault("5 add_int\n\n6 add_int").starts_with("my.mix:3: `add_int` is on line 1 already"));
     assert!(fault("# nothing\n").starts_with("my.mix: expected at least one line"));
 }
@@ -101,6 +109,13 @@ fn a_mix_is_found_by_name_or_file() {
     );
     fs::write(&path, "1 sieve").expect("writes");
     assert_eq!(Mix::find(&path.display().to_string()).expect("reads").hits().len(), 1);
+    // A pipe that nobody writes, and a device that never ends.
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("pipe.mix"), 0o600.into())
+        .expect("makes a pipe");
+    for endless in [folder.path().join("pipe.mix"), "/dev/zero".into()] {
+        let said = Mix::find(&endless.display().to_string()).expect_err("is no file").to_string();
+        assert!(said.contains("expected a file, found a pipe, a device or a folder"), "{said}");
+    }
 }
 
 fn any_mix() -> impl Strategy<Value = Mix> {
