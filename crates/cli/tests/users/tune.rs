@@ -5,8 +5,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::common::external::search;
+use crate::common::groups::Registry;
 use crate::common::{command, finish, kill, stderr, stdout};
 use crate::{await_that, groups, serially};
 
@@ -44,10 +46,17 @@ fn a_small_mix_is_tuned_within_its_budget_and_decided_by_fresh_pairs() {
     let runs = lines.iter().filter(|line| line["event"] == "run").count();
     assert!((3..=10).contains(&runs), "{runs}");
     assert_eq!(result["runs"].as_array().map(Vec::len), Some(runs));
+    let plan = lines.iter().find(|line| line["event"] == "plan").expect("a plan");
+    assert_eq!(plan["runs"], 10 + 2 * 12, "those of pairs, too");
+    let codes: Vec<&Value> =
+        result["groupings"].as_array().expect("a list").iter().map(|one| &one["grouping"]).collect();
+    assert!(codes.contains(&&result["chosen"]) && codes.contains(&&"plain".into()), "{codes:?}");
+    let counts = &result["parts"][0]["counts"];
+    assert_eq!(counts["lock_wait"].is_null(), result["locks_unavailable"].is_string(), "{counts}");
     let pairs = lines.iter().filter(|line| line["event"] == "pair").count();
     if result["chosen"] == "plain" {
         assert!(pairs == 0 && result["verdict"].is_null());
-    } else if result["killed"].is_null() {
+    } else if result["killed"].is_null() && result["cut"].is_null() {
         assert_eq!(pairs, 12);
         assert_eq!(result["verdict"]["pairs"].as_array().map(Vec::len), Some(12));
         let is_faster = result["verdict"]["conclusion"] == "faster";
@@ -77,6 +86,8 @@ fn commands_are_users_and_a_kill_names_the_group() {
         "{progress}"
     );
     let said = stdout(&output);
+    let gap = "What users 0 to 2 need is not known: the run with a group each ran out of memory in group `tuned/g0`";
+    assert!(said.contains(gap) && said.contains("equal share of the memory each"), "{said}");
     assert!(
         said.contains("lain is") || said.contains("as fast as plain") || said.contains("is recommended"),
         "{said}"
@@ -91,6 +102,82 @@ fn a_command_that_fails_ends_it() {
     let said = stderr(&output);
     assert!(said.contains("user 0 failed") || said.contains("user 1 failed"), "{said}");
     assert!(said.contains("exit status: 3") && said.contains("run it by itself"), "{said}");
+}
+
+#[test]
+fn a_command_that_hangs_ends_by_the_deadline() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = tune(dir.path(), &["--runs", "5", "--deadline", "20 s", "--", "sleep", "600"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("plain's first run took longer than 690 ms: 29 runs"), "{said}");
+    assert!(said.contains("hangs") && said.contains("--deadline"), "{said}");
+}
+
+/// Prints what limits the process that runs it, in either version: a line for each file.
+const LIMITS: &str = r#"
+in_group() { sed -n "s/^[0-9]*:$1://p" /proc/self/cgroup; }
+v1=/sys/fs/cgroup
+v2=$(sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \([^ ]*\) .* - cgroup2 .*/\1/p' /proc/self/mountinfo | head -n 1)
+m=$v1/memory$(in_group memory) c=$v1/cpu$(in_group cpu) b=$v1/blkio$(in_group blkio) u=$v2$(in_group '')
+for file in $m/memory.limit_in_bytes $m/../memory.limit_in_bytes $c/cpu.shares $b/blkio.throttle.read_bps_device \
+    $u/memory.max $u/../memory.max $u/cpu.weight $u/../io.max
+do
+    if [ -e $file ]; then echo "$(basename $file) $(cat $file)"; fi
+done > limits-$1
+"#;
+
+#[test]
+fn pasted_commands_make_the_groups_that_were_measured() {
+    let Some(registry) = Registry::new("tuned") else { return };
+    let [measured, pasted] = ["measured", "pasted"].map(|name| {
+        let dir = registry.folder.path().join(name);
+        fs::create_dir(&dir).expect("makes");
+        fs::write(dir.join("limits.sh"), LIMITS).expect("writes");
+        dir
+    });
+    fs::write(measured.join("jobs"), "sh limits.sh 0\nsh limits.sh 1\nsh limits.sh 2\n").expect("writes");
+    let groupings = json!([{ "grouping": "one", "groups": [
+        { "name": "", "users": [0, 2], "memory_limit": 48 << 20 },
+        { "name": "", "users": [1], "memory_limit": (20 << 20) + 4096 },
+    ]}]);
+    fs::write(measured.join("groupings"), groupings.to_string()).expect("writes");
+    let options = ["--commands", "jobs", "--memory", "80 MiB", "--read-rate", "200 MB", "--json"];
+    let only = ["--exhaustive", "1", "--groupings", "groupings"];
+    let output = tune(&measured, &[&options[..], &only].concat());
+    if output.status.code() == Some(4) && stderr(&output).contains("disk") {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = lines(&output).pop().expect("a result");
+    assert_eq!(result["runs"][0]["grouping"], "one");
+    let commands: Vec<&str> = result["groupings"][0]["commands"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    // In a shell of its own, which enters a group, and with names that nobody else has.
+    let own = registry.named("tuned");
+    let script = format!("set -e\n{}\nwait\n", commands.join("\n")).replace("tuned", &own);
+    let program = Path::new(env!("CARGO_BIN_EXE_crosstalk")).parent().expect("a folder");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(&pasted).env("XDG_RUNTIME_DIR", registry.folder.path());
+    shell.env("PATH", format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default()));
+    let output = shell.output().expect("starts");
+    let mut left = Vec::new();
+    search(Path::new("/sys/fs/cgroup/blkio"), &own, &mut left);
+    left.iter().for_each(|dir| fs::remove_dir(dir).expect("nobody is in it"));
+    assert!(output.status.success(), "{script}: {}", stderr(&output));
+    for user in 0..3 {
+        let read = |dir: &Path| fs::read_to_string(dir.join(format!("limits-{user}"))).expect("it has run");
+        let (measured, pasted) = (read(&measured), read(&pasted));
+        assert_eq!(measured, pasted, "user {user}");
+        let limit = if user == 1 { (20 << 20) + 4096 } else { 48 << 20 };
+        assert!(measured.contains(&format!(" {limit}\n")) && measured.contains(" 83886080\n"), "{measured}");
+        assert!(measured.contains("200000000"), "{measured}");
+    }
 }
 
 #[test]
@@ -124,11 +211,23 @@ fn what_is_wrong_is_said_before_anything_runs() {
     fs::write(dir.path().join("bad.mix"), "2 users reread 4%\n2 users sleep\n").expect("writes");
     fs::write(dir.path().join("one"), "true\n").expect("writes");
     fs::write(dir.path().join("none"), "# nothing\n").expect("writes");
-    let cases: [(&[&str], &str); 11] = [
+    fs::write(dir.path().join("typo"), "true\nno-such-program --flag\n").expect("writes");
+    fs::write(dir.path().join("half"), r#"[{"grouping":"a","groups":[{"name":"","users":[0]}]}]"#)
+        .expect("writes");
+    let cases: [(&[&str], &str); 20] = [
         (&["--mix", "stream"], "did you mean `streaming`?"),
         (&["--mix", "./bad.mix"], "bad.mix:2: expected what users do"),
         (&["--mix", "streaming"], "--memory"),
         (&["--mix", "streaming", "--memory", "64MB", "--work", "0"], "--work"),
+        (&["--mix", "streaming", "--memory", "64 XB"], "--memory"),
+        (&["--mix", "streaming", "--memory", "900 TiB"], "--memory: expected at most the"),
+        (&["--mix", "uneven", "--memory", "64MB", "--users", "3"], "users"),
+        (&["--mix", "shared", "--users", "1"], "--users"),
+        (&["--", "no-such-program"], "there is no program `no-such-program`, which user 0"),
+        (&["--commands", "typo"], "there is no program `no-such-program`, which user 1"),
+        (&["--mix", "shared", "--deadline", "soon"], "--deadline"),
+        (&["--mix", "shared", "--deadline", "0 s"], "--deadline: expected a time above zero"),
+        (&["--exhaustive", "1", "--groupings", "half", "--", "true"], "users 0 to 1 in one group of `a`"),
         (&["--commands", "one"], "at least two users"),
         (&["--commands", "none"], "expected 1 to 10000 commands, found 0"),
         (&["--commands", "missing"], "missing"),
@@ -142,6 +241,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
         let said = stderr(&output);
         assert!([Some(2), Some(4)].contains(&output.status.code()), "{options:?}: {said}");
         assert!(said.contains(expected), "{options:?}: {said}");
+        assert!(!said.contains("run 1"), "nothing has run: {said}");
     }
 }
 

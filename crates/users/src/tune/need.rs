@@ -6,6 +6,19 @@
 //! memory does not help it.
 
 use crosstalk_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Users whose needs the first runs do not show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NeedsGap {
+    /// Their numbers.
+    pub users: Vec<usize>,
+    /// Why it is not known what they need.
+    pub why: String,
+    /// What limits by need and the division of users assume instead.
+    pub assumed: String,
+}
 
 /// A user alone in a group, in a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +60,7 @@ const LEAST: u64 = 16 << 20;
 
 impl AloneUser {
     /// Whether it needs more than its limit.
-    fn needs_more(&self) -> bool {
+    pub fn needs_more(&self) -> bool {
         self.peak as f64 >= FULL * self.limit as f64 && self.read as f64 >= READ_AGAIN * self.limit as f64
     }
 

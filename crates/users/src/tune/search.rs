@@ -19,6 +19,8 @@ pub const CAP: f64 = 1.5;
 const AGAIN: usize = 6;
 /// Estimates that differ by this share at most are equal: the simpler grouping is chosen.
 const EQUAL: f64 = 0.01;
+/// A grouping that takes so many times as long as the best one is a cliff.
+pub const CLIFF: f64 = 1.05;
 /// After so many blocks a leader that won each of them against all others needs no more, and neither do equals.
 const ENOUGH: usize = 4;
 
@@ -29,7 +31,7 @@ pub enum Ending<M> {
     Done {
         /// Seconds.
         makespan: f64,
-        /// What was measured beside it.
+        /// What was measured besides.
         more: M,
     },
     /// It took longer than this many seconds, and was cut off.
@@ -73,10 +75,10 @@ pub struct Search<'a, M> {
 
 /// What a search has found.
 #[derive(Debug)]
-pub struct Found<M> {
-    /// The best.
+pub struct SearchResult<M> {
+    /// The grouping that it takes for the best.
     pub best: Grouping,
-    /// All runs, in order.
+    /// All runs, in the order in which they were made.
     pub runs: Vec<Run<M>>,
 }
 
@@ -90,12 +92,12 @@ pub fn search<M>(
     seed: u64,
     before: Vec<Run<M>>,
     measure: Measure<M>,
-) -> Result<Found<M>, Fault> {
+) -> Result<SearchResult<M>, Fault> {
     let mut search = Search { space, budget, random: Rng::seeded(seed), runs: before, measure };
     let screened = search.screen()?;
     let best = search.halve(screened)?;
     search.look_around(best)?;
-    Ok(Found { best, runs: search.runs })
+    Ok(SearchResult { best, runs: search.runs })
 }
 
 impl<M> Search<'_, M> {
@@ -165,20 +167,38 @@ impl<M> Search<'_, M> {
         Ok(self.simplest(&left))
     }
 
-    /// Runs the neighbours of the best in the last block in which it ran, so that what is beyond it is known.
+    /// Runs the neighbours of the best in the last block in which it ran, so that what is beyond it is known: fewer
+    /// groups, and more of them until that falls off.
     fn look_around(&mut self, best: Grouping) -> Result<(), Fault> {
-        let block =
-            self.runs.iter().filter(|run| run.grouping == best).map(|run| run.block).max().unwrap_or(0);
-        for neighbour in neighbours(self.space, best) {
-            let known = |run: &Run<M>| {
-                run.grouping == neighbour
-                    && self.runs.iter().any(|b| b.grouping == best && b.block == run.block)
-            };
-            if !self.runs.iter().any(known) && self.runs.len() < self.budget {
-                self.run(neighbour, block)?;
+        let runs = self.runs.iter().filter(|run| run.grouping == best);
+        let block = runs.map(|run| run.block).max().unwrap_or(0);
+        if let Some(neighbour) = fewer(self.space, best) {
+            self.run_beside(neighbour, best, block)?;
+        }
+        for neighbour in more(self.space, best) {
+            self.run_beside(neighbour, best, block)?;
+            if self.falls_off(neighbour, best) {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// Runs a neighbour in this block, unless both have run in the same one, or there were enough runs.
+    fn run_beside(&mut self, neighbour: Grouping, best: Grouping, block: usize) -> Result<(), Fault> {
+        let is_known = common_blocks(&self.runs, neighbour, best).next().is_some();
+        if is_known || self.runs.len() >= self.budget { Ok(()) } else { self.run(neighbour, block) }
+    }
+
+    /// Whether a neighbour was killed or cut off, or is a cliff in the blocks in which both have run.
+    fn falls_off(&self, neighbour: Grouping, best: Grouping) -> bool {
+        let mut blocks = common_blocks(&self.runs, neighbour, best).peekable();
+        if blocks.peek().is_none() {
+            return false;
+        }
+        let logs: Option<Vec<f64>> =
+            blocks.map(|block| Some(self.log(neighbour, block)? - self.log(best, block)?)).collect();
+        logs.is_none_or(|logs| logs.iter().sum::<f64>() / logs.len() as f64 >= CLIFF.ln())
     }
 
     fn in_space(&self, grouping: Grouping) -> Option<Grouping> {
@@ -262,13 +282,30 @@ pub fn best<M>(space: &[Grouping], runs: &[Run<M>]) -> Option<Grouping> {
     scored.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, grouping)| grouping)
 }
 
-/// The next grouping with more groups, and the next with fewer; plain is below the least.
-pub fn neighbours(space: &[Grouping], best: Grouping) -> Vec<Grouping> {
+/// The blocks in which both have run.
+fn common_blocks<M>(runs: &[Run<M>], one: Grouping, other: Grouping) -> impl Iterator<Item = usize> {
+    let has_run = move |grouping, block| {
+        runs.iter().any(move |run: &Run<M>| run.grouping == grouping && run.block == block)
+    };
+    let last = runs.iter().map(|run| run.block).max().unwrap_or(0);
+    (0..=last).filter(move |block| has_run(one, *block) && has_run(other, *block))
+}
+
+/// Groupings that differ from the best in the number of groups only, more of them, in their order.
+pub fn more(space: &[Grouping], best: Grouping) -> Vec<Grouping> {
+    let is_more = |other: &&Grouping| {
+        other.who == best.who && other.limits == best.limits && other.groups > best.groups
+    };
+    let mut more: Vec<Grouping> = space.iter().filter(is_more).copied().collect();
+    more.sort_unstable();
+    more
+}
+
+/// The next grouping with fewer groups; plain is below the least.
+pub fn fewer(space: &[Grouping], best: Grouping) -> Option<Grouping> {
     let alike = |other: &&Grouping| other.who == best.who && other.limits == best.limits;
-    let more = space.iter().filter(alike).filter(|other| other.groups > best.groups).min();
     let fewer = space.iter().filter(alike).filter(|other| other.groups < best.groups).max();
-    let plain = (best.groups > 1).then_some(&Grouping::PLAIN);
-    [more, fewer.or(plain)].into_iter().flatten().copied().collect()
+    fewer.copied().or((best.groups > 1).then_some(Grouping::PLAIN))
 }
 
 #[cfg(test)]
