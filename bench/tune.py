@@ -23,10 +23,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import NormalDist, fmean
+from statistics import fmean
 
 from lib import ours
 from lib.figures import Figures
+from lib.groupings import by_block, difference, half_width, is_other, pairs_needed, residual_spread
 from lib.signed_rank import ratio
 
 MIXES = {
@@ -38,12 +39,8 @@ MIXES = {
 MARGIN = 1.05
 #: How often the pairs are to show that, if both are equally good.
 POWER = 0.9
-#: Fresh pairs: as many where that needs fewer, and as many where the time is short.
+#: Fresh pairs: the first where fewer are needed, the second where the time is short.
 USUAL, FEWEST = 30, 12
-#: The signed-rank test needs so many times the pairs of the t-test (Hodges and Lehmann 1956: 3/π, normal data).
-EFFICIENCY = 3 / math.pi
-#: Limits that differ by this share at most are about the same, as in the grid itself.
-NEAR = 0.1
 
 
 def main():
@@ -85,7 +82,7 @@ def measure(figures, mix, options, end):
         ends = (verdict["speedup"], "ratio", verdict["low"], verdict["high"], len(verdict["pairs"]))
         figures.add(f"{mix}: speed-up", *ends, what, mix=mix)
     chosen = {"grouping": "found", "groups": found["groups"]}
-    half, spread, seconds = grid(mix, options)
+    once, half, spread, seconds = grid(mix, options)
     best, limits_differ = half[0], difference(chosen["groups"], half[0]["groups"])
     same = not is_other(chosen, best)
     rival = half[0] if not same else next(record for record in half if is_other(chosen, record))
@@ -98,7 +95,8 @@ def measure(figures, mix, options, end):
     note = {
         "mix": mix, "chosen": found["chosen"], "grid_best": best["grouping"], "rival": rival["grouping"],
         "same": same, "limits_differ": limits_differ, "spread": spread, "found": chosen["groups"],
-        "rival_groups": rival["groups"], "grid": {record["grouping"]: record["makespan"] for record in half},
+        "rival_groups": rival["groups"], "grid_once": once,
+        "grid": {record["grouping"]: record["makespan"] for record in half},
     }
     which = "the grid's best" if not same else "the best of the others: the grid's best is the one found"
     print(f"{mix}: found {found['chosen']}; the rival is {rival['grouping']}, {which}", flush=True)
@@ -106,8 +104,9 @@ def measure(figures, mix, options, end):
 
 
 def grid(mix, options):
-    """The better half of all groupings, the best first, with their mean makespans; the spread (standard deviation) of
-    the logarithm of one run; and the seconds that a run takes with all that belongs to it."""
+    """The makespan of every grouping's first run, None if it was killed or cut off; the better half of them, the best
+    first, with their mean makespans in more blocks; the spread (standard deviation) of the logarithm of such a run; and
+    the seconds that it takes with all that belongs to it."""
     once = tune(mix, options, options.seed + 1000, "--exhaustive", 1)
     # The first runs, of which the needs are learnt, are not among them.
     first = {run["grouping"]: run["makespan"] for run in once["runs"] if run["block"] == 1}
@@ -126,55 +125,19 @@ def grid(mix, options):
     for record in half:
         record["makespan"] = math.exp(fmean(logs[record["grouping"]]))
     half.sort(key=lambda record: record["makespan"])
-    return half, residual_spread(list(logs.values())), seconds
-
-
-def residual_spread(rows):
-    """The standard deviation of what is left of rows (groupings) of values (blocks) without the means of both."""
-    columns, whole = [fmean(column) for column in zip(*rows)], fmean(map(fmean, rows))
-    squares = sum((value - fmean(row) - columns[at] + whole) ** 2 for row in rows for at, value in enumerate(row))
-    return math.sqrt(squares / ((len(rows) - 1) * (len(columns) - 1)))
+    return first, half, residual_spread(list(logs.values())), seconds
 
 
 def number_of_pairs(mix, spread, seconds, left):
     """How many pairs of runs are made, by the spread and the time that is left; printed before the first."""
-    normal = NormalDist()
-    needed = ((normal.inv_cdf(0.975) + normal.inv_cdf(POWER)) * math.sqrt(2) * spread / math.log(MARGIN)) ** 2
-    needed = max(USUAL, math.ceil(needed / EFFICIENCY))
+    needed = max(USUAL, pairs_needed(spread, MARGIN, POWER))
     # One more run makes the users' files.
-    fitting = int((left - seconds) / (2 * seconds))
+    fitting = max(0, int((left - seconds) / (2 * seconds)))
     pairs = max(FEWEST, min(needed, fitting))
-    half_width = normal.inv_cdf(0.975) * math.sqrt(2 / (EFFICIENCY * pairs)) * spread
-    print(f"{mix}: a run spreads by {100 * spread:.1f} %: {needed} pairs are needed, {max(fitting, 0)} fit into the time. "
-          f"Plan: {pairs} pairs, about {pairs * 2 * seconds / 60:.1f} min, an interval of ±{100 * half_width:.1f} %",
-          flush=True)
+    print(f"{mix}: a run spreads by {100 * spread:.1f} %: {needed} pairs are needed, {fitting} fit into the time. Plan: "
+          f"{pairs} pairs, about {pairs * 2 * seconds / 60:.1f} min, an interval of "
+          f"±{100 * half_width(spread, pairs):.1f} %", flush=True)
     return pairs
-
-
-def difference(ours, theirs):
-    """By which share limits differ at most, if the same users are together; else None."""
-    limits = lambda groups: {tuple(sorted(group["users"])): group["memory_limit"] for group in groups}
-    ours, theirs = limits(ours), limits(theirs)
-    if ours.keys() != theirs.keys() or any((ours[key] is None) != (theirs[key] is None) for key in ours):
-        return None
-    shares = [abs(ours[key] - theirs[key]) / ours[key] for key in ours if ours[key] is not None]
-    return max(shares, default=0.0)
-
-
-def is_other(one, other):
-    """Whether these are not about the same groups."""
-    differs = difference(one["groups"], other["groups"])
-    return differs is None or differs > NEAR
-
-
-def by_block(runs):
-    """The makespans of each block, by grouping; without one that was killed or cut off."""
-    blocks = {}
-    for run in runs:
-        block = blocks.setdefault(run["block"], {})
-        if run["makespan"] is not None:
-            block[run["grouping"]] = run["makespan"]
-    return list(blocks.values())
 
 
 def compare(mix, options, seed, blocks, records):

@@ -26,6 +26,7 @@ mod why;
 
 pub use comparison::{ComparedGrouping, Comparison};
 pub use host::memory_of_host;
+pub use limits::in_words;
 pub use lines::quote;
 pub use need::NeedsGap;
 pub use request::{ComparisonRequest, Progress, TuneRequest};

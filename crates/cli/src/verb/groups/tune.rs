@@ -10,8 +10,8 @@ use crosstalk_core::value::Params;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_users::population::{Machine, Population};
 use crosstalk_users::tune::{
-    ComparisonRequest, Ending, GroupingRecord, Progress, RunRecord, TuneRequest, memory_of_host, quote, tune,
-    tune_compare,
+    ComparisonRequest, Ending, GroupingRecord, Progress, RunRecord, TuneRequest, in_words, memory_of_host,
+    quote, tune, tune_compare,
 };
 use serde_json::json;
 
@@ -128,8 +128,8 @@ fn of_option(mut fault: Fault) -> Fault {
 fn show(progress: &Progress, out: &Out) {
     match progress {
         Progress::Plan { runs, seconds, deadline } => {
-            let (about, most) = (human(*seconds, "s"), human(deadline.0, "s"));
-            note(out, &format!("plan: at most {runs} runs, about {about} together; --deadline: {most}"));
+            let (about, most) = (in_words(*seconds), in_words(deadline.0));
+            note(out, &format!("plan: at most {runs} runs, about {about} together; --deadline {most}"));
             out.record(&json!({ "event": "plan", "runs": runs, "seconds": seconds, "deadline": deadline }));
         }
         Progress::Run { number, most, what, ending, best } => {
