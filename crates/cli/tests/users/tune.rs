@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -112,6 +112,76 @@ fn a_command_that_hangs_ends_by_the_deadline() {
     let said = stderr(&output);
     assert!(said.contains("plain's first run took longer than 690 ms: 29 runs"), "{said}");
     assert!(said.contains("hangs") && said.contains("--deadline"), "{said}");
+}
+
+#[test]
+fn every_grouping_of_a_grid_can_be_run_again_as_it_was() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let users = ["--users", "3", "--memory", "96 MiB", "--seed", "7", "--json"];
+    let run = |more: &[&str]| {
+        let output = tune(dir.path(), &[&users[..], more, &["--", "true"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        lines(&output).pop().expect("a result")
+    };
+    let grid = run(&["--exhaustive", "2"]);
+    let records = grid["groupings"].as_array().expect("a list");
+    assert!(
+        records.len() >= 3 && records.iter().any(|one| one["grouping"] == "3-dealt-equal"),
+        "{records:?}"
+    );
+    let runs_of = |result: &Value, code: &Value| {
+        let runs = result["runs"].as_array().expect("a list").clone();
+        runs.iter().filter(|run| run["grouping"] == *code && run["block"] != 0).count()
+    };
+    fs::write(dir.path().join("groupings"), grid["groupings"].to_string()).expect("writes");
+    let again = run(&["--exhaustive", "2", "--groupings", "groupings"]);
+    for (record, compared) in records.iter().zip(again["groupings"].as_array().expect("a list")) {
+        let code = &record["grouping"];
+        assert_eq!((&compared["grouping"], &compared["groups"]), (code, &record["groups"]));
+        assert_eq!((runs_of(&grid, code), runs_of(&again, code)), (2, 2), "{code}");
+    }
+}
+
+#[test]
+fn what_cannot_be_counted_is_reported_with_its_reason() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir_all(dir.path().join("tmp")).expect("makes");
+    let line = "exec \"$0\" --json groups tune --users 2 --memory 64MiB --exhaustive 1 -- true";
+    let mut start = Command::new("setpriv");
+    start.args([
+        "--bounding-set=-sys_admin,-bpf,-perfmon",
+        "sh",
+        "-c",
+        line,
+        env!("CARGO_BIN_EXE_crosstalk"),
+    ]);
+    start.current_dir(dir.path()).env("TMPDIR", dir.path().join("tmp"));
+    start.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(child) = start.spawn() else {
+        eprintln!("skipped: no setpriv here");
+        return;
+    };
+    let output = serially(|| finish(child), || assert_nothing_is_left(dir.path()));
+    if stderr(&output).contains("setpriv:") {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = lines(&output).pop().expect("a result");
+    let why = result["locks_unavailable"].as_str().expect("a reason");
+    assert!(why.contains("it takes privileges") && why.contains("CAP_BPF"), "{why}");
+    assert!(result["parts"][0]["counts"]["lock_wait"].is_null());
+}
+
+#[test]
+fn a_read_rate_needs_files_on_a_disk() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut start = command(dir.path(), &["groups", "tune", "--read-rate", "200 MB", "--", "true"]);
+    let run = || finish(start.env("TMPDIR", "/dev/shm").spawn().expect("starts"));
+    let output = serially(run, || ());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("/dev/shm") && said.contains("TMPDIR"), "{said}");
 }
 
 /// Prints what limits the process that runs it, in either version: a line for each file.

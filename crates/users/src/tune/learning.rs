@@ -33,13 +33,17 @@ pub fn needs(
     }
     let again = second.map(users_alone).filter(|again| again.len() == users);
     let needs = Needs::learn(shown, again);
+    let has_peaks = shown.iter().all(|user| user.peak.is_some());
+    let needs_more_again = |user: usize| again.is_none_or(|again| again[user].needs_more());
     let is_open = |user: &usize| {
-        shown[*user].needs_more()
-            && !needs.streams[*user]
-            && again.is_none_or(|again| again[*user].needs_more())
+        !needs.streams[*user] && (!has_peaks || shown[*user].needs_more() && needs_more_again(*user))
     };
     let open: Vec<usize> = (0..users).filter(is_open).collect();
     let (why, assumed) = match (second, again) {
+        _ if !has_peaks => (
+            "the kernel keeps no peak of a group's memory (memory.peak takes Linux 5.19)".into(),
+            "that they need what their group was limited to",
+        ),
         (_, Some(_)) => (
             "they filled what the others left, too".into(),
             "that they need as much as they had then, which is the least that they need",
@@ -77,7 +81,7 @@ mod tests {
     fn done(users: &[(u64, u64, u64)]) -> Ending<RunData> {
         let user = |(limit, peak, read): &(u64, u64, u64)| AloneUser {
             limit: limit * MIB,
-            peak: peak * MIB,
+            peak: Some(peak * MIB),
             read: read * MIB,
             seconds: 1.0,
         };
@@ -97,6 +101,23 @@ mod tests {
         );
         let second = done(&[(11, 10, 10), (53, 53, 200)]);
         assert_eq!(super::needs(2, MEMORY, &first, Some(&second)).1, None, "it streams");
+    }
+
+    #[test]
+    fn without_peaks_only_streamers_are_known() {
+        let without = |ending: Ending<RunData>| match ending {
+            Ending::Done { makespan, mut more } => {
+                more.alone.iter_mut().for_each(|user| user.peak = None);
+                Ending::Done { makespan, more }
+            }
+            other => other,
+        };
+        let first = without(done(&[(32, 10, 10), (32, 32, 200)]));
+        let second = without(done(&[(32, 10, 10), (32, 32, 200)]));
+        let (needs, gap) = needs(2, MEMORY, &first, Some(&second));
+        let gap = gap.expect("no peaks");
+        assert_eq!((&needs.streams[..], &gap.users[..]), (&[false, true][..], &[0][..]));
+        assert!(needs.bytes[0] == 32 * MIB && gap.why.contains("memory.peak"), "{gap:?}");
     }
 
     #[test]

@@ -25,8 +25,8 @@ pub struct NeedsGap {
 pub struct AloneUser {
     /// Bytes that it was limited to.
     pub limit: u64,
-    /// The most bytes that were charged to it.
-    pub peak: u64,
+    /// The most bytes that were charged to it; `None` if the kernel keeps no peak.
+    pub peak: Option<u64>,
     /// Bytes that it read from devices.
     pub read: u64,
     /// The time that it took, in seconds.
@@ -61,7 +61,9 @@ const LEAST: u64 = 16 << 20;
 impl AloneUser {
     /// Whether it needs more than its limit.
     pub fn needs_more(&self) -> bool {
-        self.peak as f64 >= FULL * self.limit as f64 && self.read as f64 >= READ_AGAIN * self.limit as f64
+        // Without a peak it may have been all.
+        let is_full = self.peak.is_none_or(|peak| peak as f64 >= FULL * self.limit as f64);
+        is_full && self.read as f64 >= READ_AGAIN * self.limit as f64
     }
 
     /// Bytes that it read a second.
@@ -71,7 +73,7 @@ impl AloneUser {
 
     /// What it needs, if that is not more than its limit.
     fn need(&self) -> u64 {
-        ((self.peak as f64 * HEADROOM) as u64).min(self.limit)
+        self.peak.map_or(self.limit, |peak| ((peak as f64 * HEADROOM) as u64).min(self.limit))
     }
 }
 
@@ -160,7 +162,7 @@ mod tests {
 
     /// A user's limit, peak and bytes read, in mebibytes.
     fn user(limit: u64, peak: u64, read: u64) -> AloneUser {
-        AloneUser { limit: limit * MIB, peak: peak * MIB, read: read * MIB, seconds: 1.0 }
+        AloneUser { limit: limit * MIB, peak: Some(peak * MIB), read: read * MIB, seconds: 1.0 }
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub struct TuneResult {
     pub cliff: Option<String>,
     /// What was counted in plain, in the chosen grouping and in its neighbours.
     pub parts: Vec<TimeParts>,
-    /// Why waiting for locks was not counted; `None` if it was.
+    /// Why waiting for locks and the time of reclaim were not counted; `None` if they were.
     pub locks_unavailable: Option<String>,
     /// The groups of the chosen grouping.
     pub groups: Vec<GroupRecord>,

@@ -91,8 +91,7 @@ fn alone(outcome: &Outcome, plans: &[GroupPlan]) -> Vec<AloneUser> {
         let number = *plan.users.first()?;
         let user = outcome.users.iter().find(|user| user.number == number)?;
         let limit = plan.limit.map_or(u64::MAX, |Bytes(limit)| limit);
-        // If the kernel keeps no peak, it may have been all.
-        let peak = counts.peak.map_or(limit, |peak| peak.0);
+        let peak = counts.peak.map(|peak| peak.0);
         let (read, seconds) = (user.device_reads, user.done.ended - user.done.began);
         Some((number, AloneUser { limit, peak, read, seconds }))
     };

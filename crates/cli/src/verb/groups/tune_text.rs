@@ -27,7 +27,9 @@ pub fn text(tuned: &TuneResult) -> Vec<String> {
     }
     lines.extend(parts(&tuned.parts));
     let locks = tuned.locks_unavailable.iter();
-    lines.extend(locks.map(|why| format!("Waiting for locks is not available: {why}.")));
+    lines.extend(
+        locks.map(|why| format!("Waiting for locks and the time of reclaim are not available: {why}.")),
+    );
     if tuned.is_recommended() {
         lines.extend([String::new(), "The groups:".into()]);
         lines.extend(tuned.groups.iter().map(group));
@@ -115,6 +117,7 @@ fn parts(all: &[TimeParts]) -> Vec<String> {
             time(counts.cpu_system),
             time(counts.cpu_user),
             counts.lock_wait.map_or("–".into(), time),
+            counts.reclaim_time.map_or("–".into(), time),
             counts.refaults.map_or("–".into(), |pages| format!("{pages:.0}")),
             human(counts.read, "B"),
         ]
@@ -127,6 +130,7 @@ fn parts(all: &[TimeParts]) -> Vec<String> {
         "CPU, kernel",
         "CPU, user",
         "for locks",
+        "reclaim",
         "refaults",
         "read",
     ];
