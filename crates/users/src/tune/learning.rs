@@ -3,8 +3,8 @@
 use crosstalk_core::units::{Bytes, human};
 
 use super::need::{AloneUser, Needs, NeedsGap};
+use super::run::Ending;
 use super::runner::RunData;
-use super::search::Ending;
 
 /// An equal share, if nothing better is known.
 const EQUAL_SHARE: &str = "that they need an equal share of the memory each, and do not stream";

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crosstalk_core::units::{Bytes, Seconds};
 
 use super::result::GroupingRecord;
+use super::run::Ending;
 use super::runner::RunData;
-use super::search::Ending;
 use super::verdict::Pair;
 use crate::population::Population;
 

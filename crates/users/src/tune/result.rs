@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::full_name;
 use super::need::NeedsGap;
+use super::neighbours::CLIFF;
 use super::plan::GroupPlan;
 use super::run_counts::RunCounts;
-use super::search::CLIFF;
 use super::verdict::{Conclusion, Verdict};
 
 /// The version of the result file.

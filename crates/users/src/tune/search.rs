@@ -12,6 +12,8 @@ use crosstalk_core::Fault;
 use crosstalk_stats::rng::Rng;
 
 use super::grouping::Grouping;
+use super::neighbours::{CLIFF, common_blocks, fewer, more};
+use super::run::{Ending, Run};
 
 /// A run is cut off after so many times of plain's first one.
 pub const CAP: f64 = 1.5;
@@ -19,47 +21,8 @@ pub const CAP: f64 = 1.5;
 const AGAIN: usize = 6;
 /// Estimates that differ by this share at most are equal: the simpler grouping is chosen.
 const EQUAL: f64 = 0.01;
-/// A grouping that takes so many times as long as the best one is a cliff.
-pub const CLIFF: f64 = 1.05;
 /// After so many blocks a leader that won each of them against all others needs no more, and neither do equals.
 const ENOUGH: usize = 4;
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ending<M> {
-    /// All users have done their jobs.
-    Done {
-        /// Seconds.
-        makespan: f64,
-        /// What was measured besides.
-        more: M,
-    },
-    /// It took longer than this many seconds, and was cut off.
-    Cut(f64),
-    /// The kernel killed a program for want of memory, in this group.
-    Killed(String),
-}
-
-impl<M> Ending<M> {
-    /// Seconds that it took, if it was not cut off or killed.
-    pub fn makespan(&self) -> Option<f64> {
-        match self {
-            Ending::Done { makespan, .. } => Some(*makespan),
-            Ending::Cut(_) | Ending::Killed(_) => None,
-        }
-    }
-}
-
-/// A run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Run<M> {
-    /// What was run.
-    pub grouping: Grouping,
-    /// Runs of a block have the same seed.
-    pub block: usize,
-    /// How it ended.
-    pub ending: Ending<M>,
-}
 
 /// Runs a grouping in a block; it may take so many seconds.
 pub type Measure<'a, M> = &'a mut dyn FnMut(&Grouping, usize, Option<f64>) -> Result<Ending<M>, Fault>;
@@ -280,32 +243,6 @@ pub fn best<M>(space: &[Grouping], runs: &[Run<M>]) -> Option<Grouping> {
     };
     let scored = space.iter().filter_map(|grouping| Some((score(grouping)?, *grouping)));
     scored.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, grouping)| grouping)
-}
-
-/// The blocks in which both have run.
-fn common_blocks<M>(runs: &[Run<M>], one: Grouping, other: Grouping) -> impl Iterator<Item = usize> {
-    let has_run = move |grouping, block| {
-        runs.iter().any(move |run: &Run<M>| run.grouping == grouping && run.block == block)
-    };
-    let last = runs.iter().map(|run| run.block).max().unwrap_or(0);
-    (0..=last).filter(move |block| has_run(one, *block) && has_run(other, *block))
-}
-
-/// Groupings that differ from the best in the number of groups only, more of them, in their order.
-pub fn more(space: &[Grouping], best: Grouping) -> Vec<Grouping> {
-    let is_more = |other: &&Grouping| {
-        other.who == best.who && other.limits == best.limits && other.groups > best.groups
-    };
-    let mut more: Vec<Grouping> = space.iter().filter(is_more).copied().collect();
-    more.sort_unstable();
-    more
-}
-
-/// The next grouping with fewer groups; plain is below the least.
-pub fn fewer(space: &[Grouping], best: Grouping) -> Option<Grouping> {
-    let alike = |other: &&Grouping| other.who == best.who && other.limits == best.limits;
-    let fewer = space.iter().filter(alike).filter(|other| other.groups < best.groups).max();
-    fewer.copied().or((best.groups > 1).then_some(Grouping::PLAIN))
 }
 
 #[cfg(test)]

@@ -19,8 +19,9 @@ use super::need::{Needs, NeedsGap};
 use super::plan::{GroupPlan, alone, plan, space};
 use super::request::{ComparisonRequest, Progress, TuneRequest};
 use super::result::{RunRecord, TuneResult};
+use super::run::{Ending, Run};
 use super::runner::{Purpose, RunData, Runner};
-use super::search::{CAP, Ending, Run, SearchResult, best, search};
+use super::search::{CAP, SearchResult, best, search};
 use super::verdict::{Pair, PairsEnding, Verdict};
 
 /// Tells the seeds of pairs from those of blocks.
