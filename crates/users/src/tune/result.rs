@@ -50,8 +50,8 @@ pub struct TuneResult {
     pub cut: Option<f64>,
     /// Why the chosen grouping takes another time than plain.
     pub why: Option<String>,
-    /// The groupings that differ from the chosen one in the number of groups only: the next with fewer, and those with
-    /// more up to the first that is much slower.
+    /// Groupings like the chosen one with another number of groups: the next with fewer, and those with more up to the
+    /// first that is much slower.
     pub neighbours: Vec<Neighbour>,
     /// The neighbour that falls off most, by 5 % or more, or with a kill; `None` if none does that was run.
     pub cliff: Option<String>,
@@ -91,7 +91,7 @@ pub struct RunRecord {
     pub counts: Option<RunCounts>,
 }
 
-/// A grouping that differs from the chosen one in the number of groups only.
+/// A grouping like the chosen one with another number of groups.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Neighbour {
     /// The grouping.

@@ -12,7 +12,7 @@ use crosstalk_core::Fault;
 use crosstalk_stats::rng::Rng;
 
 use super::grouping::Grouping;
-use super::neighbours::{CLIFF, common_blocks, fewer, more};
+use super::neighbours::{CLIFF, common_blocks, fewer, more, most_alike};
 use super::run::{Ending, Run};
 
 /// A run is cut off after so many times of plain's first one.
@@ -82,7 +82,7 @@ impl<M> Search<'_, M> {
         let (below, above) = at.map_or((&[][..], &counts[..]), |at| (&counts[..at], &counts[at + 1..]));
         for counts in [above.to_vec(), below.iter().rev().copied().collect()] {
             for groups in counts {
-                let Some(next) = self.in_space(Grouping { groups, ..best }) else { break };
+                let Some(next) = most_alike(self.space, best, groups) else { break };
                 self.once(next, most)?;
                 if self.ranked()[0] != next {
                     break;
@@ -162,10 +162,6 @@ impl<M> Search<'_, M> {
         let logs: Option<Vec<f64>> =
             blocks.map(|block| Some(self.log(neighbour, block)? - self.log(best, block)?)).collect();
         logs.is_none_or(|logs| logs.iter().sum::<f64>() / logs.len() as f64 >= CLIFF.ln())
-    }
-
-    fn in_space(&self, grouping: Grouping) -> Option<Grouping> {
-        self.space.contains(&grouping).then_some(grouping)
     }
 
     /// Runs a grouping in block 0, unless that was done, or `most` runs were made.
