@@ -58,6 +58,29 @@ pub fn plans(record: &GroupingRecord, users: usize) -> Result<Vec<GroupPlan>, Fa
     Ok(record.groups.iter().map(plan).collect())
 }
 
+/// The groups of each of these.
+///
+/// # Errors
+/// Those of [`plans`]; a usage fault if there is no grouping, or two have one name.
+fn all_plans(
+    groupings: &[GroupingRecord],
+    users: usize,
+) -> Result<Vec<(&GroupingRecord, Vec<GroupPlan>)>, Fault> {
+    let names: BTreeSet<&str> = groupings.iter().map(|record| record.grouping.as_str()).collect();
+    if names.len() < groupings.len() || groupings.is_empty() {
+        let found = groupings.len();
+        return Err(Fault::usage(format!(
+            "expected groupings of different names, found {found} of {}",
+            names.len()
+        )));
+    }
+    let mut all = Vec::new();
+    for record in groupings {
+        all.push((record, plans(record, users)?));
+    }
+    Ok(all)
+}
+
 /// Runs each of these in so many blocks. `cap`: the longest time of a run, in seconds; `ended` reports each one, with
 /// its number from 1 and how many there are.
 ///
@@ -72,10 +95,7 @@ pub fn compare(
     read: Option<&ReadLimit>,
     ended: &mut dyn FnMut(usize, usize, &RunRecord),
 ) -> Result<Comparison, Fault> {
-    let mut all: Vec<(&GroupingRecord, Vec<GroupPlan>)> = Vec::new();
-    for record in groupings {
-        all.push((record, plans(record, runner.population.users())?));
-    }
+    let all = all_plans(groupings, runner.population.users())?;
     let mut random = Rng::seeded(seed);
     let mut runs = Vec::new();
     // Users' files are made in block 0, which is not compared.
@@ -121,5 +141,13 @@ mod tests {
             let fault = super::plans(&record(groups), 3).expect_err("is not");
             assert!(fault.message.contains("users 0 to 2 in one group of `found`"), "{fault}");
         }
+    }
+
+    #[test]
+    fn groupings_have_names_of_their_own() {
+        let one = record(&[&[0], &[1]]);
+        let other = GroupingRecord { grouping: "rival".into(), ..one.clone() };
+        assert_eq!(all_plans(&[one.clone(), other], 2).map(|all| all.len()), Ok(2));
+        assert!(all_plans(&[one.clone(), one], 2).is_err() && all_plans(&[], 2).is_err());
     }
 }
