@@ -4,8 +4,8 @@
 It is run as an operator runs it. Then every grouping of the grid runs once, and the better half in more interleaved
 blocks: the one whose makespans are least there is the grid's best. At last the grouping found and its *rival* run in
 fresh pairs, both with exactly the groups and limits that they had. The rival is the grid's best. If that is the grouping
-found (`same`: the same users together, and limits within 10 %), it is the best of the others: the figure could have
-come out otherwise.
+found (`same`: the same kinds of users together, and limits within 10 %), the rival is the best of the others: the figure
+could have come out otherwise.
 
 The number of pairs is fixed before the first of them, by the spread of the better half's blocks: so many that the
 interval's upper end is below 1.05 in 90 % of all cases if both are equally good, at least 30, and no more than fit into
@@ -27,13 +27,14 @@ from statistics import fmean
 
 from lib import ours
 from lib.figures import Figures
-from lib.groupings import by_block, difference, half_width, is_other, pairs_needed, residual_spread
+from lib.groupings import by_block, difference, half_width, is_other, kinds, pairs_needed, residual_spread
 from lib.signed_rank import ratio
+from lib.wire import ROOT
 
 MIXES = {
-    "streaming": "streaming",
-    "uneven": "uneven",
-    "few-large": str(Path(__file__).resolve().parent / "mixes" / "few-large.mix"),
+    "streaming": ROOT / "mixes" / "streaming.mix",
+    "uneven": ROOT / "mixes" / "uneven.mix",
+    "few-large": ROOT / "bench" / "mixes" / "few-large.mix",
 }
 #: The grouping found may take so many times as long as the best.
 MARGIN = 1.05
@@ -83,9 +84,11 @@ def measure(figures, mix, options, end):
         figures.add(f"{mix}: speed-up", *ends, what, mix=mix)
     chosen = {"grouping": "found", "groups": found["groups"]}
     once, half, spread, seconds = grid(mix, options)
-    best, limits_differ = half[0], difference(chosen["groups"], half[0]["groups"])
-    same = not is_other(chosen, best)
-    rival = half[0] if not same else next(record for record in half if is_other(chosen, record))
+    users, best = kinds(MIXES[mix].read_text()), half[0]
+    same = not is_other(chosen, best, users)
+    rival = next((record for record in half if is_other(chosen, record, users)), None)
+    if rival is None:
+        sys.exit(f"{mix}: expected a grouping that is not about the one found, found {len(half)} like it")
     pairs = number_of_pairs(mix, spread, seconds, end - time.monotonic())
     final = compare(mix, options, options.seed + 3000, pairs, [chosen, {**rival, "grouping": "rival"}])
     blocks = by_block(final["runs"])
@@ -94,7 +97,7 @@ def measure(figures, mix, options, end):
     point, low, high = ratio([(block["found"], block["rival"]) for block in blocks])
     note = {
         "mix": mix, "chosen": found["chosen"], "grid_best": best["grouping"], "rival": rival["grouping"],
-        "same": same, "limits_differ": limits_differ, "spread": spread, "found": chosen["groups"],
+        "same": same, "limits_differ": difference(chosen["groups"], best["groups"], users), "spread": spread, "found": chosen["groups"],
         "rival_groups": rival["groups"], "grid_once": once,
         "grid": {record["grouping"]: record["makespan"] for record in half},
     }

@@ -3,7 +3,7 @@ and how many pairs compare two of them.
 """
 
 import math
-from statistics import NormalDist, fmean
+from statistics import NormalDist, fmean, median
 
 #: Limits that differ by this share at most are about the same, as in the grid itself.
 NEAR = 0.1
@@ -12,20 +12,33 @@ EFFICIENCY = 3 / math.pi
 NORMAL = NormalDist()
 
 
-def difference(ours, theirs):
-    """By which share the limits of two lists of groups differ at most; None unless the same users are together, and
-    the same groups limited."""
-    limits = lambda groups: {tuple(sorted(group["users"])): group["memory_limit"] for group in groups}
-    ours, theirs = limits(ours), limits(theirs)
-    if ours.keys() != theirs.keys() or any((ours[key] is None) != (theirs[key] is None) for key in ours):
+def kinds(text):
+    """What each user does, by number, of a mix file that says `2 users stream 200%`: those who stream come first."""
+    lines = [line.split("#")[0].split() for line in text.splitlines()]
+    users = [" ".join(words[2:]) for words in lines if words for _ in range(int(words[0]))]
+    return sorted(users, key=lambda kind: not kind.startswith("stream"))
+
+
+def difference(ours, theirs, kinds):
+    """By which share the limits of two lists of groups differ at most; None unless the same kinds of users are together,
+    and the same groups limited. Users of one kind do the same: which of them is where makes no difference."""
+    ours, theirs = limits(ours, kinds), limits(theirs, kinds)
+    if [kinds for kinds, _ in ours] != [kinds for kinds, _ in theirs]:
         return None
-    shares = [abs(ours[key] - theirs[key]) / ours[key] for key in ours if ours[key] is not None]
-    return max(shares, default=0.0)
+    pairs = [(our, their) for (_, our), (_, their) in zip(ours, theirs) if our or their]
+    if not all(our and their for our, their in pairs):
+        return None
+    return max((abs(our - their) / our for our, their in pairs), default=0.0)
 
 
-def is_other(one, other):
+def limits(groups, kinds):
+    """The kinds of users of each group, and its limit, 0 if it has none; in their order."""
+    return sorted((sorted(kinds[user] for user in group["users"]), group["memory_limit"] or 0) for group in groups)
+
+
+def is_other(one, other, kinds):
     """Whether two groupings are not about the same groups."""
-    differs = difference(one["groups"], other["groups"])
+    differs = difference(one["groups"], other["groups"], kinds)
     return differs is None or differs > NEAR
 
 
@@ -40,10 +53,13 @@ def by_block(runs):
 
 
 def residual_spread(rows):
-    """The standard deviation of what is left of rows (groupings) of values (blocks) without the means of both."""
+    """How much of rows (groupings) of values (blocks) is left without the means of both: the standard deviation of
+    normal data that has their median absolute value. One run that was disturbed says little of the others, and little of
+    an interval by ranks."""
     columns, whole = [fmean(column) for column in zip(*rows)], fmean(map(fmean, rows))
-    squares = sum((value - fmean(row) - columns[at] + whole) ** 2 for row in rows for at, value in enumerate(row))
-    return math.sqrt(squares / ((len(rows) - 1) * (len(columns) - 1)))
+    left = [abs(value - fmean(row) - columns[at] + whole) for row in rows for at, value in enumerate(row)]
+    free = (len(rows) - 1) * (len(columns) - 1)
+    return median(left) / NORMAL.inv_cdf(0.75) * math.sqrt(len(left) / free)
 
 
 def pairs_needed(spread, margin, power):

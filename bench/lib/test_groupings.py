@@ -2,7 +2,7 @@ import math
 import random
 import unittest
 
-from lib.groupings import by_block, difference, half_width, is_other, pairs_needed, residual_spread
+from lib.groupings import by_block, difference, half_width, is_other, kinds, pairs_needed, residual_spread
 from lib.signed_rank import ratio
 
 
@@ -11,11 +11,20 @@ def grouping(*groups):
 
 
 class Groupings(unittest.TestCase):
+    def test_a_mix_says_what_each_user_does(self):
+        text = "# A mix.\n2  users reread 4%\n\n1 user  stream  200%  # last\n"
+        self.assertEqual(kinds(text), ["stream 200%", "reread 4%", "reread 4%"])
+
     def test_the_same_groups_are_the_same_in_any_order(self):
         ours, theirs = grouping(([0, 2], 100), ([1], None)), grouping(([1], None), ([2, 0], 108))
-        self.assertAlmostEqual(difference(ours["groups"], theirs["groups"]), 0.08)
-        self.assertFalse(is_other(ours, theirs))
-        self.assertFalse(is_other(ours, ours))
+        self.assertAlmostEqual(difference(ours["groups"], theirs["groups"], "abc"), 0.08)
+        self.assertFalse(is_other(ours, theirs, "abc"))
+        self.assertFalse(is_other(ours, ours, "abc"))
+
+    def test_users_of_one_kind_are_the_same(self):
+        ours, theirs = grouping(([0, 1], 100), ([2, 3], 50)), grouping(([0, 3], 100), ([2, 1], 50))
+        self.assertFalse(is_other(ours, theirs, "abcb"))
+        self.assertTrue(is_other(ours, theirs, "abcd"))
 
     def test_other_users_other_limits_and_none_are_others(self):
         ours = grouping(([0, 2], 100), ([1], 50))
@@ -23,7 +32,7 @@ class Groupings(unittest.TestCase):
             grouping(([0, 1], 100), ([2], 50)), grouping(([0, 2], 100), ([1], 60)),
             grouping(([0, 2], 100), ([1], None)), grouping(([0, 1, 2], None)),
         ]:
-            self.assertTrue(is_other(ours, theirs))
+            self.assertTrue(is_other(ours, theirs, "abc"))
 
     def test_blocks_have_what_ended_well(self):
         run = lambda block, grouping, makespan: {"block": block, "grouping": grouping, "makespan": makespan}
@@ -35,6 +44,9 @@ class Groupings(unittest.TestCase):
         noise = random.Random(1)
         rows = [[row + column + noise.gauss(0, 0.07) for column in range(5)] for row in range(200)]
         self.assertAlmostEqual(residual_spread(rows), 0.07, delta=0.006)
+        rows = [[row + column + noise.gauss(0, 0.07) for column in range(3)] for row in range(15)]
+        rows[4][1] += 2.0
+        self.assertLess(residual_spread(rows), 0.14, "one of 45 runs was disturbed")
 
     def test_so_many_pairs_of_equals_are_within_the_margin_as_often_as_planned(self):
         noise = random.Random(2)
