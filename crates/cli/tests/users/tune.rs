@@ -113,6 +113,19 @@ fn a_command_that_hangs_ends_by_the_deadline() {
 }
 
 #[test]
+fn a_command_that_hangs_later_is_cut_off() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir(dir.path().join("done")).expect("makes");
+    // Plain's first run and two others end well.
+    let line = "n=$(ls done | wc -l); : >done/$$; [ $n -lt 6 ] || exec sleep 600";
+    let output = tune(dir.path(), &["--users", "2", "--runs", "5", "--", "sh", "-c", line]);
+    let said = stderr(&output) + &stdout(&output);
+    let is_cut_off = output.status.code() == Some(0) && said.contains("cut off after");
+    let plain_is_late = output.status.code() == Some(4) && said.contains("plain took longer than");
+    assert!(is_cut_off || plain_is_late, "{said}");
+}
+
+#[test]
 fn what_cannot_be_counted_is_reported_with_its_reason() {
     let dir = tempfile::tempdir().expect("a directory");
     fs::create_dir_all(dir.path().join("tmp")).expect("makes");
