@@ -1,6 +1,8 @@
 //! The workload `users`: many users on one machine, together and in groups; and how `groups tune` groups them.
 
 mod common;
+#[path = "users/groupings.rs"]
+mod groupings;
 #[path = "users/tune.rs"]
 mod tune;
 

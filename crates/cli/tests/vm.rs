@@ -4,6 +4,8 @@
 
 #[path = "vm/groups.rs"]
 mod groups;
+#[path = "vm/tune.rs"]
+mod tune;
 
 use serde_json::Value;
 use std::fs;

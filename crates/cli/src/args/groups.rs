@@ -107,7 +107,8 @@ charged to the group; what it cannot take is reported.")]
 
 It runs all users again and again, each time in other groups: at most 30 runs to search, then fresh pairs of \
 runs, plain and grouped, which decide. If their 95 % interval includes 1, plain is as good. No run finds \
-files that an earlier one has cached; what the host had cached before stays. It ends with the commands that make the groups.")]
+files that an earlier one has cached; what the host had cached before stays. After the first run it prints how long all \
+take. It ends with the commands that make the groups, with all limits that they had.")]
     Tune(GroupsTuneArgs),
 }
 

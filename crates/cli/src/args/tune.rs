@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use crosstalk_users::tune::Grouping;
 
 #[derive(Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
@@ -36,6 +35,9 @@ pub struct GroupsTuneArgs {
     /// Fresh pairs of runs, plain and grouped, which decide.
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(12..=1000), allow_negative_numbers = true)]
     pub pairs: u32,
+    /// Longest time of all runs together, such as `30 min`. A run of a command that hangs ends by it, too.
+    #[arg(long, value_name = "DURATION", default_value = "2 h", allow_hyphen_values = true)]
+    pub deadline: String,
     /// Seed of everything random.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -43,11 +45,11 @@ pub struct GroupsTuneArgs {
     #[arg(long, value_name = "FILE", default_value = "tune.json")]
     pub out: PathBuf,
     /// Run every grouping in so many blocks instead of searching; no fresh pairs.
-    #[arg(long, value_name = "BLOCKS", hide = true)]
-    pub exhaustive: Option<usize>,
-    /// Of these groupings only, such as 4-apart-equal.
-    #[arg(long, value_name = "GROUPING", hide = true)]
-    pub only: Vec<Grouping>,
+    #[arg(long, value_name = "BLOCKS", hide = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub exhaustive: Option<u32>,
+    /// Of these groupings, with the groups and limits that this file of JSON lists as `groupings` of a result.
+    #[arg(long, value_name = "FILE", hide = true, requires = "exhaustive")]
+    pub groupings: Option<PathBuf>,
     /// A command that each user runs once, with its arguments.
     #[arg(last = true, value_name = "CMD", group = "what")]
     pub command: Vec<OsString>,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::common::{command, finish, kill, stderr, stdout};
 use crate::{await_that, groups, serially};
 
 /// Runs `groups tune` with these options. No control group, and no temporary file, is left then.
-fn tune(dir: &Path, options: &[&str]) -> Output {
+pub fn tune(dir: &Path, options: &[&str]) -> Output {
     serially(|| finish(started(dir, options).spawn().expect("starts")), || assert_nothing_is_left(dir))
 }
 
@@ -27,7 +27,7 @@ fn assert_nothing_is_left(dir: &Path) {
     assert!(files.is_empty(), "{files:?}");
 }
 
-fn lines(output: &Output) -> Vec<Value> {
+pub fn lines(output: &Output) -> Vec<Value> {
     stdout(output).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
@@ -44,10 +44,17 @@ fn a_small_mix_is_tuned_within_its_budget_and_decided_by_fresh_pairs() {
     let runs = lines.iter().filter(|line| line["event"] == "run").count();
     assert!((3..=10).contains(&runs), "{runs}");
     assert_eq!(result["runs"].as_array().map(Vec::len), Some(runs));
+    let plan = lines.iter().find(|line| line["event"] == "plan").expect("a plan");
+    assert_eq!(plan["runs"], 10 + 2 * 12, "those of pairs, too");
+    let codes: Vec<&Value> =
+        result["groupings"].as_array().expect("a list").iter().map(|one| &one["grouping"]).collect();
+    assert!(codes.contains(&&result["chosen"]) && codes.contains(&&"plain".into()), "{codes:?}");
+    let counts = &result["parts"][0]["counts"];
+    assert_eq!(counts["lock_wait"].is_null(), result["locks_unavailable"].is_string(), "{counts}");
     let pairs = lines.iter().filter(|line| line["event"] == "pair").count();
     if result["chosen"] == "plain" {
         assert!(pairs == 0 && result["verdict"].is_null());
-    } else if result["killed"].is_null() {
+    } else if result["killed"].is_null() && result["cut"].is_null() {
         assert_eq!(pairs, 12);
         assert_eq!(result["verdict"]["pairs"].as_array().map(Vec::len), Some(12));
         let is_faster = result["verdict"]["conclusion"] == "faster";
@@ -77,6 +84,8 @@ fn commands_are_users_and_a_kill_names_the_group() {
         "{progress}"
     );
     let said = stdout(&output);
+    let gap = "What users 0 to 2 need is not known: the run with a group each ran out of memory in group `tuned/g0`";
+    assert!(said.contains(gap) && said.contains("equal share of the memory each"), "{said}");
     assert!(
         said.contains("lain is") || said.contains("as fast as plain") || said.contains("is recommended"),
         "{said}"
@@ -91,6 +100,71 @@ fn a_command_that_fails_ends_it() {
     let said = stderr(&output);
     assert!(said.contains("user 0 failed") || said.contains("user 1 failed"), "{said}");
     assert!(said.contains("exit status: 3") && said.contains("run it by itself"), "{said}");
+}
+
+#[test]
+fn a_command_that_hangs_ends_by_the_deadline() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let output = tune(dir.path(), &["--runs", "5", "--deadline", "20 s", "--", "sleep", "600"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("plain's first run took longer than 690 ms: 29 runs"), "{said}");
+    assert!(said.contains("hangs") && said.contains("--deadline"), "{said}");
+}
+
+#[test]
+fn a_command_that_hangs_later_is_cut_off() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir(dir.path().join("done")).expect("makes");
+    // Plain's first run and two others end well.
+    let line = "n=$(ls done | wc -l); : >done/$$; [ $n -lt 6 ] || exec sleep 600";
+    let output = tune(dir.path(), &["--users", "2", "--runs", "5", "--", "sh", "-c", line]);
+    let said = stderr(&output) + &stdout(&output);
+    let is_cut_off = output.status.code() == Some(0) && said.contains("cut off after");
+    let plain_is_late = output.status.code() == Some(4) && said.contains("plain took longer than");
+    assert!(is_cut_off || plain_is_late, "{said}");
+}
+
+#[test]
+fn what_cannot_be_counted_is_reported_with_its_reason() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir_all(dir.path().join("tmp")).expect("makes");
+    let line = "exec \"$0\" --json groups tune --users 2 --memory 64MiB --exhaustive 1 -- true";
+    let mut start = Command::new("setpriv");
+    start.args([
+        "--bounding-set=-sys_admin,-bpf,-perfmon",
+        "sh",
+        "-c",
+        line,
+        env!("CARGO_BIN_EXE_crosstalk"),
+    ]);
+    start.current_dir(dir.path()).env("TMPDIR", dir.path().join("tmp"));
+    start.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(child) = start.spawn() else {
+        eprintln!("skipped: no setpriv here");
+        return;
+    };
+    let output = serially(|| finish(child), || assert_nothing_is_left(dir.path()));
+    if stderr(&output).contains("setpriv:") {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let result = lines(&output).pop().expect("a result");
+    let why = result["locks_unavailable"].as_str().expect("a reason");
+    assert!(why.contains("it takes privileges") && why.contains("CAP_BPF"), "{why}");
+    assert!(result["parts"][0]["counts"]["lock_wait"].is_null());
+}
+
+#[test]
+fn a_read_rate_needs_files_on_a_disk() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut start = command(dir.path(), &["groups", "tune", "--read-rate", "200 MB", "--", "true"]);
+    let run = || finish(start.env("TMPDIR", "/dev/shm").spawn().expect("starts"));
+    let output = serially(run, || ());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("/dev/shm") && said.contains("TMPDIR"), "{said}");
 }
 
 #[test]
@@ -124,11 +198,23 @@ fn what_is_wrong_is_said_before_anything_runs() {
     fs::write(dir.path().join("bad.mix"), "2 users reread 4%\n2 users sleep\n").expect("writes");
     fs::write(dir.path().join("one"), "true\n").expect("writes");
     fs::write(dir.path().join("none"), "# nothing\n").expect("writes");
-    let cases: [(&[&str], &str); 11] = [
+    fs::write(dir.path().join("typo"), "true\nno-such-program --flag\n").expect("writes");
+    fs::write(dir.path().join("half"), r#"[{"grouping":"a","groups":[{"name":"","users":[0]}]}]"#)
+        .expect("writes");
+    let cases: [(&[&str], &str); 20] = [
         (&["--mix", "stream"], "did you mean `streaming`?"),
         (&["--mix", "./bad.mix"], "bad.mix:2: expected what users do"),
         (&["--mix", "streaming"], "--memory"),
         (&["--mix", "streaming", "--memory", "64MB", "--work", "0"], "--work"),
+        (&["--mix", "streaming", "--memory", "64 XB"], "--memory"),
+        (&["--mix", "streaming", "--memory", "900 TiB"], "--memory: expected at most the"),
+        (&["--mix", "uneven", "--memory", "64MB", "--users", "3"], "users"),
+        (&["--mix", "shared", "--users", "1"], "--users"),
+        (&["--", "no-such-program"], "there is no program `no-such-program`, which user 0"),
+        (&["--commands", "typo"], "there is no program `no-such-program`, which user 1"),
+        (&["--mix", "shared", "--deadline", "soon"], "--deadline"),
+        (&["--mix", "shared", "--deadline", "0 s"], "--deadline: expected a time above zero"),
+        (&["--exhaustive", "1", "--groupings", "half", "--", "true"], "users 0 to 1 in one group of `a`"),
         (&["--commands", "one"], "at least two users"),
         (&["--commands", "none"], "expected 1 to 10000 commands, found 0"),
         (&["--commands", "missing"], "missing"),
@@ -142,6 +228,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
         let said = stderr(&output);
         assert!([Some(2), Some(4)].contains(&output.status.code()), "{options:?}: {said}");
         assert!(said.contains(expected), "{options:?}: {said}");
+        assert!(!said.contains("run 1"), "nothing has run: {said}");
     }
 }
 

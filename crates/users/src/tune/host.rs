@@ -1,13 +1,15 @@
-//! The memory that users of this host share.
+//! What this host offers to users: memory, counters, and limits of what they read.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crosstalk_cgroup::group::reading::keyed;
-use crosstalk_cgroup::group::{Group, Hierarchy, memory_limit};
+use crosstalk_cgroup::group::{Group, Hierarchy, Tree, memory_limit};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_observe::waits::{self, WaitCounter};
 
-/// The host's memory, or what limits this process.
+/// The host's memory in bytes, or what limits this process.
 ///
 /// # Errors
 /// An environment fault if the kernel does not say.
@@ -18,4 +20,36 @@ pub fn memory_of_host() -> Result<Bytes, Fault> {
     total.into_iter().chain(limit).min().ok_or_else(|| {
         Fault::environment("the host's memory is not known").at("/proc/meminfo").remedy("name it by --memory")
     })
+}
+
+/// Why waiting for locks cannot be counted here; `None` if it can.
+pub fn lock_obstacle() -> Option<String> {
+    if let Some(unmet) = waits::need().unmet() {
+        let remedy = unmet.remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
+        return Some(format!("{}{remedy}", unmet.consequence));
+    }
+    if Hierarchy::here().v2.is_none() {
+        return Some("groups are counted by their id in version 2, which is not mounted (try: mount -t cgroup2 none DIR)".into());
+    }
+    // The kernel may refuse all the same.
+    WaitCounter::attach(&[]).err().map(|fault| fault.sentence())
+}
+
+/// A limit of what all groups together read from a disk, and where the kernel takes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadLimit {
+    /// The disk's major and minor number.
+    pub disk: (u32, u32),
+    /// Bytes a second.
+    pub rate: Bytes,
+    /// Of version 1: the directory of the blkio controller in which groups can be made. `None`: version 2.
+    pub blkio: Option<PathBuf>,
+}
+
+impl ReadLimit {
+    /// The limit on this host.
+    pub fn here(disk: (u32, u32), rate: Bytes) -> Self {
+        let blkio = Hierarchy::here().v1.get("blkio").and_then(Tree::here);
+        ReadLimit { disk, rate, blkio }
+    }
 }

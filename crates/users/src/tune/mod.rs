@@ -1,29 +1,40 @@
 //! Finds how to group users: a search over how many groups there are, who is with whom and what limits them, then fresh
 //! pairs of runs against plain, which decide.
 //!
-//! [`need`] learns what users need, [`search`] runs groupings, [`verdict`] decides, [`why`] says why. All of that is
-//! pure; [`trial`] runs groups on this machine.
+//! [`checks`] refuses what cannot work here, [`learning`] and [`need`] learn what users need, [`search`] runs groupings,
+//! [`verdict`] decides, [`why`] says why; [`runner`] runs groups on this machine. [`comparison`] runs groupings as they
+//! are, with exact groups and limits.
 
-mod counted;
+mod checks;
+mod comparison;
 mod findings;
 mod grouping;
 mod host;
+mod learning;
+mod limits;
 mod lines;
 mod need;
-mod place;
+mod neighbours;
+mod plan;
+mod request;
 mod result;
+mod run;
+mod run_counts;
+mod runner;
 mod search;
-mod trial;
 mod tuning;
 mod verdict;
 mod why;
 
-pub use counted::Counted;
-pub use grouping::Grouping;
+pub use comparison::{ComparedGrouping, Comparison};
 pub use host::memory_of_host;
+pub use limits::in_words;
 pub use lines::quote;
-pub use result::{Beside, GroupRecord, Parts, RunRecord, Tuned, schema};
-pub use search::Ending;
-pub use trial::Trial;
-pub use tuning::{Progress, TuneRequest, tune};
+pub use need::NeedsGap;
+pub use request::{ComparisonRequest, Progress, TuneRequest};
+pub use result::{GroupRecord, GroupingRecord, Neighbour, RunRecord, TimeParts, TuneResult, schema};
+pub use run::Ending;
+pub use run_counts::RunCounts;
+pub use runner::RunData;
+pub use tuning::{tune, tune_compare};
 pub use verdict::{Conclusion, Pair, Verdict};

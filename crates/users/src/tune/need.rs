@@ -6,14 +6,27 @@
 //! memory does not help it.
 
 use crosstalk_core::units::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Users whose needs the first runs do not show.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NeedsGap {
+    /// Their numbers.
+    pub users: Vec<usize>,
+    /// Why it is not known what they need.
+    pub why: String,
+    /// What limits by need and the division of users assume instead.
+    pub assumed: String,
+}
 
 /// A user alone in a group, in a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AloneUser {
     /// Bytes that it was limited to.
     pub limit: u64,
-    /// The most bytes that were charged to it.
-    pub peak: u64,
+    /// The most bytes that were charged to it; `None` if the kernel keeps no peak.
+    pub peak: Option<u64>,
     /// Bytes that it read from devices.
     pub read: u64,
     /// The time that it took, in seconds.
@@ -47,8 +60,10 @@ const LEAST: u64 = 16 << 20;
 
 impl AloneUser {
     /// Whether it needs more than its limit.
-    fn needs_more(&self) -> bool {
-        self.peak as f64 >= FULL * self.limit as f64 && self.read as f64 >= READ_AGAIN * self.limit as f64
+    pub fn needs_more(&self) -> bool {
+        // Without a peak it may have been all.
+        let is_full = self.peak.is_none_or(|peak| peak as f64 >= FULL * self.limit as f64);
+        is_full && self.read as f64 >= READ_AGAIN * self.limit as f64
     }
 
     /// Bytes that it read a second.
@@ -58,7 +73,7 @@ impl AloneUser {
 
     /// What it needs, if that is not more than its limit.
     fn need(&self) -> u64 {
-        ((self.peak as f64 * HEADROOM) as u64).min(self.limit)
+        self.peak.map_or(self.limit, |peak| ((peak as f64 * HEADROOM) as u64).min(self.limit))
     }
 }
 
@@ -147,7 +162,7 @@ mod tests {
 
     /// A user's limit, peak and bytes read, in mebibytes.
     fn user(limit: u64, peak: u64, read: u64) -> AloneUser {
-        AloneUser { limit: limit * MIB, peak: peak * MIB, read: read * MIB, seconds: 1.0 }
+        AloneUser { limit: limit * MIB, peak: Some(peak * MIB), read: read * MIB, seconds: 1.0 }
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crosstalk_core::Fault;
 use crosstalk_stats::rng::Rng;
 
 use super::grouping::Grouping;
+use super::neighbours::{CLIFF, common_blocks, fewer, more, most_alike};
+use super::run::{Ending, Run};
 
 /// A run is cut off after so many times of plain's first one.
 pub const CAP: f64 = 1.5;
@@ -21,43 +23,6 @@ const AGAIN: usize = 6;
 const EQUAL: f64 = 0.01;
 /// After so many blocks a leader that won each of them against all others needs no more, and neither do equals.
 const ENOUGH: usize = 4;
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ending<M> {
-    /// All users have done their jobs.
-    Done {
-        /// Seconds.
-        makespan: f64,
-        /// What was measured beside it.
-        more: M,
-    },
-    /// It took longer than this many seconds, and was cut off.
-    Cut(f64),
-    /// The kernel killed a program for want of memory, in this group.
-    Killed(String),
-}
-
-impl<M> Ending<M> {
-    /// Seconds that it took, if it was not cut off or killed.
-    pub fn makespan(&self) -> Option<f64> {
-        match self {
-            Ending::Done { makespan, .. } => Some(*makespan),
-            Ending::Cut(_) | Ending::Killed(_) => None,
-        }
-    }
-}
-
-/// A run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Run<M> {
-    /// What was run.
-    pub grouping: Grouping,
-    /// Runs of a block have the same seed.
-    pub block: usize,
-    /// How it ended.
-    pub ending: Ending<M>,
-}
 
 /// Runs a grouping in a block; it may take so many seconds.
 pub type Measure<'a, M> = &'a mut dyn FnMut(&Grouping, usize, Option<f64>) -> Result<Ending<M>, Fault>;
@@ -73,10 +38,10 @@ pub struct Search<'a, M> {
 
 /// What a search has found.
 #[derive(Debug)]
-pub struct Found<M> {
-    /// The best.
+pub struct SearchResult<M> {
+    /// The grouping that it takes for the best.
     pub best: Grouping,
-    /// All runs, in order.
+    /// All runs, in the order in which they were made.
     pub runs: Vec<Run<M>>,
 }
 
@@ -90,12 +55,12 @@ pub fn search<M>(
     seed: u64,
     before: Vec<Run<M>>,
     measure: Measure<M>,
-) -> Result<Found<M>, Fault> {
+) -> Result<SearchResult<M>, Fault> {
     let mut search = Search { space, budget, random: Rng::seeded(seed), runs: before, measure };
     let screened = search.screen()?;
     let best = search.halve(screened)?;
     search.look_around(best)?;
-    Ok(Found { best, runs: search.runs })
+    Ok(SearchResult { best, runs: search.runs })
 }
 
 impl<M> Search<'_, M> {
@@ -117,7 +82,7 @@ impl<M> Search<'_, M> {
         let (below, above) = at.map_or((&[][..], &counts[..]), |at| (&counts[..at], &counts[at + 1..]));
         for counts in [above.to_vec(), below.iter().rev().copied().collect()] {
             for groups in counts {
-                let Some(next) = self.in_space(Grouping { groups, ..best }) else { break };
+                let Some(next) = most_alike(self.space, best, groups) else { break };
                 self.once(next, most)?;
                 if self.ranked()[0] != next {
                     break;
@@ -165,24 +130,38 @@ impl<M> Search<'_, M> {
         Ok(self.simplest(&left))
     }
 
-    /// Runs the neighbours of the best in the last block in which it ran, so that what is beyond it is known.
+    /// Runs the neighbours of the best in the last block in which it ran, so that what is beyond it is known: fewer
+    /// groups, and more of them until that falls off.
     fn look_around(&mut self, best: Grouping) -> Result<(), Fault> {
-        let block =
-            self.runs.iter().filter(|run| run.grouping == best).map(|run| run.block).max().unwrap_or(0);
-        for neighbour in neighbours(self.space, best) {
-            let known = |run: &Run<M>| {
-                run.grouping == neighbour
-                    && self.runs.iter().any(|b| b.grouping == best && b.block == run.block)
-            };
-            if !self.runs.iter().any(known) && self.runs.len() < self.budget {
-                self.run(neighbour, block)?;
+        let runs = self.runs.iter().filter(|run| run.grouping == best);
+        let block = runs.map(|run| run.block).max().unwrap_or(0);
+        if let Some(neighbour) = fewer(self.space, best) {
+            self.run_beside(neighbour, best, block)?;
+        }
+        for neighbour in more(self.space, best) {
+            self.run_beside(neighbour, best, block)?;
+            if self.falls_off(neighbour, best) {
+                break;
             }
         }
         Ok(())
     }
 
-    fn in_space(&self, grouping: Grouping) -> Option<Grouping> {
-        self.space.contains(&grouping).then_some(grouping)
+    /// Runs a neighbour in this block, unless both have run in the same one, or there were enough runs.
+    fn run_beside(&mut self, neighbour: Grouping, best: Grouping, block: usize) -> Result<(), Fault> {
+        let is_known = common_blocks(&self.runs, neighbour, best).next().is_some();
+        if is_known || self.runs.len() >= self.budget { Ok(()) } else { self.run(neighbour, block) }
+    }
+
+    /// Whether a neighbour was killed or cut off, or is a cliff in the blocks in which both have run.
+    fn falls_off(&self, neighbour: Grouping, best: Grouping) -> bool {
+        let mut blocks = common_blocks(&self.runs, neighbour, best).peekable();
+        if blocks.peek().is_none() {
+            return false;
+        }
+        let logs: Option<Vec<f64>> =
+            blocks.map(|block| Some(self.log(neighbour, block)? - self.log(best, block)?)).collect();
+        logs.is_none_or(|logs| logs.iter().sum::<f64>() / logs.len() as f64 >= CLIFF.ln())
     }
 
     /// Runs a grouping in block 0, unless that was done, or `most` runs were made.
@@ -260,15 +239,6 @@ pub fn best<M>(space: &[Grouping], runs: &[Run<M>]) -> Option<Grouping> {
     };
     let scored = space.iter().filter_map(|grouping| Some((score(grouping)?, *grouping)));
     scored.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, grouping)| grouping)
-}
-
-/// The next grouping with more groups, and the next with fewer; plain is below the least.
-pub fn neighbours(space: &[Grouping], best: Grouping) -> Vec<Grouping> {
-    let alike = |other: &&Grouping| other.who == best.who && other.limits == best.limits;
-    let more = space.iter().filter(alike).filter(|other| other.groups > best.groups).min();
-    let fewer = space.iter().filter(alike).filter(|other| other.groups < best.groups).max();
-    let plain = (best.groups > 1).then_some(&Grouping::PLAIN);
-    [more, fewer.or(plain)].into_iter().flatten().copied().collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,17 @@ pub struct Pair {
     pub grouped: f64,
 }
 
+/// How the fresh pairs ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PairsEnding {
+    /// All were run, or none was to be. `None`: they are too few for a verdict.
+    Done(Option<Verdict>),
+    /// The kernel killed a program for want of memory, in this group.
+    Killed(String),
+    /// The grouping was cut off after so many seconds.
+    Cut(f64),
+}
+
 /// What the pairs say.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {

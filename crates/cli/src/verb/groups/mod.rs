@@ -4,6 +4,7 @@ mod keep;
 mod names;
 mod page;
 mod tune;
+mod tune_text;
 mod view;
 mod watch;
 mod working_set;

@@ -2,18 +2,20 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 
 use crosstalk_core::Fault;
-use crosstalk_core::units::{Bytes, digits, human};
+use crosstalk_core::units::{Seconds, digits, human};
 use crosstalk_core::value::Params;
-use crosstalk_groups::table;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_users::population::{Machine, Population};
 use crosstalk_users::tune::{
-    Beside, Conclusion, Ending, GroupRecord, Parts, Progress, TuneRequest, Tuned, memory_of_host, quote, tune,
+    ComparisonRequest, Ending, GroupingRecord, Progress, RunRecord, TuneRequest, in_words, memory_of_host,
+    quote, tune, tune_compare,
 };
 use serde_json::json;
 
+use super::tune_text::text;
 use crate::args::GroupsTuneArgs;
 use crate::out::{Out, print_note};
 use crate::result_file::{writable, write};
@@ -31,6 +33,7 @@ pub fn main(args: &GroupsTuneArgs, out: &Out) -> Result<(), Fault> {
         Some(memory) => memory,
         None => memory_of_host()?,
     };
+    let deadline = deadline(&args.deadline)?;
     let ledger = Ledger::open(&Launcher::current())?;
     let scratch = ledger.temporary_folder("files of users")?;
     let request = TuneRequest {
@@ -38,20 +41,49 @@ pub fn main(args: &GroupsTuneArgs, out: &Out) -> Result<(), Fault> {
         memory,
         runs: args.runs as usize,
         pairs: args.pairs as usize,
-        blocks: args.exhaustive,
-        only: args.only.clone(),
+        deadline,
+        blocks: args.exhaustive.map(|blocks| blocks as usize),
         seed: args.seed,
         scratch: scratch.path().to_path_buf(),
     };
-    let tuned = tune(&request, &interrupted, &mut |progress| show(progress, out));
-    let tuned = signal::unless_interrupted(&interrupted, tuned)?;
-    let mut result = json!(tuned);
+    let mut result = match (&args.groupings, request.blocks) {
+        (Some(file), Some(blocks)) => {
+            let comparison = ComparisonRequest { groupings: groupings(file)?, blocks };
+            let ended = &mut |number, most, run: &RunRecord| show_compared(number, most, run, out);
+            json!(signal::unless_interrupted(
+                &interrupted,
+                tune_compare(&request, &comparison, &interrupted, ended)
+            )?)
+        }
+        _ => {
+            let tuned = tune(&request, &interrupted, &mut |progress| show(progress, out));
+            let tuned = signal::unless_interrupted(&interrupted, tuned)?;
+            text(&tuned).iter().for_each(|line| out.say(line));
+            json!(tuned)
+        }
+    };
     write(&args.out, &(result.to_string() + "\n"))?;
-    text(&tuned).iter().for_each(|line| out.say(line));
     out.say(&format!("\nThe result is in {}.", args.out.display()));
     result["result"] = "tune".into();
     out.record(&result);
     Ok(())
+}
+
+fn deadline(text: &str) -> Result<Seconds, Fault> {
+    let seconds = text.parse::<Seconds>().map_err(|fault| fault.at("--deadline"))?;
+    if seconds.0 > 0.0 {
+        return Ok(seconds);
+    }
+    Err(Fault::usage(format!("expected a time above zero, found `{text}`")).at("--deadline"))
+}
+
+/// Groupings, as a result lists them.
+fn groupings(file: &Path) -> Result<Vec<GroupingRecord>, Fault> {
+    let place = file.display().to_string();
+    let text = fs::read_to_string(file)
+        .map_err(|e| Fault::usage(format!("cannot read the groupings: {e}")).at(place.clone()))?;
+    serde_json::from_str(&text)
+        .map_err(|e| Fault::usage(format!("expected `groupings` of a result: {e}")).at(place))
 }
 
 /// The users.
@@ -95,6 +127,11 @@ fn of_option(mut fault: Fault) -> Fault {
 
 fn show(progress: &Progress, out: &Out) {
     match progress {
+        Progress::Plan { runs, seconds, deadline } => {
+            let (about, most) = (in_words(*seconds), in_words(deadline.0));
+            note(out, &format!("plan: at most {runs} runs, about {about} together; --deadline {most}"));
+            out.record(&json!({ "event": "plan", "runs": runs, "seconds": seconds, "deadline": deadline }));
+        }
         Progress::Run { number, most, what, ending, best } => {
             let (ended, makespan) = match ending {
                 Ending::Done { makespan, .. } => (human(*makespan, "s"), Some(*makespan)),
@@ -116,108 +153,15 @@ fn show(progress: &Progress, out: &Out) {
     }
 }
 
+fn show_compared(number: usize, most: usize, run: &RunRecord, out: &Out) {
+    let ended = run.makespan.map_or("no time".into(), |makespan| human(makespan, "s"));
+    note(out, &format!("run {number} of {most}: {}: {ended}", run.grouping));
+    out.record(&json!({ "event": "run", "number": number, "most": most, "run": run }));
+}
+
 /// Progress for people, beside the result.
 fn note(out: &Out, text: &str) {
     if !out.json {
         print_note(text);
     }
-}
-
-/// The result for people.
-fn text(tuned: &Tuned) -> Vec<String> {
-    let mut lines = vec![String::new(), verdict(tuned)];
-    if let Some(rate) = tuned.verdict.as_ref().and_then(|verdict| verdict.stream_rate) {
-        lines.push(format!("Those who stream read {} × as much a second as in plain.", digits(rate)));
-    }
-    if let Some(estimate) = tuned.estimate.filter(|_| tuned.chosen != "plain") {
-        lines.push(format!(
-            "The search itself had estimated {} × ({} runs); the best of many estimates is too good.",
-            digits(estimate),
-            tuned.runs.len()
-        ));
-    }
-    lines.extend(tuned.why.iter().map(|why| format!("Why: {why}.")));
-    let cliff = tuned.cliff();
-    lines.extend(tuned.beside.iter().map(|beside| self::beside(beside, cliff == Some(beside))));
-    lines.extend(parts(&tuned.parts));
-    if tuned.is_recommended() {
-        lines.extend([String::new(), "The groups:".into()]);
-        lines.extend(tuned.groups.iter().map(group));
-        lines.extend([String::new(), "To make them:".into()]);
-        lines.extend(tuned.commands.iter().map(|line| format!("  {line}")));
-    }
-    lines
-}
-
-fn verdict(tuned: &Tuned) -> String {
-    let words = &tuned.words;
-    let Some(verdict) = &tuned.verdict else {
-        return match &tuned.killed {
-            Some(group) if group == "plain" => {
-                "No verdict: in a fresh pair plain itself was out of memory. Give more --memory to compare."
-                    .into()
-            }
-            Some(group) => format!(
-                "No grouping is recommended: in a fresh pair, group `{group}` of {words} was out of memory."
-            ),
-            None if tuned.chosen == "plain" => {
-                "Plain is as good as every grouping that was run. No groups are recommended.".into()
-            }
-            None => format!("Best of all runs: {words} ({}).", tuned.chosen),
-        };
-    };
-    let interval = format!("{} ({}–{})", digits(verdict.speedup), digits(verdict.low), digits(verdict.high));
-    let pairs = verdict.pairs.len();
-    match verdict.conclusion {
-        Conclusion::Faster => {
-            format!("{words}: {interval} × as fast as plain, by the makespan of {pairs} fresh pairs (95 %).")
-        }
-        Conclusion::AsGood => format!(
-            "Plain is as good: {words} was {interval} × as fast in {pairs} fresh pairs (95 %). No groups are \
-             recommended."
-        ),
-        Conclusion::Slower => format!(
-            "Plain is better: {words} was {interval} × as fast in {pairs} fresh pairs (95 %). No groups are \
-             recommended."
-        ),
-    }
-}
-
-/// What a neighbour of the chosen grouping did.
-fn beside(beside: &Beside, is_cliff: bool) -> String {
-    let what = match (&beside.killed, beside.ratio) {
-        (Some(group), _) => format!("group `{group}` was out of memory"),
-        (None, Some(ratio)) if beside.cut => format!("at least {} × the time; it was cut off", digits(ratio)),
-        (None, Some(ratio)) => format!("{} × the time", digits(ratio)),
-        (None, None) => "not run".into(),
-    };
-    let why = beside.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let cliff = if is_cliff { "The cliff" } else { "A neighbour" };
-    format!("{cliff}, in the search: {}: {what}{why}.", beside.words)
-}
-
-/// The parts of a user's time, and what explains them.
-fn parts(all: &[Parts]) -> Vec<String> {
-    let row = |Parts { grouping, counted }: &Parts| {
-        let time = |seconds| human(seconds, "s");
-        [
-            grouping.clone(),
-            time(counted.time),
-            time(counted.other_waiting()),
-            time(counted.run_delay),
-            time(counted.cpu_system),
-            time(counted.cpu_user),
-            counted.refaults.map_or("–".into(), |pages| format!("{pages:.0}")),
-            human(counted.read, "B"),
-        ]
-    };
-    let head = ["", "a user takes", "waits", "for a CPU", "CPU, kernel", "CPU, user", "refaults", "read"];
-    let rows: Vec<_> = all.iter().map(row).collect();
-    std::iter::once(String::new()).chain(table(head, &rows)).collect()
-}
-
-fn group(group: &GroupRecord) -> String {
-    let users: Vec<String> = group.users.iter().map(usize::to_string).collect();
-    let limit = group.memory_limit.map(|limit| format!(", {}", human(Bytes(limit).0 as f64, "B")));
-    format!("  {}: users {}{}", group.name, users.join(", "), limit.unwrap_or_default())
 }

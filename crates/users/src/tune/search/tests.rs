@@ -58,7 +58,7 @@ fn few(grouping: &Grouping) -> f64 {
 }
 
 /// Searches a surface with noise of this spread. Returns what was found, and the orders in which runs were made.
-fn found(surface: fn(&Grouping) -> f64, spread: f64, seed: u64, budget: usize) -> Found<()> {
+fn found(surface: fn(&Grouping) -> f64, spread: f64, seed: u64, budget: usize) -> SearchResult<()> {
     let mut random = Rng::seeded(!seed);
     let mut measure = |grouping: &Grouping, _block: usize, cap: Option<f64>| {
         let makespan = surface(grouping) * (spread * random.normal()).exp();
@@ -81,12 +81,31 @@ fn without_noise_the_best_is_found_and_what_is_beside_it_is_known() {
     for surface in [streaming, alike, few] {
         let found = found(surface, 0.0, 1, 30);
         assert_eq!(surface(&found.best), best(surface), "{}", found.best);
-        for neighbour in neighbours(&space(), found.best) {
+        let next = more(&space(), found.best).into_iter().take(1);
+        for neighbour in next.chain(fewer(&space(), found.best)) {
             let known = found.runs.iter().any(|run| run.grouping == neighbour);
             assert!(known, "{} is beside {}", neighbour, found.best);
         }
     }
     assert_eq!(found(alike, 0.0, 1, 30).best, Grouping::PLAIN);
+}
+
+/// It falls off only with a group each, two steps above the best.
+fn late_cliff(grouping: &Grouping) -> f64 {
+    match (grouping.groups, grouping.limits) {
+        (1, _) => 10.0,
+        (16, _) => 9.0,
+        (groups, Limits::Equal) if grouping.who == Who::Dealt => 4.0 + 0.02 * groups as f64,
+        _ => 8.0,
+    }
+}
+
+#[test]
+fn more_groups_are_run_until_it_falls_off() {
+    let found = found(late_cliff, 0.0, 1, 30);
+    assert_eq!(found.best.code(), "2-dealt-equal");
+    let has_run = |code: &str| found.runs.iter().any(|run| run.grouping.code() == code);
+    assert!(has_run("4-dealt-equal") && has_run("8-dealt-equal") && has_run("16-dealt-equal"));
 }
 
 #[test]

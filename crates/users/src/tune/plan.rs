@@ -9,24 +9,33 @@ use crate::arrangement::{Arrangement, UserGroup};
 use crate::isolation::View;
 
 /// The controllers in which named groups are apart.
-const CONTROLLERS: [&str; 2] = ["memory", "cpu"];
+pub const CONTROLLERS: [&str; 2] = ["memory", "cpu"];
 /// The weight of a group for each of its users: what one processor's worth of a named group has.
 const WEIGHT: usize = 100;
 /// The most that the kernel takes as a weight.
 const MOST_WEIGHT: usize = 10_000;
 /// Limits that differ by this share at most are about the same.
 const NEAR: f64 = 0.1;
+/// The least limit, in bytes: no program runs in less, and `groups create` takes no less.
+const LEAST: u64 = MIB;
 /// Limits are whole mebibytes, or whole pages below one.
 const MIB: u64 = 1 << 20;
 const PAGE: u64 = 4096;
 
-/// A group of users, with its limit.
+/// A group that is to be made: who is in it, and what limits it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
-    /// Their numbers.
+pub struct GroupPlan {
+    /// The numbers of its users, from 0.
     pub users: Vec<usize>,
-    /// Its memory limit.
+    /// Its memory limit, in bytes; `None`: only the memory of all groups together limits it.
     pub limit: Option<Bytes>,
+}
+
+impl GroupPlan {
+    /// Whether the limit leaves room for a program.
+    fn is_possible(&self) -> bool {
+        self.limit.is_none_or(|limit| limit.0 >= LEAST)
+    }
 }
 
 /// The name of the group of this number.
@@ -35,7 +44,7 @@ pub fn name(number: usize) -> String {
 }
 
 /// The groups, none of them empty. Those who stream, if apart, are the last one.
-pub fn place(grouping: &Grouping, needs: &Needs, memory: Bytes) -> Vec<Placed> {
+pub fn plan(grouping: &Grouping, needs: &Needs, memory: Bytes) -> Vec<GroupPlan> {
     let all = needs.bytes.len();
     let members = members(grouping, needs);
     let parts = match grouping.limits {
@@ -47,12 +56,12 @@ pub fn place(grouping: &Grouping, needs: &Needs, memory: Bytes) -> Vec<Placed> {
         let parts = parts.as_ref().filter(|_| grouping.groups > 1)?;
         Some(rounded(users.iter().map(|user| parts[*user]).sum()))
     };
-    members.into_iter().map(|users| Placed { limit: limit(&users), users }).collect()
+    members.into_iter().map(|users| GroupPlan { limit: limit(&users), users }).collect()
 }
 
 /// Each user alone, limited to its part of the memory.
-pub fn alone(needs: &Needs, memory: Bytes) -> Vec<Placed> {
-    let one = |(user, part): (usize, u64)| Placed { users: vec![user], limit: Some(rounded(part)) };
+pub fn alone(needs: &Needs, memory: Bytes) -> Vec<GroupPlan> {
+    let one = |(user, part): (usize, u64)| GroupPlan { users: vec![user], limit: Some(rounded(part)) };
     needs.parts(memory).into_iter().enumerate().map(one).collect()
 }
 
@@ -91,14 +100,14 @@ fn dealt(users: &[usize], groups: usize) -> Vec<Vec<usize>> {
 }
 
 /// The control groups that these make: as `crosstalk groups create` makes them, below one group.
-pub fn arrangement(placed: &[Placed]) -> Arrangement {
-    let group = |(number, placed): (usize, &Placed)| {
-        let weight = (WEIGHT * placed.users.len()).min(MOST_WEIGHT) as u32;
-        let limit = placed.limit.map(|limit| Setting::MemoryMax(Some(limit)));
+pub fn arrangement(plans: &[GroupPlan]) -> Arrangement {
+    let group = |(number, plan): (usize, &GroupPlan)| {
+        let weight = (WEIGHT * plan.users.len()).min(MOST_WEIGHT) as u32;
+        let limit = plan.limit.map(|limit| Setting::MemoryMax(Some(limit)));
         let settings = limit.into_iter().chain([Setting::Weight(weight)]).collect();
-        UserGroup { name: name(number), users: placed.users.clone(), settings }
+        UserGroup { name: name(number), users: plan.users.clone(), settings }
     };
-    let mut groups: Vec<UserGroup> = placed.iter().enumerate().map(group).collect();
+    let mut groups: Vec<UserGroup> = plans.iter().enumerate().map(group).collect();
     if let [only] = &mut groups[..] {
         *only = UserGroup { name: "plain".into(), settings: Vec::new(), ..only.clone() };
         return Arrangement { groups, controllers: Vec::new(), folders: false, view: View::Host };
@@ -107,19 +116,20 @@ pub fn arrangement(placed: &[Placed]) -> Arrangement {
 }
 
 /// All groupings that differ: plain first, then by number of groups. Those that make about the same groups as a simpler
-/// one are left out.
+/// one are left out, and those with a limit in which no program runs.
 pub fn space(needs: &Needs, memory: Bytes) -> Vec<Grouping> {
     let mut space = vec![Grouping::PLAIN];
     for groups in counts(needs.bytes.len()) {
-        let mut made: Vec<Vec<Placed>> = Vec::new();
+        let mut made: Vec<Vec<GroupPlan>> = Vec::new();
         for (who, _) in WHO {
             for (limits, _) in LIMITS {
                 let grouping = Grouping { groups, limits, who };
-                let mut placed = place(&grouping, needs, memory);
-                placed.sort_by(|a, b| a.users.cmp(&b.users));
-                let is_known = made.iter().any(|made| are_about_the_same(made, &placed));
-                if placed.len() == groups && !is_known && (who != Who::Alike || needs.differ()) {
-                    made.push(placed);
+                let mut plans = plan(&grouping, needs, memory);
+                plans.sort_by(|a, b| a.users.cmp(&b.users));
+                let is_known = made.iter().any(|made| are_about_the_same(made, &plans));
+                let is_possible = plans.len() == groups && plans.iter().all(GroupPlan::is_possible);
+                if is_possible && !is_known && (who != Who::Alike || needs.differ()) {
+                    made.push(plans);
                     space.push(grouping);
                 }
             }
@@ -129,7 +139,7 @@ pub fn space(needs: &Needs, memory: Bytes) -> Vec<Grouping> {
 }
 
 /// Whether these are the same users, with limits that hardly differ.
-fn are_about_the_same(one: &[Placed], other: &[Placed]) -> bool {
+fn are_about_the_same(one: &[GroupPlan], other: &[GroupPlan]) -> bool {
     one.len() == other.len()
         && one.iter().zip(other).all(|(one, other)| {
             let near = match (one.limit, other.limit) {
@@ -161,7 +171,7 @@ mod tests {
 
     fn users(groups: usize, who: Who) -> Vec<Vec<usize>> {
         let grouping = Grouping { groups, limits: Limits::None, who };
-        place(&grouping, &needs(), MEMORY).into_iter().map(|placed| placed.users).collect()
+        plan(&grouping, &needs(), MEMORY).into_iter().map(|plan| plan.users).collect()
     }
 
     #[test]
@@ -176,8 +186,8 @@ mod tests {
     fn limits_are_shares_or_what_is_needed() {
         let limits = |limits| {
             let grouping = Grouping { groups: 3, limits, who: Who::Alike };
-            let placed = place(&grouping, &needs(), MEMORY);
-            placed.iter().map(|placed| placed.limit.map(|limit| limit.0 >> 20)).collect::<Vec<_>>()
+            let plans = plan(&grouping, &needs(), MEMORY);
+            plans.iter().map(|plan| plan.limit.map(|limit| limit.0 >> 20)).collect::<Vec<_>>()
         };
         assert_eq!(limits(Limits::None), [None; 3]);
         assert_eq!(limits(Limits::Equal), [Some(20); 3]);
@@ -200,7 +210,7 @@ mod tests {
 
     #[test]
     fn plain_is_one_group_without_limits() {
-        let plain = arrangement(&place(&Grouping::PLAIN, &needs(), MEMORY));
+        let plain = arrangement(&plan(&Grouping::PLAIN, &needs(), MEMORY));
         assert!(plain.controllers.is_empty() && plain.groups.len() == 1);
         assert!(plain.groups[0].settings.is_empty());
     }
@@ -215,12 +225,12 @@ mod tests {
                 streams: known.iter().map(|(_, streams)| *streams).collect(),
             };
             for grouping in space(&needs, MEMORY) {
-                let placed = place(&grouping, &needs, MEMORY);
-                let mut all: Vec<usize> = placed.iter().flat_map(|placed| placed.users.clone()).collect();
+                let plans = plan(&grouping, &needs, MEMORY);
+                let mut all: Vec<usize> = plans.iter().flat_map(|plan| plan.users.clone()).collect();
                 all.sort_unstable();
                 prop_assert_eq!(all, (0..known.len()).collect::<Vec<_>>());
-                prop_assert!(placed.iter().all(|placed| !placed.users.is_empty()));
-                prop_assert!(placed.iter().filter_map(|placed| placed.limit).map(|b| b.0).sum::<u64>() <= MEMORY.0);
+                prop_assert!(plans.iter().all(|plan| !plan.users.is_empty()));
+                prop_assert!(plans.iter().filter_map(|plan| plan.limit).map(|b| b.0).sum::<u64>() <= MEMORY.0);
             }
         }
     }
