@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, standing, table};
+use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, processes_in_words, standing, table};
 use serde_json::{Value, json};
 
 use super::names::parse;
@@ -33,7 +33,7 @@ pub fn list(out: &Out) -> Result<(), Fault> {
                 size(profile.limit()),
                 profile.cpus().map_or(NONE.into(), |cpus| cpus.to_string()),
                 one.registered.user.clone().unwrap_or(NONE.into()),
-                format!("{} in {}", size(numbers.memory), processes(numbers.processes)),
+                format!("{} in {}", size(numbers.memory), processes_in_words(numbers.processes as u64)),
             ]
         })
         .collect();
@@ -41,10 +41,6 @@ pub fn list(out: &Out) -> Result<(), Fault> {
     lines(head, &rows).iter().for_each(|line| out.say(line));
     out.record(&json!({ "result": "groups", "groups": all.len() }));
     Ok(())
-}
-
-fn processes(count: usize) -> String {
-    if count == 1 { "1 process".into() } else { format!("{count} processes") }
 }
 
 /// Runs `crosstalk groups show`.
