@@ -271,12 +271,13 @@ def fallback(figures, here, options):
     figures.add("process events, moved", result["moved"] / total, "share", n=total, what=what)
     with here.watch(*by), here.starters(inherits=False) as [starter]:
         starter.send("followed", options.late, here.name, len(here.group))
-        late = starter.answer()
-    what = f"{label}: programs that stay, moved within a second"
-    figures.add("process events, moved later", len(late) / options.late, "share", n=options.late, what=what)
+        there = starter.answer()
+    what = f"{label}: programs that stay, in their group within a second"
+    figures.add("process events, in the end", len(there) / options.late, "share", n=options.late, what=what)
+    late = [seconds for seconds in there if seconds > 0]
     for share in (0.5, 0.95) if late else ():
         point, low, high = quantile(late, share)
-        what = f"{label}: from a program's first output to its group, {share:.0%}"
+        what = f"{label}: from the first output of a program that is late to its group, {share:.0%}"
         figures.add(f"process events, late, {share:.0%}", point, "s", low, high, len(late), what)
 
 
