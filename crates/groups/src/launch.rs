@@ -22,7 +22,7 @@ use crate::unusable::{BUSY, holds_groups, vanished};
 
 /// A command that runs in a named group.
 #[derive(Debug)]
-pub struct Launched {
+pub struct GroupCommand {
     started: Started,
     name: GroupName,
     group: Group,
@@ -38,7 +38,7 @@ pub struct Launched {
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandEnd {
     /// The exit code to pass on: its own, or 128 and the number of the signal that ended it.
     pub code: u8,
     /// CPU time of the command, with all that it has waited for.
@@ -60,7 +60,7 @@ pub enum KillCause {
 ///
 /// # Errors
 /// A usage fault if there is no such group or program, an environment fault if the group takes no process of this user.
-pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault> {
+pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fault> {
     let split = command.split_first().filter(|(program, _)| !program.is_empty());
     let (program, arguments) = split.ok_or_else(|| {
         Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --flag")
@@ -102,7 +102,7 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault>
         Some(limit) => format!("group `{name}` was out of its memory of {}", human(limit.0 as f64, "B")),
         None => format!("group `{name}` was out of memory, by the limit of a group that it is in"),
     };
-    Ok(Launched { started, name: name.clone(), group: found.group, what, killed, ends: before, note })
+    Ok(GroupCommand { started, name: name.clone(), group: found.group, what, killed, ends: before, note })
 }
 
 /// The files of v1 that take a thread, open for writing.
@@ -143,7 +143,7 @@ pub(crate) fn kills(group: &Group) -> Option<u64> {
     oom_kills(&fs::read_to_string(file).ok()?)
 }
 
-impl Launched {
+impl GroupCommand {
     /// The number of the command's process.
     pub fn pid(&self) -> u32 {
         self.started.pid()
@@ -153,8 +153,8 @@ impl Launched {
     ///
     /// # Errors
     /// If it cannot be waited for.
-    pub fn wait(self, then: impl FnOnce()) -> Result<Ended, Fault> {
-        let Launched { started, name, group, what, killed, ends: before, note: _ } = self;
+    pub fn wait(self, then: impl FnOnce()) -> Result<CommandEnd, Fault> {
+        let GroupCommand { started, name, group, what, killed, ends: before, note: _ } = self;
         let ended = started.wait().map_err(|e| Fault::environment(format!("cannot wait for it: {e}")));
         then();
         let (status, cpu) = ended?;
@@ -163,6 +163,6 @@ impl Launched {
             Some(end) => Some(KillCause::Keep(name, end)),
             None => more.then_some(KillCause::Kernel(what)),
         };
-        Ok(Ended { code: exit_code(status), cpu, cause })
+        Ok(CommandEnd { code: exit_code(status), cpu, cause })
     }
 }

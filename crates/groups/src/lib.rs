@@ -37,7 +37,7 @@ pub use comparison::{Comparison, Medians};
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
 pub use keep::{Event, Evictor, FullMemory, GroupEnd, Reason};
-pub use launch::{Ended, KillCause, Launched, launch};
+pub use launch::{CommandEnd, GroupCommand, KillCause, launch};
 pub use name::GroupName;
 pub use numbers::{Numbers, Rates};
 pub use profile::Profile;

@@ -97,7 +97,7 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         reported: (now, 0),
     };
     while watcher.look(&mut input)? {
-        if watcher.tended.elapsed() >= RENEWAL && !(watcher.tend(&mut input)? && !mover.is_finished()) {
+        if watcher.tended.elapsed() >= RENEWAL && (mover.is_finished() || !watcher.tend(&mut input)?) {
             break;
         }
     }
