@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`crosstalk groups watch`: how many of 10,000 programs are in their group from their beginning, with their
-memory; what it adds to a start, in interleaved pairs with the same start where nothing is watched; its CPU
-time; and how long anybody waits when the watcher is killed or stopped at random moments.
+"""`crosstalk groups watch`: how many of 10,000 programs are moved into their group before they run, with their
+memory; whether any is moved that has its group by inheritance, or that no rule is for; what it adds to a start,
+in interleaved pairs with the same start where nothing is watched; its CPU time; how long anybody waits when the
+watcher is killed or stopped at random moments; and what the fallback, process events, does of all that.
 
 All of it happens in two mount namespaces: in one programs are watched, in the other they are not.
 """
@@ -40,17 +41,20 @@ def main():
     ours.build()
     figures = Figures("watch", load=os.getloadavg()[0], **ours.given())
     with scene() as here:
-        placed(figures, here, options)
+        moved(figures, here, options)
         charged(figures, here)
         added(figures, here, options)
         cost(figures, here, options)
         stranded(figures, here, options)
+        fallback(figures, here, options)
     figures.finish()
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=int, default=10_000)
+    parser.add_argument("--programs", type=int, default=10_000, help="that are to be moved")
+    parser.add_argument("--others", type=int, default=4000, help="that inherit their group; and so many without a rule")
+    parser.add_argument("--late", type=int, default=400, help="that the fallback is to move while they run")
     parser.add_argument("--pairs", type=int, default=1000, help="of starts where the group is inherited")
     parser.add_argument("--moves", type=int, default=200, help="pairs of starts where the program is moved")
     parser.add_argument("--seconds", type=float, default=30, help="of 100 starts a second")
@@ -78,19 +82,19 @@ class Scene:
         self.watched.close(), self.plain.close()
 
     @contextmanager
-    def watch(self):
+    def watch(self, *options):
         """A watcher that watches. At its end it has `result`."""
-        watch = Watch(self)
+        watch = Watch(self, options)
         try:
             yield watch
         finally:
             watch.end()
 
     @contextmanager
-    def starters(self, count=1, watched=True, inherits=True):
+    def starters(self, count=1, watched=True, inherits=True, user=USER):
         namespace = self.watched if watched else self.plain
-        group = self.group if inherits else []
-        all_of_them = [Starter(namespace, USER, inherits, group) for _ in range(count)]
+        group = self.group if inherits and user == USER else []
+        all_of_them = [Starter(namespace, user, inherits, group) for _ in range(count)]
         try:
             yield all_of_them
         finally:
@@ -99,10 +103,10 @@ class Scene:
 
 
 class Watch:
-    def __init__(self, scene):
+    def __init__(self, scene, options):
         rules = scene.folder / "rules.toml"
         rules.write_text(f'schema = "crosstalk.watch/1"\n[[rule]]\nuser = {USER}\ngroup = "{scene.name}"\n')
-        words = scene.watched.command([ours.CROSSTALK, "--json", "groups", "watch", "--rules", rules])
+        words = scene.watched.command([ours.CROSSTALK, "--json", "groups", "watch", "--rules", rules, *options])
         self.said = scene.folder / "said"
         with self.said.open("w") as said, (scene.folder / "complaints").open("w") as complaints:
             self.process = subprocess.Popen(words, stdout=said, stderr=complaints, env=scene.environment)
@@ -150,16 +154,26 @@ def wait_until(holds):
         time.sleep(0.005)
 
 
-def placed(figures, here, options):
-    """Half of the programs inherit their group, half are moved; many starters at once."""
-    each, trees = options.programs // SIDE_BY_SIDE, len(here.group)
+def moved(figures, here, options):
+    """Each program reads its own groups when it begins. The watcher's count of moves says which are its work: those
+    that inherit their group would have it without a watcher."""
     with here.watch() as watch:
-        with here.starters(SIDE_BY_SIDE // 2) as inherit, here.starters(SIDE_BY_SIDE // 2, inherits=False) as move:
-            for starter in inherit + move:
-                starter.send("placed", each, here.name, trees)
-            found = sum(int(starter.answer()[0]) for starter in inherit + move)
-    total = each * SIDE_BY_SIDE
-    figures.add("programs placed", found / total, "share", n=total, placed=found, watch=watch.result)
+        due = in_group(here, options.programs, inherits=False)
+    figures.add("programs moved", due / options.programs, "share", n=options.programs, placed=due, watch=watch.result)
+    with here.watch() as watch:
+        inherit = in_group(here, options.others)
+        foreign = in_group(here, options.others, user=USER + 1)
+    touched = sum(watch.result[count] for count in ("moved", "late", "before", "missed"))
+    figures.add("programs that inherit", inherit / options.others, "share", n=options.others, watch=watch.result)
+    figures.add("false moves", max(foreign, touched), "count", n=2 * options.others, foreign=foreign, watch=watch.result)
+
+
+def in_group(here, programs, **who):
+    """How many of so many programs see themselves in the group, of many starters at once."""
+    with here.starters(SIDE_BY_SIDE, **who) as starters:
+        for starter in starters:
+            starter.send("placed", programs // SIDE_BY_SIDE, here.name, len(here.group))
+        return sum(int(starter.answer()[0]) for starter in starters)
 
 
 def charged(figures, here):
@@ -242,6 +256,29 @@ def stranded(figures, here, options):
         "longest wait", max(longest), "s", n=len(signals), starts=starts, restarts=watch.result["restarts"],
         killed=signals.count("SIGKILL"), stopped=signals.count("SIGSTOP"), longest=longest,
     )
+
+
+def fallback(figures, here, options):
+    """Process events report a program when it runs already: short ones, and ones that stay for a second."""
+    by = ("--by", "process-events")
+    with here.watch(*by) as watch:
+        in_time = in_group(here, options.programs, inherits=False)
+    label = "process events (the fallback)"
+    total, result = options.programs, watch.result
+    what = f"{label}: short programs in their group when they begin"
+    figures.add("process events, in time", in_time / total, "share", n=total, what=what, watch=result)
+    what = f"{label}: short programs moved before they end"
+    figures.add("process events, moved", result["moved"] / total, "share", n=total, what=what)
+    with here.watch(*by), here.starters(inherits=False) as [starter]:
+        starter.send("followed", options.late, here.name, len(here.group))
+        there = starter.answer()
+    what = f"{label}: programs that stay, in their group within a second"
+    figures.add("process events, in the end", len(there) / options.late, "share", n=options.late, what=what)
+    late = [seconds for seconds in there if seconds > 0]
+    for share in (0.5, 0.95) if late else ():
+        point, low, high = quantile(late, share)
+        what = f"{label}: from the first output of a program that is late to its group, {share:.0%}"
+        figures.add(f"process events, late, {share:.0%}", point, "s", low, high, len(late), what)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,8 @@ def become(user):
 
 def serve(asked, answers, user):
     """`start N`: N programs in a row, and the seconds of each. `placed N NAME TREES`: how many of N programs see
-    themselves in that group, in so many trees. `until SECONDS`: programs in a row for so long; how many, and the
+    themselves in that group, in so many trees. `followed N NAME TREES`: N programs that stay, and of each that comes
+    into that group the seconds from its first output to there. `until SECONDS`: programs in a row for so long; how many, and the
     longest. `end`: no more."""
     for line in os.fdopen(asked):
         words = line.split()
@@ -96,6 +97,9 @@ def serve(asked, answers, user):
             said = [timed(user) for _ in range(int(words[1]))]
         elif words[0] == "placed":
             said = [sum(is_placed(user, words[2], int(words[3])) for _ in range(int(words[1])))]
+        elif words[0] == "followed":
+            late = (followed(user, words[2], int(words[3])) for _ in range(int(words[1])))
+            said = [seconds for seconds in late if seconds is not None]
         else:
             until, taken = time.perf_counter() + float(words[1]), []
             while time.perf_counter() < until:
@@ -115,11 +119,39 @@ def is_placed(user, name, trees):
     started(SHOWS_ITS_GROUPS, user, [(write, 1)])
     os.close(write)
     with os.fdopen(read) as output:
-        return sum(line.rstrip().endswith(f"/{name}") for line in output) == trees
+        return is_in(output.read(), name, trees)
+
+
+def is_in(groups, name, trees):
+    """Whether a text of `/proc/PID/cgroup` has that group in so many trees."""
+    return sum(line.endswith(f"/{name}") for line in groups.splitlines()) == trees
+
+
+def followed(user, name, trees):
+    """A program that shows its groups and stays: the seconds from then until it is in that group, 0 if it is there
+    already; None if it is not there within a second."""
+    (read, output), (stdin, hold) = os.pipe(), os.pipe()
+    pid = begun([*SHOWS_ITS_GROUPS, "-"], user, [(output, 1), (stdin, 0)])
+    os.close(output), os.close(stdin)
+    groups, since, seconds = os.read(read, 1 << 16).decode(), time.perf_counter(), 0
+    while not is_in(groups, name, trees) and seconds is not None:
+        groups = Path(f"/proc/{pid}/cgroup").read_text()
+        seconds = time.perf_counter() - since
+        seconds = seconds if seconds < 1 else None
+    os.close(hold), os.close(read)
+    os.waitpid(pid, 0)
+    return seconds
 
 
 def started(words, user, moved):
     """Starts a program and waits for its end, which must be 0."""
+    _, status = os.waitpid(begun(words, user, moved), 0)
+    if status != 0:
+        raise RuntimeError(f"{words[0]} ended with {status}")
+
+
+def begun(words, user, moved):
+    """Starts a program, with descriptors of ours in place of its own."""
     if user is None:
         actions = [(os.POSIX_SPAWN_DUP2, one, other) for one, other in moved]
         pid = os.posix_spawn(words[0], words, {}, file_actions=actions)
@@ -133,6 +165,4 @@ def started(words, user, moved):
                 os.execve(words[0], words, {})
             finally:
                 os._exit(127)
-    _, status = os.waitpid(pid, 0)
-    if status != 0:
-        raise RuntimeError(f"{words[0]} ended with {status}")
+    return pid

@@ -81,6 +81,10 @@ fn the_group_that_is_most_above_its_request_is_ended_and_no_other() {
     assert_eq!(keeper.of("keeps")[0]["groups"], serde_json::json!([machine]));
     let output = grows(&registry, &grower).finish();
     assert_eq!(output.status.code(), Some(137), "{}{}", stdout(&output), stderr(&output));
+    let why = format!(
+        "`groups keep` ended group `{grower}`: the memory of {machine}, 256 MiB, is full, and it was most above its request"
+    );
+    assert!(stderr(&output).contains(&why), "{}", stderr(&output));
     await_that("it is reported", || !keeper.of("ended").is_empty());
     let ended = &keeper.of("ended")[0];
     assert_eq!(
@@ -106,13 +110,17 @@ fn besteffort_groups_are_ended_first() {
     registry.done(&["groups", "create", &machine, "--memory-limit", "256 MiB"]);
     registry.done(&["groups", "create", &user]);
     registry.done(&["groups", "create", &rest, "--profile", "besteffort"]);
-    let mut rest_runs = holds(&registry, &rest, 16);
+    let rest_runs = holds(&registry, &rest, 16);
     let keeper = Keeper::start(&registry);
     let user_runs = grows(&registry, &user);
     await_that("both are ended, one after the other", || keeper.of("ended").len() == 2);
     let ended: Vec<Value> = keeper.of("ended").iter().map(|event| event["group"].clone()).collect();
     assert_eq!(ended, [rest.as_str(), user.as_str()]);
-    await_that("it has ended", || rest_runs.child().try_wait().expect("waits").is_some());
+    let output = rest_runs.finish();
+    let why = format!(
+        "`groups keep` ended group `{rest}`: the memory of {machine}, 256 MiB, is full, and besteffort"
+    );
+    assert!(output.status.code() == Some(137) && stderr(&output).contains(&why), "{output:?}");
     assert_eq!(user_runs.finish().status.code(), Some(137));
     assert_eq!(kernel_kills(&registry), 0);
     keeper.end();
@@ -131,7 +139,8 @@ fn a_group_at_its_own_limit_is_ended_whole_warned_of_or_left_to_the_kernel() {
     let keeper = Keeper::start(&registry);
     assert_eq!(keeper.of("keeps")[0]["groups"], serde_json::json!([end]));
     let output = grows(&registry, &end).finish();
-    assert_eq!(output.status.code(), Some(137));
+    let why = format!("(SIGKILL): `groups keep` ended group `{end}`: the memory of {end}, 32 MiB, is full\n");
+    assert!(output.status.code() == Some(137) && stderr(&output).contains(&why), "{output:?}");
     await_that("it is reported", || !keeper.of("ended").is_empty());
     let ended = &keeper.of("ended")[0];
     assert_eq!((&ended["group"], &ended["reason"]), (&end.as_str().into(), &"own-limit".into()), "{ended:#}");

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use crosstalk_host::starts::HeldStarts;
+use crosstalk_host::starts::PendingStarts;
 use crosstalk_host::user::is_root;
 
 use crate::common::external::{Running, await_that};
@@ -32,7 +32,7 @@ impl Scene {
         if !is_root() {
             return skipped("only root sees which programs others start");
         }
-        if let Err(e) = HeldStarts::open() {
+        if let Err(e) = PendingStarts::open() {
             return skipped(&format!("no fanotify: {e}"));
         }
         let registry = Registry::new(test)?;

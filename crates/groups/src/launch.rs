@@ -15,41 +15,52 @@ use crosstalk_core::units::human;
 use crosstalk_core::{Fault, quoted};
 use crosstalk_host::process::{StartFault, Started, cannot, is_resource_shortage, start_in};
 
+use crate::keep::{GroupEnd, ends};
 use crate::name::GroupName;
 use crate::standing::{Standing, standing};
-
-/// EBUSY of errno(3): of a group of v2, that it holds groups.
-const BUSY: i32 = 16;
+use crate::unusable::{BUSY, holds_groups, vanished};
 
 /// A command that runs in a named group.
 #[derive(Debug)]
-pub struct Launched {
+pub struct GroupCommand {
     started: Started,
+    name: GroupName,
     group: Group,
     /// The group with its limit, for people.
     what: String,
     /// Processes of the group that were killed before.
     killed: Option<u64>,
+    /// Ends of the group before.
+    ends: Vec<GroupEnd>,
     /// What is not as requested, in a line.
     pub note: Option<String>,
 }
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct CommandEnd {
     /// The exit code to pass on: its own, or 128 and the number of the signal that ended it.
     pub code: u8,
     /// CPU time of the command, with all that it has waited for.
     pub cpu: Duration,
-    /// The group whose memory was full, if a process was killed for that meanwhile.
-    pub out_of_memory: Option<String>,
+    /// Why it may have been killed: what happened to its group meanwhile.
+    pub cause: Option<KillCause>,
+}
+
+/// Why a process of a group was killed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KillCause {
+    /// The kernel chose it: the group whose memory was full, for people.
+    Kernel(String),
+    /// `groups keep` ended the group.
+    Keep(GroupName, GroupEnd),
 }
 
 /// Starts a command in a group.
 ///
 /// # Errors
 /// A usage fault if there is no such group or program, an environment fault if the group takes no process of this user.
-pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault> {
+pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fault> {
     let split = command.split_first().filter(|(program, _)| !program.is_empty());
     let (program, arguments) = split.ok_or_else(|| {
         Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --flag")
@@ -68,7 +79,7 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault>
         command.args(arguments);
         Ok(start_in(&mut command, unified, tasks))
     };
-    let killed = kills(&found.group);
+    let (killed, before) = (kills(&found.group), ends(name));
     let (mut started, mut note) = (start(unified.as_ref())?, None);
     if let Err(StartFault::Group(e)) = &started
         && e.kind() == ErrorKind::PermissionDenied
@@ -91,7 +102,7 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault>
         Some(limit) => format!("group `{name}` was out of its memory of {}", human(limit.0 as f64, "B")),
         None => format!("group `{name}` was out of memory, by the limit of a group that it is in"),
     };
-    Ok(Launched { started, group: found.group, what, killed, note })
+    Ok(GroupCommand { started, name: name.clone(), group: found.group, what, killed, ends: before, note })
 }
 
 /// The files of v1 that take a thread, open for writing.
@@ -110,10 +121,7 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
     let name = &found.name;
     let fault = |message: String| Fault::environment(message).at(path.display().to_string());
     match e.kind() {
-        ErrorKind::NotFound => fault(format!(
-            "group `{name}` has vanished: its directory was removed by something else"
-        ))
-        .remedy(format!("make it anew: crosstalk groups remove {name} && crosstalk groups create {name}")),
+        ErrorKind::NotFound => vanished(name).at(path.display().to_string()),
         ErrorKind::PermissionDenied => {
             let whose = match &found.registered.user {
                 Some(user) => format!("it is shared with {}", quoted(user)),
@@ -123,10 +131,7 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
                 "run it as root, or let root share the group: crosstalk groups create NAME --user USER",
             )
         }
-        _ if e.raw_os_error() == Some(BUSY) => {
-            fault(format!("group `{name}` holds groups: in v2 it cannot hold processes, too"))
-                .remedy("name a group in it; which there are: crosstalk groups list")
-        }
+        _ if e.raw_os_error() == Some(BUSY) => holds_groups(name).at(path.display().to_string()),
         _ if is_resource_shortage(e) => cannot("start a process", e),
         _ => fault(format!("cannot start a process in group `{name}`: {e}")),
     }
@@ -138,7 +143,7 @@ pub(crate) fn kills(group: &Group) -> Option<u64> {
     oom_kills(&fs::read_to_string(file).ok()?)
 }
 
-impl Launched {
+impl GroupCommand {
     /// The number of the command's process.
     pub fn pid(&self) -> u32 {
         self.started.pid()
@@ -148,11 +153,16 @@ impl Launched {
     ///
     /// # Errors
     /// If it cannot be waited for.
-    pub fn wait(self, then: impl FnOnce()) -> Result<Ended, Fault> {
-        let ended = self.started.wait().map_err(|e| Fault::environment(format!("cannot wait for it: {e}")));
+    pub fn wait(self, then: impl FnOnce()) -> Result<CommandEnd, Fault> {
+        let GroupCommand { started, name, group, what, killed, ends: before, note: _ } = self;
+        let ended = started.wait().map_err(|e| Fault::environment(format!("cannot wait for it: {e}")));
         then();
         let (status, cpu) = ended?;
-        let more = self.killed.zip(kills(&self.group)).is_some_and(|(before, now)| now > before);
-        Ok(Ended { code: exit_code(status), cpu, out_of_memory: more.then_some(self.what) })
+        let more = killed.zip(kills(&group)).is_some_and(|(before, now)| now > before);
+        let cause = match ends(&name).into_iter().find(|end| !before.contains(end)) {
+            Some(end) => Some(KillCause::Keep(name, end)),
+            None => more.then_some(KillCause::Kernel(what)),
+        };
+        Ok(CommandEnd { code: exit_code(status), cpu, cause })
     }
 }

@@ -82,7 +82,7 @@ of the machine, the first of these is: the besteffort group with the most memory
 that is most above its request. For memory that is shared a guaranteed group is never ended, nor a burstable one within its \
 request. At its own limit a burstable group is ended also if its request is the limit, and a guaranteed one with \
 create --when-full end. create --when-full sets another rule. All processes of an ended group are killed (SIGKILL); \
-the group stays. One without processes is not ended.
+the group stays, and exec --group prints the rule by which its command was ended. One without processes is not ended.
 
 A group is full when less than this is left of its limit, file pages not counted: in v2 a 32nd, but 2 MiB to 64 MiB; in v1 a \
 16th, but 2 MiB to 256 MiB; of a limit below 8 MiB a quarter. In v2 its programs are \

@@ -8,13 +8,14 @@ use crosstalk_cgroup::exec::{ExecRequest, begin};
 use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
-use crosstalk_groups::launch;
+use crosstalk_groups::{KillCause, launch};
 use crosstalk_host::process::{in_foreground, send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+use super::groups::why;
 use crate::args::ExecArgs;
 use crate::out::{Out, print_error};
 
@@ -77,10 +78,19 @@ fn in_named(name: &str, args: &ExecArgs, signals: Signals, out: &Out) -> Result<
     // Without its signals it could not be ended.
     let stop = pass_signals(signals, pid, None).inspect_err(|_| send(pid, SIGKILL))?;
     let ended = launched.wait(stop)?;
-    if let (Some(group), KILLED) = (&ended.out_of_memory, ended.code) {
-        print_error(&format!("it was killed (SIGKILL): {group}"));
+    if let (Some(cause), KILLED) = (&ended.cause, ended.code) {
+        print_error(&format!("it was killed (SIGKILL): {}", in_words(cause)));
     }
     Ok(conclude(ended.code, Some(ended.cpu), out))
+}
+
+fn in_words(cause: &KillCause) -> String {
+    match cause {
+        KillCause::Kernel(what) => what.clone(),
+        KillCause::Keep(group, end) => {
+            format!("`groups keep` ended group `{group}`: {}", why(end.reason, &end.full))
+        }
+    }
 }
 
 fn conclude(code: u8, cpu: Option<Duration>, out: &Out) -> ExitCode {

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::units::Bytes;
 
-use super::bound::kept;
 use super::event::Event;
+use super::limited_group::kept;
 use crate::name::GroupName;
 use crate::standing::Standing;
 

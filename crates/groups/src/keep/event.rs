@@ -1,14 +1,14 @@
 //! What an evictor reports.
 
 use crosstalk_core::units::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::victim::Reason;
 use crate::name::GroupName;
 
 /// Memory that is full.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Full {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullMemory {
     /// The group whose it is; `None`: the machine's.
     pub of: Option<GroupName>,
     /// How much that is.
@@ -26,7 +26,7 @@ pub enum Event {
         /// Why it was chosen.
         reason: Reason,
         /// Which memory was full.
-        full: Full,
+        full: FullMemory,
         /// What the group had, file pages left out.
         memory: Bytes,
         /// How many processes were ended.
@@ -44,12 +44,12 @@ pub enum Event {
     /// Memory is full, and no group may be ended by rule: the kernel chooses a process.
     Nobody {
         /// Which memory.
-        full: Full,
+        full: FullMemory,
     },
     /// A group that is only to be reported is nearly full.
     Nearly {
         /// Which memory.
-        full: Full,
+        full: FullMemory,
         /// What it has, file pages left out.
         memory: Bytes,
     },

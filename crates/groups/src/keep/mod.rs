@@ -1,11 +1,12 @@
 //! Out of memory by rule: when a group's memory or the machine's is full, a group is ended as a whole, and named, before
 //! the kernel chooses a process.
 
-mod bound;
 mod ending;
 mod event;
-mod keeper;
+mod evictor_lock;
+mod limited_group;
 mod machine;
+mod record;
 mod victim;
 
 use std::collections::BTreeMap;
@@ -25,11 +26,13 @@ use crate::name::GroupName;
 use crate::numbers::limit;
 use crate::standing::{Existence, Standing, standing};
 use crate::when_full::WhenFull;
-use bound::{Bound, kept};
 use ending::Ending;
-pub use event::{Event, Full};
-use keeper::KeeperLock;
+pub use event::{Event, FullMemory};
+use evictor_lock::EvictorLock;
+use limited_group::{LimitedGroup, kept};
 use machine::Machine;
+pub use record::GroupEnd;
+pub(crate) use record::ends;
 pub use victim::Reason;
 use victim::{Candidate, victim};
 
@@ -50,22 +53,22 @@ const NEARLY: f64 = 0.95;
 #[derive(Debug)]
 pub struct Evictor {
     groups: Vec<Standing>,
-    /// Those that may hold others before these.
-    bounds: Vec<Bound>,
+    /// Those that may have others in them before these.
+    limited: Vec<LimitedGroup>,
     machine: Machine,
     /// Processes that the kernel had killed.
     kills: BTreeMap<GroupName, u64>,
     /// Groups that were reported to be full.
     nearly: Vec<GroupName>,
     /// Why groups could not be held.
-    unheld: Vec<Fault>,
+    refusals: Vec<Fault>,
     /// Groups whose processes take a while to end.
     ending: Vec<Ending>,
     /// Groups that were left to the kernel, and when.
     left: Vec<(GroupName, Instant)>,
     refreshed: Option<Instant>,
     ledger: Ledger,
-    _lock: KeeperLock,
+    _lock: EvictorLock,
     /// It acts at once, also beside many programs.
     _undisturbed: Option<Undisturbed>,
 }
@@ -79,17 +82,17 @@ impl Evictor {
         if !is_root() {
             return Err(Fault::environment("only root may end what others run").remedy("run it as root"));
         }
-        let lock = KeeperLock::take()?;
+        let lock = EvictorLock::take()?;
         // It is needed most when the group is full that it was started in.
         move_to_roots();
         keep_in_memory();
         let mut evictor = Evictor {
             groups: Vec::new(),
-            bounds: Vec::new(),
+            limited: Vec::new(),
             machine: Machine::new(available),
             kills: BTreeMap::new(),
             nearly: Vec::new(),
-            unheld: Vec::new(),
+            refusals: Vec::new(),
             ending: Vec::new(),
             left: Vec::new(),
             refreshed: None,
@@ -98,7 +101,7 @@ impl Evictor {
             _undisturbed: Undisturbed::begin().ok(),
         };
         evictor.refresh()?;
-        match evictor.unheld.pop() {
+        match evictor.refusals.pop() {
             Some(fault) if fault.remedy.is_none() => {
                 Err(fault.remedy("see whether control groups are mounted for writing: mount | grep cgroup"))
             }
@@ -109,15 +112,15 @@ impl Evictor {
 
     /// The groups whose limits it keeps.
     pub fn kept(&self) -> Vec<GroupName> {
-        self.bounds.iter().map(|bound| bound.name.clone()).collect()
+        self.limited.iter().map(|one| one.name.clone()).collect()
     }
 
     /// When memory is to be looked at again.
     pub fn due(&self) -> Instant {
-        let bounds = self.bounds.iter().map(|bound| bound.due).min();
+        let first = self.limited.iter().map(|one| one.due).min();
         let is_ending = self.ending.iter().any(|ending| !ending.stays);
         let latest = Instant::now() + if is_ending { ENDING_INTERVAL } else { POLL_INTERVAL };
-        bounds.map_or(latest, |due| due.min(latest))
+        first.map_or(latest, |due| due.min(latest))
     }
 
     /// Looks once, and ends a group if memory is full. To be called when that is due.
@@ -132,19 +135,19 @@ impl Evictor {
         events.extend(self.await_end());
         let ending = &self.ending;
         let freeing = |within: &GroupName| ending::freeing(ending, Some(within));
-        if let Some(at) = self.bounds.iter_mut().position(|bound| bound.is_full(freeing)) {
-            let full = Full { of: Some(self.bounds[at].name.clone()), limit: self.bounds[at].limit };
+        if let Some(at) = self.limited.iter_mut().position(|one| one.is_full(freeing)) {
+            let full = FullMemory { of: Some(self.limited[at].name.clone()), limit: self.limited[at].limit };
             let event = self.end(full);
             match event {
                 // Whoever waits there goes on.
                 Some(Event::Nobody { .. }) => {
-                    self.left.push((self.bounds.remove(at).name.clone(), Instant::now()));
+                    self.left.push((self.limited.remove(at).name.clone(), Instant::now()));
                 }
-                _ => self.bounds[at].shrinks(),
+                _ => self.limited[at].shrinks(),
             }
             events.extend(event);
         } else if let Some(limit) = self.machine.full(ending::freeing(ending, None)) {
-            let event = self.end(Full { of: None, limit });
+            let event = self.end(FullMemory { of: None, limit });
             if matches!(event, Some(Event::Nobody { .. })) {
                 self.machine.leave(LEFT);
             }
@@ -161,7 +164,7 @@ impl Evictor {
 
     /// Ends the group that is to be ended by rule, and does not wait for that: others grow meanwhile. `None` if there
     /// is no other one than those that are ending, or it has ended by itself. A group without processes has nothing to end.
-    fn end(&mut self, full: Full) -> Option<Event> {
+    fn end(&mut self, full: FullMemory) -> Option<Event> {
         let is_meant =
             |one: &&Standing| full.of.as_ref().is_none_or(|of| one.name == *of || one.name.is_in(of));
         let is_ending = |one: &Standing| self.ending.iter().any(|ending| ending.one.name == one.name);
@@ -196,6 +199,8 @@ impl Evictor {
         let inside = one.group.processes_in_any_tree();
         let called = |pid: &u32| process::one(*pid).map(|process| format!("{} {pid}", process.name));
         let named = inside.iter().filter_map(called).take(NAMED).collect();
+        let exists = |name: &GroupName| self.groups.iter().any(|one| one.name == *name);
+        record::add(&one.name, reason, &full, exists);
         if one.group.kill() == 0 {
             return None;
         }
@@ -221,24 +226,24 @@ impl Evictor {
         let concerns =
             |one: &&Standing| may_end.iter().any(|leaf| leaf.name == one.name || leaf.name.is_in(&one.name));
         let meant: Vec<&Standing> = self.groups.iter().filter(concerns).collect();
-        self.bounds.retain_mut(|bound| {
-            meant.iter().any(|one| one.name == bound.name && limit(&one.group) == Some(bound.limit))
-                && bound.renew().is_ok()
+        self.limited.retain_mut(|known| {
+            meant.iter().any(|one| one.name == known.name && limit(&one.group) == Some(known.limit))
+                && known.renew().is_ok()
         });
         self.left.retain(|(_, at)| at.elapsed() < LEFT);
-        self.unheld.clear();
+        self.refusals.clear();
         for one in meant {
-            let is_known = self.bounds.iter().any(|bound| bound.name == one.name)
+            let is_known = self.limited.iter().any(|known| known.name == one.name)
                 || self.left.iter().any(|(name, _)| *name == one.name);
             if !is_known {
-                match Bound::hold(one, self.is_leaf(one), &self.ledger) {
-                    Ok(bound) => self.bounds.extend(bound),
+                match LimitedGroup::take(one, self.is_leaf(one), &self.ledger) {
+                    Ok(limited) => self.limited.extend(limited),
                     // It may have gone meanwhile.
-                    Err(fault) => self.unheld.push(fault.at(one.name.to_string())),
+                    Err(fault) => self.refusals.push(fault.at(one.name.to_string())),
                 }
             }
         }
-        self.bounds.sort_by(|one, other| one.name.cmp(&other.name));
+        self.limited.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(self.killed().into_iter().chain(self.nearly()).collect())
     }
 
@@ -266,7 +271,10 @@ impl Evictor {
             match (is, was) {
                 (true, false) => {
                     self.nearly.push(one.name.clone());
-                    events.push(Event::Nearly { full: Full { of: Some(one.name.clone()), limit }, memory });
+                    events.push(Event::Nearly {
+                        full: FullMemory { of: Some(one.name.clone()), limit },
+                        memory,
+                    });
                 }
                 (false, true) => self.nearly.retain(|name| *name != one.name),
                 _ => {}

@@ -4,7 +4,7 @@
 //! burstable one within its request, never. So a group loses only what it was not promised.
 
 use crosstalk_core::units::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
 use crate::when_full::WhenFull;
@@ -24,7 +24,7 @@ pub struct Candidate {
 }
 
 /// Why a group was chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Its own memory is full.

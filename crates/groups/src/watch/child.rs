@@ -13,7 +13,7 @@ use super::message::{Answer, Message, Settings};
 /// The hidden verb that runs [`watch`](super::watch).
 pub const PLACE: &str = "place";
 /// The longest moment.
-const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(200);
 /// How long a watcher may take to end.
 const END: Duration = Duration::from_secs(2);
 

@@ -22,18 +22,18 @@ pub struct Job {
     /// Its program, for people.
     pub program: String,
     /// How it was found.
-    pub found: Found,
+    pub discovery: Discovery,
 }
 
 /// How a process was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum Discovery {
     /// Its start waits.
-    Starting,
+    WaitingStart,
     /// An event reported it.
-    Started,
+    ProcessEvent,
     /// It ran before the watcher.
-    Before,
+    FirstSearch,
     /// A search found it.
-    Missed,
+    Search,
 }

@@ -55,7 +55,7 @@ pub enum Message {
     /// A program was put into a group.
     Placed(Placement),
     /// A group is missing that a rule makes.
-    Wanted {
+    MissingGroup {
         /// The group.
         group: GroupName,
         /// The number of the rule.

@@ -10,14 +10,16 @@
 //! The watcher alone has the descriptor of fanotify, and starts nothing. The supervisor starts it, again if need be, and
 //! makes groups.
 
+mod bounds;
 mod child;
 mod failures;
 mod file;
+mod file_roles;
+mod heartbeat;
 mod job;
 mod judge;
 mod message;
 mod mover;
-mod openings;
 mod outbox;
 mod rules;
 mod source;
@@ -32,6 +34,6 @@ mod whereabouts;
 pub use child::PLACE;
 pub use file::watch_schema;
 pub use message::{Mechanism, Message, Placement};
-pub use supervisor::{Supervisor, WatchRequest, Watched};
+pub use supervisor::{Supervisor, WatchRequest, WatchResult};
 pub use tally::Tally;
 pub use watcher::watch;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_host::undisturbed::run_first;
 
-use super::job::{Found, Job, Task};
+use super::job::{Discovery, Job, Task};
 use super::judge::{Goal, Judge, Verdict, program_of};
 use super::message::{Message, Placement};
 use super::outbox::Outbox;
@@ -20,6 +20,7 @@ use super::tally::{Outcome, Tally};
 use super::targets::{Refusal, Targets};
 use super::waiting::Waiting;
 use crate::name::GroupName;
+use crate::unusable::vanished;
 
 /// Time between two searches for processes that were missed: at least this, and so many times what one took.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(10);
@@ -67,7 +68,7 @@ pub fn run(shared: &Shared, tasks: &Receiver<Task>) {
     let mut mover =
         Mover { shared, targets: Targets::default(), wanted: BTreeMap::new(), failed: BTreeMap::new() };
     let mut search = Search::default();
-    let first = if shared.again { Found::Missed } else { Found::Before };
+    let first = if shared.again { Discovery::Search } else { Discovery::FirstSearch };
     for pid in processes() {
         mover.look(pid, first);
         mover.do_waiting(tasks);
@@ -87,7 +88,7 @@ pub fn run(shared: &Shared, tasks: &Receiver<Task>) {
         if search.second_look.is_some_and(|at| at <= Instant::now()) {
             search.second_look = None;
             let candidates = std::mem::take(&mut search.candidates);
-            candidates.into_iter().for_each(|pid| mover.look(pid, Found::Missed));
+            candidates.into_iter().for_each(|pid| mover.look(pid, Discovery::Search));
         }
         if next <= Instant::now() {
             let began = Instant::now();
@@ -184,10 +185,10 @@ impl Mover<'_> {
         }
     }
 
-    fn look(&mut self, pid: u32, found: Found) {
+    fn look(&mut self, pid: u32, discovery: Discovery) {
         if let Some(goal) = self.goal(pid) {
             let program = program_of(pid).map(|path| path.display().to_string()).unwrap_or_default();
-            self.put(Job { pid, goal, program, found });
+            self.put(Job { pid, goal, program, discovery });
         }
     }
 
@@ -209,7 +210,7 @@ impl Mover<'_> {
                 if !makes || tried {
                     return self.refuse(&job, missing(group));
                 }
-                let wanted = Message::Wanted { group: group.clone(), rule: job.goal.rule };
+                let wanted = Message::MissingGroup { group: group.clone(), rule: job.goal.rule };
                 self.wanted.insert(group.clone(), vec![job]);
                 self.shared.outbox.send(&wanted);
             }
@@ -229,13 +230,13 @@ impl Mover<'_> {
     fn moved(&self, job: &Job) {
         let waited = self.shared.waiting.release(job.pid);
         self.shared.outbox.forget(&missing(&job.goal.group));
-        match (job.found, waited) {
-            (Found::Starting, Some(waited)) => self.shared.count(Outcome::Moved, waited),
-            (Found::Started, _) => self.shared.count(Outcome::Moved, Duration::ZERO),
+        match (job.discovery, waited) {
+            (Discovery::WaitingStart, Some(waited)) => self.shared.count(Outcome::Moved, waited),
+            (Discovery::ProcessEvent, _) => self.shared.count(Outcome::Moved, Duration::ZERO),
             // It was counted when it continued.
-            (Found::Starting, None) => self.shared.change(|tally| tally.late += 1),
-            (Found::Before, _) => self.shared.change(|tally| tally.before += 1),
-            (Found::Missed, _) => self.shared.change(|tally| {
+            (Discovery::WaitingStart, None) => self.shared.change(|tally| tally.late += 1),
+            (Discovery::FirstSearch, _) => self.shared.change(|tally| tally.before += 1),
+            (Discovery::Search, _) => self.shared.change(|tally| {
                 tally.late += 1;
                 tally.count(Outcome::Missed, Duration::ZERO);
             }),
@@ -245,7 +246,7 @@ impl Mover<'_> {
             uid: job.goal.uid,
             program: job.program.clone(),
             group: job.goal.group.clone(),
-            in_time: job.found == Found::Starting && waited.is_some(),
+            in_time: job.discovery == Discovery::WaitingStart && waited.is_some(),
             took: waited.map(|waited| waited.as_secs_f64()),
         });
     }
@@ -258,15 +259,12 @@ impl Mover<'_> {
     /// It continues outside of its group.
     fn refused(&self, job: &Job) {
         let waited = self.shared.waiting.release(job.pid);
-        if waited.is_some() || job.found == Found::Started {
+        if waited.is_some() || job.discovery == Discovery::ProcessEvent {
             self.shared.count(Outcome::Missed, Duration::ZERO);
         }
     }
 }
 
 fn missing(group: &GroupName) -> String {
-    format!(
-        "group `{group}` has vanished: programs that go into it start outside of it until it is made anew: crosstalk \
-         groups remove {group}; crosstalk groups create {group}"
-    )
+    format!("programs start outside of their group: {}", vanished(group).sentence())
 }

@@ -40,12 +40,12 @@ pub struct Rule {
     /// The group.
     pub group: Template,
     /// What a missing group is made with, if it is made.
-    pub make: Option<Made>,
+    pub make: Option<NewGroup>,
 }
 
 /// What a group is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct NewGroup {
     /// What it may have.
     pub profile: Profile,
     /// The most processes and threads in it.
@@ -226,7 +226,7 @@ fn program(path: PathBuf) -> Result<PathBuf, Fault> {
     if found.is_file() { Ok(found) } else { Err(wrong(format!("{} is no file", path.display()))) }
 }
 
-fn made(entry: &RuleEntry) -> Result<Option<Made>, Fault> {
+fn made(entry: &RuleEntry) -> Result<Option<NewGroup>, Fault> {
     let is_set = [
         entry.profile.is_some(),
         entry.memory.is_some(),
@@ -252,7 +252,7 @@ fn made(entry: &RuleEntry) -> Result<Option<Made>, Fault> {
         limit: entry.memory_limit,
         cpus: entry.cpus,
     };
-    Ok(Some(Made { profile: Profile::try_from(request)?, processes: entry.processes }))
+    Ok(Some(NewGroup { profile: Profile::try_from(request)?, processes: entry.processes }))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub struct Supervisor {
 
 /// What has been done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Watched {
+pub struct WatchResult {
     /// Counts and times.
     pub tally: Tally,
     /// How often the watcher was started again.
@@ -131,10 +131,10 @@ impl Supervisor {
         mut self,
         is_over: &dyn Fn() -> bool,
         report: &mut dyn FnMut(&Message),
-    ) -> Result<Watched, Fault> {
+    ) -> Result<WatchResult, Fault> {
         let ended = self.watch(is_over, report);
         self.made.retain(|name| !is_removed(name));
-        ended.map(|()| Watched { tally: self.before, restarts: self.restarts, stay: self.made })
+        ended.map(|()| WatchResult { tally: self.before, restarts: self.restarts, stay: self.made })
     }
 
     fn watch(&mut self, is_over: &dyn Fn() -> bool, report: &mut dyn FnMut(&Message)) -> Result<(), Fault> {
@@ -145,7 +145,7 @@ impl Supervisor {
             while !is_over() && watcher.is_there() {
                 for message in watcher.read()? {
                     report(&message);
-                    self.hear(&message, &mut watcher, report);
+                    self.handle(&message, &mut watcher, report);
                 }
                 if tidied.elapsed() >= TIDY_INTERVAL {
                     tidied = Instant::now();
@@ -153,7 +153,7 @@ impl Supervisor {
                 }
             }
             for message in watcher.end() {
-                self.hear(&message, &mut watcher, report);
+                self.handle(&message, &mut watcher, report);
             }
             self.before.add(&std::mem::take(&mut self.running));
             if is_over() {
@@ -179,10 +179,10 @@ impl Supervisor {
         Ok(())
     }
 
-    fn hear(&mut self, message: &Message, watcher: &mut Watcher, report: &mut dyn FnMut(&Message)) {
+    fn handle(&mut self, message: &Message, watcher: &mut Watcher, report: &mut dyn FnMut(&Message)) {
         match message {
             Message::Tally(tally) => self.running = (**tally).clone(),
-            Message::Wanted { group, rule } => {
+            Message::MissingGroup { group, rule } => {
                 if let Err(fault) = self.make(group, *rule) {
                     report(&Message::Note(format!("cannot make group `{group}`: {}", fault.sentence())));
                 }

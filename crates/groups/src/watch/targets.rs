@@ -11,9 +11,9 @@ use crosstalk_cgroup::group::reading::keyed;
 
 use crate::name::GroupName;
 use crate::standing::{Existence, standing};
+use crate::unusable::{BUSY, holds_groups};
 
-/// EBUSY of errno(3): of a group of v2, that it holds groups. ESRCH: the process has ended.
-const BUSY: i32 = 16;
+/// ESRCH of errno(3): the process has ended.
 const ENDED: i32 = 3;
 
 /// Why a process was not put into a group.
@@ -86,9 +86,7 @@ impl Targets {
             // Of a process its threads are moved, too.
             file.write_all_at(text.as_bytes(), 0).map_err(|e| match e.raw_os_error() {
                 Some(ENDED) => Refusal::Ended,
-                Some(BUSY) => Refusal::Refused(format!(
-                    "group `{name}` holds groups: in v2 it cannot hold processes, too"
-                )),
+                Some(BUSY) => Refusal::Refused(holds_groups(name).sentence()),
                 _ if !path.exists() => Refusal::Missing,
                 _ => Refusal::Refused(format!("{}: {e}", path.display())),
             })

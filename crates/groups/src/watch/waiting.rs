@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crosstalk_host::starts::HeldStart;
+use crosstalk_host::starts::PendingStart;
 
 /// Starts by process. Several threads of one may start programs at once; one of them will be the process's.
 #[derive(Debug, Default)]
 pub struct Waiting(Mutex<HashMap<u32, Starts>>);
 
-type Starts = (Instant, Vec<HeldStart>);
+type Starts = (Instant, Vec<PendingStart>);
 
 impl Waiting {
     /// Lets a start wait, which was read at that time.
-    pub fn add(&self, start: HeldStart, since: Instant) {
+    pub fn add(&self, start: PendingStart, since: Instant) {
         self.lock().entry(start.pid()).or_insert_with(|| (since, Vec::new())).1.push(start);
     }
 
@@ -33,12 +33,16 @@ impl Waiting {
         self.lock().remove(&pid).map(|(since, _)| since.elapsed())
     }
 
-    /// Lets those continue that have waited so long. Returns how many.
-    pub fn release_after(&self, longest: Duration) -> usize {
+    /// Lets those continue that have waited so long. Returns them.
+    pub fn release_after(&self, longest: Duration) -> Vec<u32> {
         let mut waiting = self.lock();
-        let before = waiting.len();
-        waiting.retain(|_, (since, _)| since.elapsed() < longest);
-        before - waiting.len()
+        let over: Vec<u32> = waiting
+            .iter()
+            .filter(|(_, (since, _))| since.elapsed() >= longest)
+            .map(|(pid, _)| *pid)
+            .collect();
+        over.iter().for_each(|pid| drop(waiting.remove(pid)));
+        over
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u32, Starts>> {

@@ -2,7 +2,7 @@
 //!
 //! All others wait for it, so it waits for nobody: it starts no program, writes to pipes that do not block, reads no
 //! file of a server, and lets programs continue that wait for their group for long. If it is stopped or hangs, a timer of
-//! the kernel kills it ([`DeadMansSwitch`]). Then all that wait continue, and its supervisor starts it again.
+//! the kernel kills it ([`Heartbeat`]). Then all that wait continue, and its supervisor starts it again.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -14,19 +14,20 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_host::clock::process_cpu_ns;
 use crosstalk_host::process::{
-    DeadMansSwitch, cannot, keep_in_memory, leave_session, raise_file_limit, set_process_name, spawn_thread,
-    wait_readable,
+    cannot, keep_in_memory, leave_session, raise_file_limit, set_process_name, spawn_thread, wait_readable,
 };
-use crosstalk_host::starts::HeldStart;
+use crosstalk_host::starts::PendingStart;
 use crosstalk_host::streams::set_nonblocking;
 use crosstalk_host::undisturbed::run_first;
 
+use super::bounds::{LONGEST_WAIT, RENEWAL, SHORT_TICK, TICK};
 use super::failures::Failures;
-use super::job::{Found, Job, Task};
+use super::file_roles::{FileRole, FileRoles};
+use super::heartbeat::Heartbeat;
+use super::job::{Discovery, Job, Task};
 use super::judge::{Judge, Verdict, program_of};
 use super::message::{Answer, Message, Settings};
 use super::mover::{Shared, run};
-use super::openings::{Opening, Openings};
 use super::outbox::Outbox;
 use super::source::Source;
 use super::tally::{Outcome, Tally};
@@ -34,16 +35,6 @@ use super::waiting::Waiting;
 
 /// The watcher's name in `ps`.
 pub const WATCHER: &str = "crosstalk-watch";
-/// A watcher that has not looked for this time is killed.
-const SILENCE: Duration = Duration::from_millis(400);
-/// How often it looks if nothing happens.
-const TICK: Duration = Duration::from_millis(150);
-/// The same while a program waits for its group.
-const SHORT_TICK: Duration = Duration::from_millis(20);
-/// How often it renews its timer while it is busy.
-const RENEWAL: Duration = Duration::from_millis(50);
-/// The longest that a program waits for its group: with the silence of a watcher that is stopped then, a second.
-const LONGEST_WAIT: Duration = Duration::from_millis(600);
 /// How often it reports what it has done.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -67,14 +58,15 @@ pub fn watch(input: OwnedFd, output: OwnedFd) -> Result<(), Fault> {
 }
 
 fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -> Result<(), Fault> {
-    let (source, because) = Source::open(settings.mechanism)?;
     // Each start that waits is an open file, and the kernel refuses to execute what it cannot open here.
     raise_file_limit();
     keep_in_memory();
     // Without the privilege it waits its turn, as others do.
     let _ = run_first();
     let judge = Judge::new(settings.rules, settings.own);
-    let switch = DeadMansSwitch::arm(SILENCE).map_err(|e| cannot("arm a timer", &e))?;
+    // From the first mark on somebody may wait.
+    let heartbeat = Heartbeat::begin()?;
+    let (source, because) = Source::open(settings.mechanism)?;
     let marked = source.mark();
     outbox.send(&Message::Ready { mechanism: source.mechanism(), mounts: marked.mounts, because });
     // An earlier watcher has said so.
@@ -91,40 +83,22 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
         let shared = Arc::clone(&shared);
         spawn_thread("mover", move || run(&shared, &received))?
     };
+    let now = Instant::now();
     let mut watcher = Watcher {
         shared,
         source,
-        switch,
+        heartbeat,
+        tended: now,
         tasks,
-        openings: Openings::default(),
+        batch: Vec::new(),
+        file_roles: FileRoles::default(),
         failures: Failures::default(),
-        began: Instant::now(),
-        reported: 0,
+        began: now,
+        reported: (now, 0),
     };
-    let (mut renewed, mut reported) = (Instant::now(), Instant::now());
-    loop {
-        let tick = if watcher.shared.waiting.is_empty() { TICK } else { SHORT_TICK };
-        let ready = wait_readable(&[&watcher.source, input.get_ref()], Some(tick))
-            .map_err(|e| cannot("wait for programs", &e))?;
-        if ready[0] {
-            watcher.take()?;
-        }
-        if ready[1] && !watcher.read(&mut input) {
+    while watcher.look(&mut input)? {
+        if watcher.tended.elapsed() >= RENEWAL && (mover.is_finished() || !watcher.tend(&mut input)?) {
             break;
-        }
-        if renewed.elapsed() < RENEWAL {
-            continue;
-        }
-        renewed = Instant::now();
-        watcher.renew()?;
-        if !watcher.tend() || mover.is_finished() {
-            break;
-        }
-        if reported.elapsed() >= REPORT_INTERVAL {
-            reported = Instant::now();
-            if watcher.has_news() {
-                watcher.report();
-            }
         }
     }
     watcher.report();
@@ -135,38 +109,61 @@ fn serve(settings: Settings, mut input: BufReader<File>, outbox: &Arc<Outbox>) -
 struct Watcher {
     shared: Arc<Shared>,
     source: Source,
-    switch: DeadMansSwitch,
+    heartbeat: Heartbeat,
+    /// When it did last what is to be done from time to time.
+    tended: Instant,
     tasks: Sender<Task>,
-    openings: Openings,
+    /// Room for starts that are read at once.
+    batch: Vec<PendingStart>,
+    file_roles: FileRoles,
     /// How many starts in a row could not be read.
     failures: Failures,
     began: Instant,
-    /// How many programs it had seen when it reported last.
-    reported: u64,
+    /// When it reported last, and how many programs it had seen then.
+    reported: (Instant, u64),
 }
 
 impl Watcher {
+    /// Waits for starts, and takes them. Returns false if its supervisor has ended.
+    fn look(&mut self, input: &mut BufReader<File>) -> Result<bool, Fault> {
+        let is_waited_for = !self.shared.waiting.is_empty();
+        // A start costs one system call less if nothing else is waited for.
+        if self.source.waits() && !is_waited_for {
+            self.take()?;
+            return Ok(true);
+        }
+        let tick = if is_waited_for { SHORT_TICK } else { TICK };
+        let ready = wait_readable(&[&self.source, input.get_ref()], Some(tick))
+            .map_err(|e| cannot("wait for programs", &e))?;
+        if ready[0] {
+            self.take()?;
+        }
+        Ok(!ready[1] || self.read(input))
+    }
+
     /// Takes the starts that there are.
     fn take(&mut self) -> Result<(), Fault> {
         match &self.source {
-            Source::Held(starts, _) => {
-                let starts = match starts.read() {
-                    Ok(starts) => starts,
-                    Err(e) => return self.fail(&e),
-                };
+            Source::Fanotify(starts, _) => {
+                let mut batch = std::mem::take(&mut self.batch);
+                if let Err(e) = starts.read(&mut batch) {
+                    self.batch = batch;
+                    return self.fail(&e);
+                }
                 let now = Instant::now();
-                for start in starts {
+                for start in batch.drain(..) {
                     self.failures.clear();
                     self.answer(start, now);
-                    self.renew()?;
+                    self.heartbeat.renew()?;
                 }
+                self.batch = batch;
             }
-            Source::Events(events) => {
+            Source::ProcessEvents(events) => {
                 let pids = events.read().map_err(|e| cannot("read starts of programs", &e))?;
                 let now = Instant::now();
                 for pid in pids {
                     self.follow(pid, now);
-                    self.renew()?;
+                    self.heartbeat.renew()?;
                 }
             }
         }
@@ -186,24 +183,24 @@ impl Watcher {
         Ok(())
     }
 
-    /// Starts the time anew after which this process is killed.
-    fn renew(&self) -> Result<(), Fault> {
-        self.switch.renew().map_err(|e| cannot("renew a timer", &e))
-    }
-
     /// Lets a start continue, or wait for its group.
-    fn answer(&mut self, start: HeldStart, since: Instant) {
-        let opening = self.openings.note(&start);
-        if opening == Opening::Loader {
-            // It would be held for each program once more.
-            if let Source::Held(starts, _) = &self.source {
-                let _ = starts.ignore(&start);
+    fn answer(&mut self, start: PendingStart, since: Instant) {
+        let role = self.file_roles.note(&start);
+        match role {
+            FileRole::Program | FileRole::Interpreter => {}
+            FileRole::Loader => {
+                // It would be held for each program once more.
+                if let Source::Fanotify(starts, _) = &self.source {
+                    let _ = starts.ignore(&start);
+                }
+                return;
             }
-            return;
+            // It does not wait twice. The script is still to be moved.
+            FileRole::LateInterpreter => return,
         }
         let pid = start.pid();
         let counted = |outcome| {
-            if opening == Opening::First {
+            if role == FileRole::Program {
                 self.shared.count(outcome, since.elapsed());
             }
         };
@@ -217,13 +214,13 @@ impl Watcher {
                 counted(Outcome::Left);
             }
             Verdict::Goes(goal) => {
-                if opening == Opening::Interpreter {
+                if role == FileRole::Interpreter {
                     // Its script was counted as left.
                     self.shared.change(|tally| tally.left = tally.left.saturating_sub(1));
                 }
                 let program = start.path().map(|path| path.display().to_string()).unwrap_or_default();
                 self.shared.waiting.add(start, since);
-                self.put(Job { pid, goal, program, found: Found::Starting });
+                self.put(Job { pid, goal, program, discovery: Discovery::WaitingStart });
             }
         }
     }
@@ -235,7 +232,7 @@ impl Watcher {
             Verdict::Stays => self.shared.count(Outcome::Left, since.elapsed()),
             Verdict::Goes(goal) => {
                 let program = program_of(pid).map(|path| path.display().to_string()).unwrap_or_default();
-                self.put(Job { pid, goal, program, found: Found::Started });
+                self.put(Job { pid, goal, program, discovery: Discovery::ProcessEvent });
             }
         }
     }
@@ -268,17 +265,25 @@ impl Watcher {
         }
     }
 
-    /// Does what is to be done from time to time. Returns false if nobody reads its messages any more.
-    fn tend(&mut self) -> bool {
-        for _ in 0..self.shared.waiting.release_after(LONGEST_WAIT) {
+    /// Does what is to be done from time to time. Returns false if its supervisor has ended.
+    fn tend(&mut self, input: &mut BufReader<File>) -> Result<bool, Fault> {
+        self.tended = Instant::now();
+        self.heartbeat.renew()?;
+        for pid in self.shared.waiting.release_after(LONGEST_WAIT) {
+            self.file_roles.give_up(pid);
             self.shared.count(Outcome::Missed, Duration::ZERO);
         }
         self.source.mark_new().into_iter().for_each(|line| self.shared.outbox.note(line));
-        self.shared.outbox.flush()
+        if self.reported.0.elapsed() >= REPORT_INTERVAL && self.has_news() {
+            self.report();
+        }
+        let ready = wait_readable(&[input.get_ref()], Some(Duration::ZERO))
+            .map_err(|e| cannot("wait for the supervisor", &e))?;
+        Ok((!ready[0] || self.read(input)) && self.shared.outbox.flush())
     }
 
     fn has_news(&self) -> bool {
-        self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).seen() > self.reported
+        self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner).seen() > self.reported.1
     }
 
     /// Reports what was done so far.
@@ -289,7 +294,7 @@ impl Watcher {
             (tally.cpu, tally.ran) = (cpu, self.began.elapsed());
             tally.clone()
         };
-        self.reported = tally.seen();
+        self.reported = (Instant::now(), tally.seen());
         self.shared.outbox.send(&Message::Tally(Box::new(tally)));
     }
 }

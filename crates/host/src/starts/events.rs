@@ -25,11 +25,11 @@ const QUEUE: libc::c_int = 4 << 20;
 
 /// Programs that have been started.
 #[derive(Debug)]
-pub struct StartEvents {
+pub struct ProcessEvents {
     socket: OwnedFd,
 }
 
-impl StartEvents {
+impl ProcessEvents {
     /// Begins to receive events.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl StartEvents {
         let request = request();
         // SAFETY: pointer and length describe the live buffer.
         check_size(unsafe { libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) })?;
-        Ok(StartEvents { socket })
+        Ok(ProcessEvents { socket })
     }
 
     /// The processes that have started a program, without waiting for one. Events that were lost (ENOBUFS of
@@ -89,7 +89,7 @@ impl StartEvents {
     }
 }
 
-impl AsFd for StartEvents {
+impl AsFd for ProcessEvents {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

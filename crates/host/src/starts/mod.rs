@@ -1,8 +1,8 @@
-//! Programs that are started on this machine, by whomever: before they run ([`HeldStarts`]), or shortly after
-//! ([`StartEvents`]).
+//! Programs that are started on this machine, by whomever: before they run ([`PendingStarts`]), or shortly after
+//! ([`ProcessEvents`]).
 
 mod events;
-mod held;
+mod pending;
 
-pub use events::StartEvents;
-pub use held::{HeldStart, HeldStarts};
+pub use events::ProcessEvents;
+pub use pending::{PendingStart, PendingStarts};

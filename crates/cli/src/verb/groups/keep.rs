@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human, share};
-use crosstalk_groups::{Event, Evictor, Full, Reason};
+use crosstalk_groups::{Event, Evictor, FullMemory, Reason, processes_in_words};
 use crosstalk_host::Launcher;
 use serde_json::json;
 
@@ -45,20 +45,15 @@ pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
 fn sentence(event: &Event) -> String {
     match event {
         Event::Ended { group, reason, full, memory, processes, named } => {
-            let why = match reason {
-                Reason::OwnLimit => "it was full",
-                Reason::BestEffort => "besteffort groups are ended first",
-                Reason::AboveRequest => "it was most above its request",
-            };
             let more = if *processes > named.len() { ", …" } else { "" };
-            let (memory, what) = (size(*memory), processes_of(*processes as u64));
+            let (memory, what) = (size(*memory), processes_in_words(*processes as u64));
             let named = named.join(", ");
-            format!("ended {group}: {}, and {why}. It had {memory} in {what}: {named}{more}", is_full(full))
+            format!("ended {group}: {}. It had {memory} in {what}: {named}{more}", why(*reason, full))
         }
         Event::Stays { group, processes } => {
             format!(
                 "{} of {group} do not end; see what they wait for in /proc/PID/stack",
-                processes_of(*processes as u64)
+                processes_in_words(*processes as u64)
             )
         }
         Event::Nobody { full } => {
@@ -72,12 +67,22 @@ fn sentence(event: &Event) -> String {
             )
         }
         Event::Killed { group, processes } => {
-            format!("the kernel killed {} of {group} for memory", processes_of(*processes))
+            format!("the kernel killed {} of {group} for memory", processes_in_words(*processes))
         }
     }
 }
 
-fn is_full(full: &Full) -> String {
+/// Why a group was ended, by which rule.
+pub fn why(reason: Reason, full: &FullMemory) -> String {
+    let full = is_full(full);
+    match reason {
+        Reason::OwnLimit => full,
+        Reason::BestEffort => format!("{full}, and besteffort groups are ended first"),
+        Reason::AboveRequest => format!("{full}, and it was most above its request"),
+    }
+}
+
+fn is_full(full: &FullMemory) -> String {
     let limit = size(full.limit);
     match &full.of {
         Some(group) => format!("the memory of {group}, {limit}, is full"),
@@ -89,10 +94,6 @@ fn size(bytes: Bytes) -> String {
     human(bytes.0 as f64, "B")
 }
 
-fn processes_of(count: u64) -> String {
-    if count == 1 { "1 process".into() } else { format!("{count} processes") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn events_name_the_group_why_and_what_was_ended() {
         let name = |name: &str| name.parse().expect("is a name");
-        let full = Full { of: Some(name("lab")), limit: Bytes(256 << 20) };
+        let full = FullMemory { of: Some(name("lab")), limit: Bytes(256 << 20) };
         let ended = Event::Ended {
             group: name("lab/bob"),
             reason: Reason::AboveRequest,
@@ -117,7 +118,8 @@ mod tests {
         let nearly = sentence(&Event::Nearly { full: full.clone(), memory: Bytes(250 << 20) });
         assert_eq!(nearly, "the memory of lab, 256 MiB, is nearly full: 250 MiB cannot be pushed out");
         assert!(
-            sentence(&Event::Nobody { full: Full { of: None, ..full } }).starts_with("the machine's memory")
+            sentence(&Event::Nobody { full: FullMemory { of: None, ..full } })
+                .starts_with("the machine's memory")
         );
         let killed = sentence(&Event::Killed { group: name("lab/bob"), processes: 1 });
         assert_eq!(killed, "the kernel killed 1 process of lab/bob for memory");

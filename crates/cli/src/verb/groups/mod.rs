@@ -23,6 +23,7 @@ use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
 use crate::out::{Out, print_error};
 use names::{parse, several};
 
+pub use keep::why;
 pub use watch::place;
 
 /// Runs `crosstalk groups`.

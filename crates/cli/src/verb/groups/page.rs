@@ -12,7 +12,7 @@ use crosstalk_host::{Launcher, Ledger};
 use serde_json::{Value, json};
 
 use super::names::parse;
-use super::view::{Counted, NONE, Snapshot, event, rate, rows, share};
+use super::view::{GroupReading, NONE, Snapshot, event, rate, rows, share};
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
 use crate::picture::Picture;
@@ -75,7 +75,7 @@ struct Page<'a> {
     out: &'a Out,
     /// On a terminal.
     picture: Option<Picture<'a>>,
-    counted: Vec<Counted>,
+    counted: Vec<GroupReading>,
     /// The group that is protected, or will be.
     chosen: Option<GroupName>,
     comparison: Comparison,
@@ -178,7 +178,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn show(&mut self, counted: Vec<Counted>) -> Result<(), Fault> {
+    fn show(&mut self, counted: Vec<GroupReading>) -> Result<(), Fault> {
         self.counted = counted;
         if let (Some(protection), Some(ledger)) = (&mut self.protection, &self.ledger)
             && let Err(fault) = protection.renew(ledger)
@@ -254,7 +254,7 @@ impl<'a> Page<'a> {
 
     /// The medians of both states, as JSON.
     fn compared(&self) -> Vec<Value> {
-        let of = |one: &Counted| {
+        let of = |one: &GroupReading| {
             let name = &one.standing.name;
             let medians = |is_on| self.comparison.medians(is_on, name);
             json!({ "name": name, "off": medians(false), "on": medians(true) })
@@ -264,8 +264,8 @@ impl<'a> Page<'a> {
 }
 
 /// A table of medians: off and on, side by side.
-fn side_by_side(counted: &[Counted], comparison: &Comparison) -> Vec<String> {
-    let cells = |one: &Counted| {
+fn side_by_side(counted: &[GroupReading], comparison: &Comparison) -> Vec<String> {
+    let cells = |one: &GroupReading| {
         let name = &one.standing.name;
         let [off, on] = [false, true].map(|is_on| comparison.medians(is_on, name));
         let cell = |state: &Option<Medians>, print: fn(&Rates) -> String| {

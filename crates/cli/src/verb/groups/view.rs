@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, standing, table};
+use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, processes_in_words, standing, table};
 use serde_json::{Value, json};
 
 use super::names::parse;
@@ -33,7 +33,7 @@ pub fn list(out: &Out) -> Result<(), Fault> {
                 size(profile.limit()),
                 profile.cpus().map_or(NONE.into(), |cpus| cpus.to_string()),
                 one.registered.user.clone().unwrap_or(NONE.into()),
-                format!("{} in {}", size(numbers.memory), processes(numbers.processes)),
+                format!("{} in {}", size(numbers.memory), processes_in_words(numbers.processes as u64)),
             ]
         })
         .collect();
@@ -41,10 +41,6 @@ pub fn list(out: &Out) -> Result<(), Fault> {
     lines(head, &rows).iter().for_each(|line| out.say(line));
     out.record(&json!({ "result": "groups", "groups": all.len() }));
     Ok(())
-}
-
-fn processes(count: usize) -> String {
-    if count == 1 { "1 process".into() } else { format!("{count} processes") }
 }
 
 /// Runs `crosstalk groups show`.
@@ -65,7 +61,7 @@ pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
 pub struct Snapshot(Vec<(Standing, Instant, Numbers)>);
 
 /// What was counted for a group over a time.
-pub struct Counted {
+pub struct GroupReading {
     pub standing: Standing,
     pub numbers: Numbers,
     pub rates: Rates,
@@ -86,20 +82,20 @@ impl Snapshot {
     }
 
     /// What was counted since an earlier one. A group may have come meanwhile.
-    pub fn since(&self, before: &Snapshot) -> Vec<Counted> {
+    pub fn since(&self, before: &Snapshot) -> Vec<GroupReading> {
         let counted = |(one, ended, numbers): &(Standing, Instant, Numbers)| {
             let earlier = before.0.iter().find(|(earlier, ..)| earlier.name == one.name);
             let rates = earlier.map_or(Rates::default(), |(_, began, before)| {
                 numbers.since(before, ended.duration_since(*began))
             });
-            Counted { standing: one.clone(), numbers: numbers.clone(), rates }
+            GroupReading { standing: one.clone(), numbers: numbers.clone(), rates }
         };
         self.0.iter().map(counted).collect()
     }
 }
 
 /// The lines of the table.
-pub fn rows(counted: &[Counted]) -> Vec<String> {
+pub fn rows(counted: &[GroupReading]) -> Vec<String> {
     let rows: Vec<[String; 8]> =
         counted.iter().map(|one| row(&one.standing, &one.numbers, &one.rates)).collect();
     let head = ["group", "CPU", "memory", "working set", "refaults", "waits", "processes", "killed"];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_groups::watch::{
-    Mechanism, Message, Placement, Supervisor, Tally, WatchRequest, Watched, watch,
+    Mechanism, Message, Placement, Supervisor, Tally, WatchRequest, WatchResult, watch,
 };
 use crosstalk_host::Launcher;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub fn main(args: &GroupsWatchArgs, out: &Out) -> Result<ExitCode, Fault> {
             out.record(&event(placement));
         }
         Message::Note(text) => print_error(text),
-        Message::Ready { .. } | Message::Wanted { .. } | Message::Tally(_) | Message::Failed(_) => {}
+        Message::Ready { .. } | Message::MissingGroup { .. } | Message::Tally(_) | Message::Failed(_) => {}
     })?;
     summary(&watched).iter().for_each(|line| out.say(line));
     out.record(&result(&watched));
@@ -111,8 +111,8 @@ fn event(placement: &Placement) -> Value {
 }
 
 /// What was done, for people.
-fn summary(watched: &Watched) -> Vec<String> {
-    let Watched { tally, restarts, stay } = watched;
+fn summary(watched: &WatchResult) -> Vec<String> {
+    let WatchResult { tally, restarts, stay } = watched;
     let mut lines = vec![format!(
         "{} seen: {} inherited their group, {} moved, {} left alone, {} missed",
         count(tally.seen(), "program"),
@@ -160,7 +160,7 @@ fn summary(watched: &Watched) -> Vec<String> {
 }
 
 /// The same as the last line of JSON, in seconds and shares.
-fn result(watched: &Watched) -> Value {
+fn result(watched: &WatchResult) -> Value {
     let tally: &Tally = &watched.tally;
     let quantiles = |times: &crosstalk_core::histogram::Histogram| {
         let of = |share| times.quantile(share).map(|nanos| nanos / 1e9);

@@ -7,12 +7,13 @@
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::sync::Arc;
+use std::{ptr, slice};
 
 use crate::errno::{check, check_size};
 use libc::fanotify_event_metadata as Metadata;
@@ -20,22 +21,22 @@ use libc::fanotify_event_metadata as Metadata;
 /// Bytes for events that are read at once.
 const BUFFER: usize = 4096;
 
-/// Starts of programs through marked mounts. All that wait continue when this and all [`HeldStart`]s are dropped, or
+/// Starts of programs through marked mounts. All that wait continue when this and all [`PendingStart`]s are dropped, or
 /// this process ends. So no other process may have its descriptor: start none.
 #[derive(Debug)]
-pub struct HeldStarts {
+pub struct PendingStarts {
     group: Arc<OwnedFd>,
 }
 
 /// A file that a process executes, and waits. The process continues when this is dropped.
 #[derive(Debug)]
-pub struct HeldStart {
+pub struct PendingStart {
     pid: u32,
     file: File,
     group: Arc<OwnedFd>,
 }
 
-impl HeldStarts {
+impl PendingStarts {
     /// Marks nothing yet.
     ///
     /// # Errors
@@ -43,14 +44,13 @@ impl HeldStarts {
     pub fn open() -> io::Result<Self> {
         let flags = libc::FAN_CLASS_CONTENT
             | libc::FAN_CLOEXEC
-            | libc::FAN_NONBLOCK
             | libc::FAN_UNLIMITED_QUEUE
             | libc::FAN_UNLIMITED_MARKS;
         let files = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_LARGEFILE;
         // SAFETY: takes two integers, and returns a new descriptor or −1.
         let raw = check(unsafe { libc::fanotify_init(flags, files as libc::c_uint) })?;
         // SAFETY: the kernel has just given this descriptor to us and nobody else.
-        Ok(HeldStarts { group: Arc::new(unsafe { OwnedFd::from_raw_fd(raw) }) })
+        Ok(PendingStarts { group: Arc::new(unsafe { OwnedFd::from_raw_fd(raw) }) })
     }
 
     /// Holds what is executed through the mount at `path` from now on.
@@ -79,32 +79,32 @@ impl HeldStarts {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn ignore(&self, start: &HeldStart) -> io::Result<()> {
+    pub fn ignore(&self, start: &PendingStart) -> io::Result<()> {
         let path = CString::new(format!("/proc/self/fd/{}", start.file.as_raw_fd()))?;
         self.set(libc::FAN_MARK_IGNORED_MASK | libc::FAN_MARK_IGNORED_SURV_MODIFY, &path)
     }
 
-    /// Those that wait now, without waiting for one.
+    /// Adds those that wait now; waits for one. A signal with a handler ends that: then there may be none.
     ///
     /// # Errors
     /// Those of read(2), and that of open(2) for the first file, if that cannot be opened for this process: then the kernel
     /// refuses to execute it, and the next call returns those that wait after it.
-    pub fn read(&self) -> io::Result<Vec<HeldStart>> {
-        let mut bytes = [0_u8; BUFFER];
+    pub fn read(&self, starts: &mut Vec<PendingStart>) -> io::Result<()> {
+        // Mostly there is one event: the rest of the buffer is not touched.
+        let mut bytes = [MaybeUninit::<u8>::uninit(); BUFFER];
         // SAFETY: pointer and length describe the live buffer.
         let read =
             check_size(unsafe { libc::read(self.group.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) });
         match read {
-            Ok(length) => Ok(self.parse(&bytes[..length])),
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Ok(Vec::new())
-            }
-            Err(e) => Err(e),
+            // SAFETY: the kernel has written so many bytes.
+            Ok(length) => self.parse(unsafe { slice::from_raw_parts(bytes.as_ptr().cast(), length) }, starts),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
         }
+        Ok(())
     }
 
-    fn parse(&self, mut bytes: &[u8]) -> Vec<HeldStart> {
-        let mut starts = Vec::new();
+    fn parse(&self, mut bytes: &[u8], starts: &mut Vec<PendingStart>) {
         while bytes.len() >= size_of::<Metadata>() {
             // SAFETY: so many bytes are there, and all fields are integers, of which any bits are a value.
             let event: Metadata = unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) };
@@ -113,22 +113,21 @@ impl HeldStarts {
                 // SAFETY: the kernel has opened this descriptor for us with the event.
                 let file = unsafe { File::from_raw_fd(event.fd) };
                 let group = Arc::clone(&self.group);
-                starts.push(HeldStart { pid: event.pid.try_into().unwrap_or(0), file, group });
+                starts.push(PendingStart { pid: event.pid.try_into().unwrap_or(0), file, group });
             }
             let length = (event.event_len as usize).max(size_of::<Metadata>());
             bytes = bytes.get(length..).unwrap_or_default();
         }
-        starts
     }
 }
 
-impl AsFd for HeldStarts {
+impl AsFd for PendingStarts {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.group.as_fd()
     }
 }
 
-impl HeldStart {
+impl PendingStart {
     /// The process, as this PID namespace numbers it; 0 if it is outside.
     pub fn pid(&self) -> u32 {
         self.pid
@@ -151,7 +150,7 @@ impl HeldStart {
     }
 }
 
-impl Drop for HeldStart {
+impl Drop for PendingStart {
     fn drop(&mut self) {
         let answer = libc::fanotify_response { fd: self.file.as_raw_fd(), response: libc::FAN_ALLOW };
         // If the process was killed meanwhile, nobody waits for the answer.
@@ -168,11 +167,10 @@ mod tests {
 
     #[test]
     fn an_event_that_is_cut_off_or_has_no_file_is_skipped() {
-        let Ok(starts) = HeldStarts::open() else {
+        let Ok(starts) = PendingStarts::open() else {
             eprintln!("skipped: this user or kernel has no fanotify permission events");
             return;
         };
-        assert!(starts.read().expect("nothing is marked").is_empty());
         let lost = Metadata {
             event_len: size_of::<Metadata>() as u32,
             vers: 3,
@@ -184,7 +182,9 @@ mod tests {
         };
         // SAFETY: the structure has no padding: its fields add up to its size.
         let bytes: [u8; size_of::<Metadata>()] = unsafe { std::mem::transmute(lost) };
-        assert!(starts.parse(&bytes).is_empty() && starts.parse(&bytes[..7]).is_empty());
+        let mut read = Vec::new();
+        [&bytes[..], &bytes[..7]].iter().for_each(|bytes| starts.parse(bytes, &mut read));
+        assert!(read.is_empty());
         assert!(starts.mark(Path::new("/no/such/mount")).is_err());
     }
 }

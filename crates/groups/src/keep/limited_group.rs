@@ -41,7 +41,7 @@ const SHRINKS: Duration = Duration::from_millis(500);
 
 /// A group with a limit.
 #[derive(Debug)]
-pub struct Bound {
+pub struct LimitedGroup {
     /// Its name.
     pub name: GroupName,
     /// Its memory at most.
@@ -53,52 +53,52 @@ pub struct Bound {
     threshold: u64,
     /// Something in it is ending since then.
     shrinking: Option<Instant>,
-    holds: Vec<Hold>,
+    settings: Vec<TemporarySetting>,
 }
 
 /// A file that is set while the evictor runs.
 #[derive(Debug)]
-struct Hold {
+struct TemporarySetting {
     knob: Knob,
     value: String,
 }
 
-impl Bound {
+impl LimitedGroup {
     /// Holds up programs in this group. `is_leaf`: it holds no groups. `None` without a limit.
     ///
     /// # Errors
     /// If this user may not.
-    pub fn hold(one: &Standing, is_leaf: bool, ledger: &Ledger) -> Result<Option<Bound>, Fault> {
+    pub fn take(one: &Standing, is_leaf: bool, ledger: &Ledger) -> Result<Option<LimitedGroup>, Fault> {
         let Some(limit) = limit(&one.group) else { return Ok(None) };
         let what = "what the kernel does when memory is full";
-        let mut holds = Vec::new();
-        let mut hold = |knob: Knob, value: String| {
-            holds.push(Hold { knob: knob.leased(), value });
+        let mut settings = Vec::new();
+        let mut set = |knob: Knob, value: String| {
+            settings.push(TemporarySetting { knob: knob.leased(), value });
         };
         if let Some(file) = one.group.place(&Setting::MemoryHigh(None)) {
             let knob = ledger.knob(&file, what)?;
             let value = high(knob.original(), threshold(limit, V2));
-            hold(knob, value.to_string());
+            set(knob, value.to_string());
         }
         if let Some(file) = one.group.place(&Setting::EndWhole(true)).filter(|_| is_leaf) {
-            hold(ledger.knob(&file, what)?, "1".into());
+            set(ledger.knob(&file, what)?, "1".into());
         }
         let control = one.group.file(&[OOM_CONTROL]);
         let margin = if control.is_some() { V1 } else { V2 };
         if let Some(file) = control {
-            hold(ledger.knob_with_undo(&file, "0", what), "1".into());
+            set(ledger.knob_with_undo(&file, "0", what), "1".into());
         }
-        let mut bound = Bound {
+        let mut limited = LimitedGroup {
             name: one.name.clone(),
             limit,
             due: Instant::now(),
             group: one.group.clone(),
             shrinking: None,
             threshold: threshold(limit, margin),
-            holds,
+            settings,
         };
-        bound.renew()?;
-        Ok(Some(bound))
+        limited.renew()?;
+        Ok(Some(limited))
     }
 
     /// Sets again what has been set back meanwhile.
@@ -106,7 +106,7 @@ impl Bound {
     /// # Errors
     /// If the group is gone, or this user may not.
     pub fn renew(&mut self) -> Result<(), Fault> {
-        self.holds.iter_mut().try_for_each(|hold| hold.knob.set(&hold.value))
+        self.settings.iter_mut().try_for_each(|setting| setting.knob.set(&setting.value))
     }
 
     /// Something in it has been ended: it is full again if it is still so after a while, or if it goes on growing.
@@ -133,7 +133,7 @@ impl Bound {
             let waits = control.is_some_and(|text| keyed(&text, "under_oom") == Some(1));
             if waits
                 && freeing == 0
-                && !self.holds.is_empty()
+                && !self.settings.is_empty()
                 && self.shrinking.is_none_or(|since| since.elapsed() >= SHRINKS)
             {
                 return true;

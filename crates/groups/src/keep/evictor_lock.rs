@@ -11,11 +11,11 @@ const FILE: &str = "keep.lock";
 
 /// The right to end groups of this registry, until it is dropped.
 #[derive(Debug)]
-pub struct KeeperLock {
+pub struct EvictorLock {
     _file: File,
 }
 
-impl KeeperLock {
+impl EvictorLock {
     /// Takes it.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ impl KeeperLock {
         let open = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = open.map_err(|e| at(Fault::environment(format!("cannot open a lock: {e}"))))?;
         match file.try_lock() {
-            Ok(()) => Ok(KeeperLock { _file: file }),
+            Ok(()) => Ok(EvictorLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(at(Fault::environment("another groups keep runs already")
                 .remedy("end that first (Ctrl-C there), or let it do the work"))),
             Err(TryLockError::Error(e)) => Err(at(Fault::environment(format!("cannot lock it: {e}")))),

@@ -1,4 +1,4 @@
-//! A dead man's switch: a timer of the kernel that kills this process unless it is renewed.
+//! A watchdog timer: one of the kernel that kills this process unless it is renewed.
 
 use std::io;
 use std::ptr;
@@ -9,15 +9,15 @@ use crate::errno::check;
 /// Kills this process, also one that is stopped or hangs, when it has not been renewed for a time (timer_create(2)).
 /// Dropping it disarms it.
 #[derive(Debug)]
-pub struct DeadMansSwitch {
+pub struct WatchdogTimer {
     timer: libc::timer_t,
     after: Duration,
 }
 
 // SAFETY: a timer belongs to the process, and the kernel takes its number from any thread.
-unsafe impl Send for DeadMansSwitch {}
+unsafe impl Send for WatchdogTimer {}
 
-impl DeadMansSwitch {
+impl WatchdogTimer {
     /// Arms it.
     ///
     /// # Errors
@@ -31,9 +31,9 @@ impl DeadMansSwitch {
         // Time in which the machine sleeps does not count.
         // SAFETY: both are valid throughout the call.
         check(unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer) })?;
-        let switch = DeadMansSwitch { timer, after };
-        switch.renew()?;
-        Ok(switch)
+        let watchdog = WatchdogTimer { timer, after };
+        watchdog.renew()?;
+        Ok(watchdog)
     }
 
     /// Starts its time anew.
@@ -52,7 +52,7 @@ impl DeadMansSwitch {
     }
 }
 
-impl Drop for DeadMansSwitch {
+impl Drop for WatchdogTimer {
     fn drop(&mut self) {
         // SAFETY: the timer is ours, and is not used after this.
         unsafe { libc::timer_delete(self.timer) };
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn it_is_renewed_and_disarmed() {
-        let switch = DeadMansSwitch::arm(Duration::from_secs(100)).expect("every kernel has timers");
-        switch.renew().expect("is armed");
-        drop(switch);
+        let watchdog = WatchdogTimer::arm(Duration::from_secs(100)).expect("every kernel has timers");
+        watchdog.renew().expect("is armed");
+        drop(watchdog);
         // What it does to a stopped process is tested with `groups watch`: here it would end the tests.
     }
 }
