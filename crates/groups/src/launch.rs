@@ -16,6 +16,7 @@ use crosstalk_core::{Fault, quoted};
 use crosstalk_host::process::{StartFault, Started, cannot, is_resource_shortage, start_in};
 
 use crate::name::GroupName;
+use crate::numbers::Threads;
 use crate::standing::{Standing, standing};
 
 /// EBUSY of errno(3): of a group of v2, that it holds groups.
@@ -30,6 +31,8 @@ pub struct Launched {
     what: String,
     /// Processes of the group that were killed before.
     killed: Option<u64>,
+    /// Starts of processes that were refused in the group before.
+    refused: u64,
     /// What is not as requested, in a line.
     pub note: Option<String>,
 }
@@ -43,6 +46,8 @@ pub struct Ended {
     pub cpu: Duration,
     /// The group whose memory was full, if a process was killed for that meanwhile.
     pub out_of_memory: Option<String>,
+    /// How many starts of processes and threads a limit refused in the group meanwhile.
+    pub refused: u64,
 }
 
 /// Starts a command in a group.
@@ -68,7 +73,7 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault>
         command.args(arguments);
         Ok(start_in(&mut command, unified, tasks))
     };
-    let killed = kills(&found.group);
+    let (killed, refused_before) = (kills(&found.group), refusals(&found.group));
     let (mut started, mut note) = (start(unified.as_ref())?, None);
     if let Err(StartFault::Group(e)) = &started
         && e.kind() == ErrorKind::PermissionDenied
@@ -91,7 +96,7 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<Launched, Fault>
         Some(limit) => format!("group `{name}` was out of its memory of {}", human(limit.0 as f64, "B")),
         None => format!("group `{name}` was out of memory, by the limit of a group that it is in"),
     };
-    Ok(Launched { started, group: found.group, what, killed, note })
+    Ok(Launched { started, group: found.group, what, killed, refused: refused_before, note })
 }
 
 /// The files of v1 that take a thread, open for writing.
@@ -138,6 +143,11 @@ pub(crate) fn kills(group: &Group) -> Option<u64> {
     oom_kills(&fs::read_to_string(file).ok()?)
 }
 
+/// Starts of processes and threads that a limit refused in the group.
+fn refusals(group: &Group) -> u64 {
+    Threads::read(group).map_or(0, |threads| threads.refused)
+}
+
 impl Launched {
     /// The number of the command's process.
     pub fn pid(&self) -> u32 {
@@ -153,6 +163,7 @@ impl Launched {
         then();
         let (status, cpu) = ended?;
         let more = self.killed.zip(kills(&self.group)).is_some_and(|(before, now)| now > before);
-        Ok(Ended { code: exit_code(status), cpu, out_of_memory: more.then_some(self.what) })
+        let refused = refusals(&self.group).saturating_sub(self.refused);
+        Ok(Ended { code: exit_code(status), cpu, out_of_memory: more.then_some(self.what), refused })
     }
 }
