@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_groups::{Comparison, GroupName, Medians, Protection, Rates, table};
-use crosstalk_host::clock::process_cpu_ns;
 use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::{Value, json};
 
+use super::cost::Cost;
 use super::names::parse;
 use super::view::{Counted, NONE, Snapshot, delay, event, rate, rows, share};
 use crate::args::GroupsShowArgs;
@@ -71,25 +71,6 @@ fn keys(mut bytes: &[u8]) -> Vec<Key> {
         bytes = &bytes[known.map_or(1, |(code, _)| code.len())..];
     }
     found
-}
-
-/// What this command itself uses.
-struct Cost {
-    began: Instant,
-    /// Nanoseconds of CPU time that it had used then.
-    used: u64,
-}
-
-impl Cost {
-    fn from_now() -> Self {
-        Cost { began: Instant::now(), used: process_cpu_ns() }
-    }
-
-    /// Processors that it uses, on average.
-    fn processors(&self) -> f64 {
-        let used = process_cpu_ns().saturating_sub(self.used) as f64 * 1e-9;
-        used / self.began.elapsed().as_secs_f64().max(1e-9)
-    }
 }
 
 struct Page<'a> {
