@@ -148,10 +148,47 @@ fn a_command_that_needs_too_much_memory_is_reported_with_its_group() {
 }
 
 #[test]
+fn a_fork_bomb_is_contained_and_reported() {
+    let Some(registry) = Registry::new("bomb") else { return };
+    let [bomb, calm] = ["bomb", "calm"].map(|name| registry.named(name));
+    let output = registry.run(&["groups", "create", &bomb, &calm, "--processes", "12"]);
+    if stderr(&output).contains("does not offer") {
+        eprintln!("skipped: nothing counts processes here");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // A shell ends when it cannot start a process.
+    let script = "while :; do sleep 300 >/dev/null 2>&1 & done";
+    let output = registry.run(&["exec", "--group", &bomb, "--", "sh", "-c", script]);
+    assert_ne!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("group `{bomb}` was at a limit of processes and threads")), "{said}");
+    let shown = registry.lines(&["groups", "show"]);
+    let of = |name: &str| shown.iter().find(|line| line["name"] == name).expect("is shown");
+    let threads = &of(&bomb)["threads"];
+    assert!(threads["count"].as_u64().is_some_and(|count| (1..=12).contains(&count)), "{threads}");
+    assert!(threads["refused"].as_u64() >= Some(1) && threads["limit"] == 12, "{threads}");
+    assert_eq!(of(&calm)["threads"]["refused"], 0);
+    let table = registry.done(&["groups", "list"]);
+    assert!(table.contains(", starts refused: "), "{table}");
+    let table = registry.done(&["groups", "show"]);
+    assert!(table.contains("refused") && table.contains(" of 12)"), "{table}");
+    registry.done(&["exec", "--group", &calm, "--", "true"]);
+}
+
+#[test]
 fn show_counts_what_a_group_uses() {
     let Some(registry) = Registry::new("show") else { return };
-    let (busy, quiet) = (registry.named("busy"), registry.named("quiet"));
-    registry.done(&["groups", "create", &busy, &quiet, "--memory-limit", "1 GiB"]);
+    let (busy, quiet, often) = (registry.named("busy"), registry.named("quiet"), registry.named("often"));
+    registry.done(&["groups", "create", &busy, &quiet, &often, "--memory-limit", "1 GiB"]);
+    // It gets a processor again and again.
+    let script = "while :; do sleep 0.01; done";
+    let waker = Running::start(registry.command(&["exec", "--group", &often, "--", "sh", "-c", script]));
+    await_that("it waits for a processor", || {
+        let shown = registry.lines(&["groups", "show", &often]);
+        shown[0]["rates"]["delay"].as_f64().is_some_and(|delay| (0.0..60.0).contains(&delay))
+    });
+    waker.end();
     let spin = registry.command(&["exec", "--group", &busy, "--", "sh", "-c", "while :; do :; done"]);
     let spinner = Running::start(spin);
     await_that("it spins", || {
@@ -163,9 +200,13 @@ fn show_counts_what_a_group_uses() {
     assert_eq!((&of(&busy)["processes"], &of(&quiet)["processes"]), (&1.into(), &0.into()));
     assert!(of(&busy)["cpu"].as_f64() > of(&quiet)["cpu"].as_f64(), "{shown:#?}");
     assert!(of(&busy)["working_set"].as_u64() <= of(&busy)["memory"].as_u64());
-    assert_eq!(shown.last().expect("a result")["groups"], 2);
+    assert_eq!(shown.last().expect("a result")["groups"], 3);
+    assert_eq!(of(&quiet)["rates"]["delay"], Value::Null, "nobody is in it");
     let table = registry.done(&["groups", "show"]);
-    assert!(table.contains("working set") && table.contains(" of 1 GiB"), "{table}");
+    assert!(
+        table.contains("working set") && table.contains("delay") && table.contains(" of 1 GiB"),
+        "{table}"
+    );
     spinner.end();
 }
 

@@ -81,6 +81,7 @@ fn a_group_is_protected_while_the_page_runs() {
             let lab = &result["comparison"][0];
             assert_eq!((&lab["name"], &lab["off"]), (&pair.lab.as_str().into(), &Value::Null), "{result:#}");
             assert!(lab["on"]["n"].as_u64() >= Some(1), "{result:#}");
+            assert!(result["own_processors"].as_f64().is_some_and(|own| own > 0.0), "{result:#}");
         }
     }
 }
@@ -103,6 +104,8 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
     press(b"p");
     await_that("it is protected", || pair.is_protected());
     await_that("the page says so", || shown().contains(&format!("Protection of {} is on", pair.lab)));
+    await_that("it says what that does", || shown().contains("that is ready waits for a processor: "));
+    assert!(shown().contains("This page takes "), "{}", shown());
     press(b"p");
     await_that("it is not", || pair.is_set_back());
     press(b"\x1b[B");

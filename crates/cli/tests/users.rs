@@ -157,6 +157,29 @@ fn a_group_without_memory_is_named() {
 }
 
 #[test]
+fn a_container_without_memory_is_named_also_if_it_has_ended() {
+    if !["dockerd", "docker"].iter().all(|name| crosstalk_work::program::find(name).is_ok()) {
+        println!("skipped: Docker is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let needs = "head -c 400m /dev/zero | tail -c 300m >/dev/null";
+    // The kernel prefers the driver, which is the user's parent: with it the container ends.
+    let driver = "$(sed -n 's/PPid:.//p' /proc/$PPID/status)";
+    let commands = [needs.to_string(), format!("echo 1000 >/proc/{driver}/oom_score_adj; {needs}")];
+    for (number, command) in commands.iter().enumerate() {
+        let mix = dir.path().join(format!("{number}.mix"));
+        fs::write(&mix, format!("1 user run {command}\n1 user run sleep 60\n")).expect("writes");
+        let parameters =
+            format!("mix = \"{}\", groups = 2, isolation = \"docker\", memory = \"$memory\"", mix.display());
+        let output = run(dir.path(), &parameters, "memory = [\"64 MiB\"]");
+        let said = stderr(&output);
+        assert!(said.contains("group `group-0` is out of memory"), "{command}: {said}");
+        fs::remove_dir_all(dir.path().join("run")).expect("is there");
+    }
+}
+
+#[test]
 fn a_ramp_ends_with_its_peak() {
     let dir = tempfile::tempdir().expect("a directory");
     let ramp = |more: &[&str]| {

@@ -42,6 +42,7 @@ impl Comparison {
                 memory: of(|rates| rates.waits.memory),
                 io: of(|rates| rates.waits.io),
             },
+            delay: of(|rates| rates.delay),
         };
         Some(Medians { n: all.len(), rates })
     }
@@ -68,9 +69,10 @@ mod tests {
         }
         found.add(true, &name, cpu(Some(0.02)));
         found.add(true, &name, cpu(Some(0.04)));
-        found.add(true, &other, cpu(None));
+        found.add(true, &other, Rates { delay: Some(0.004), ..cpu(None) });
         let of = |is_on, name| found.medians(is_on, name).map(|medians| (medians.n, medians.rates.waits.cpu));
         assert_eq!((of(false, &name), of(true, &name)), (Some((3, Some(0.3))), Some((2, Some(0.03)))));
         assert_eq!((of(true, &other), of(false, &other)), (Some((1, None)), None));
+        assert_eq!(found.medians(true, &other).and_then(|medians| medians.rates.delay), Some(0.004));
     }
 }

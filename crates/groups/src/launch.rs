@@ -17,6 +17,7 @@ use crosstalk_host::process::{StartFault, Started, cannot, is_resource_shortage,
 
 use crate::keep::{GroupEnd, ends};
 use crate::name::GroupName;
+use crate::numbers::Threads;
 use crate::standing::{Standing, standing};
 use crate::unusable::{BUSY, holds_groups, vanished};
 
@@ -32,6 +33,8 @@ pub struct GroupCommand {
     killed: Option<u64>,
     /// Ends of the group before.
     ends: Vec<GroupEnd>,
+    /// Starts of processes that were refused in the group before.
+    refused: u64,
     /// What is not as requested, in a line.
     pub note: Option<String>,
 }
@@ -45,6 +48,8 @@ pub struct CommandEnd {
     pub cpu: Duration,
     /// Why it may have been killed: what happened to its group meanwhile.
     pub cause: Option<KillCause>,
+    /// How many starts of processes and threads a limit refused in the group meanwhile.
+    pub refused: u64,
 }
 
 /// Why a process of a group was killed.
@@ -79,7 +84,7 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fa
         command.args(arguments);
         Ok(start_in(&mut command, unified, tasks))
     };
-    let (killed, before) = (kills(&found.group), ends(name));
+    let (killed, refused_starts, before) = (kills(&found.group), refusals(&found.group), ends(name));
     let (mut started, mut note) = (start(unified.as_ref())?, None);
     if let Err(StartFault::Group(e)) = &started
         && e.kind() == ErrorKind::PermissionDenied
@@ -102,7 +107,16 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fa
         Some(limit) => format!("group `{name}` was out of its memory of {}", human(limit.0 as f64, "B")),
         None => format!("group `{name}` was out of memory, by the limit of a group that it is in"),
     };
-    Ok(GroupCommand { started, name: name.clone(), group: found.group, what, killed, ends: before, note })
+    Ok(GroupCommand {
+        started,
+        name: name.clone(),
+        group: found.group,
+        what,
+        killed,
+        ends: before,
+        refused: refused_starts,
+        note,
+    })
 }
 
 /// The files of v1 that take a thread, open for writing.
@@ -143,6 +157,11 @@ pub(crate) fn kills(group: &Group) -> Option<u64> {
     oom_kills(&fs::read_to_string(file).ok()?)
 }
 
+/// Starts of processes and threads that a limit refused in the group.
+fn refusals(group: &Group) -> u64 {
+    Threads::read(group).map_or(0, |threads| threads.refused)
+}
+
 impl GroupCommand {
     /// The number of the command's process.
     pub fn pid(&self) -> u32 {
@@ -154,7 +173,16 @@ impl GroupCommand {
     /// # Errors
     /// If it cannot be waited for.
     pub fn wait(self, then: impl FnOnce()) -> Result<CommandEnd, Fault> {
-        let GroupCommand { started, name, group, what, killed, ends: before, note: _ } = self;
+        let GroupCommand {
+            started,
+            name,
+            group,
+            what,
+            killed,
+            ends: before,
+            refused: refused_before,
+            note: _,
+        } = self;
         let ended = started.wait().map_err(|e| Fault::environment(format!("cannot wait for it: {e}")));
         then();
         let (status, cpu) = ended?;
@@ -163,6 +191,7 @@ impl GroupCommand {
             Some(end) => Some(KillCause::Keep(name, end)),
             None => more.then_some(KillCause::Kernel(what)),
         };
-        Ok(CommandEnd { code: exit_code(status), cpu, cause })
+        let refused = refusals(&group).saturating_sub(refused_before);
+        Ok(CommandEnd { code: exit_code(status), cpu, cause, refused })
     }
 }

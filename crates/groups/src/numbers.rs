@@ -1,16 +1,18 @@
 //! What the kernel counts for a group: CPU time, memory, refaults, waits, processes.
 //!
 //! The *working set* is what Kubernetes' tools call so: charged memory without file pages that were not used lately.
-//! Sources: `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/memory.rst`, `Documentation/accounting/psi.rst`.
+//! Sources: `Documentation/admin-guide/cgroup-v2.rst`, `cgroup-v1/{memory,pids}.rst`, `Documentation/accounting/psi.rst`.
 
 use std::fs;
 use std::time::Duration;
 
 use crosstalk_cgroup::exec::USAGE;
 use crosstalk_cgroup::group::Group;
-use crosstalk_cgroup::group::reading::{cpu_time, inactive_file, number, oom_kills, pages, pressure};
+use crosstalk_cgroup::group::reading::{cpu_time, inactive_file, keyed, number, oom_kills, pages, pressure};
 use crosstalk_core::units::Bytes;
 use serde::Serialize;
+
+use crate::dispatches::Dispatches;
 
 /// What was counted until now; `None` where the kernel does not count it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,10 +29,38 @@ pub struct Numbers {
     pub refaults: Option<u64>,
     /// How long some task waited for the CPU, for memory and for devices, since the group was made.
     pub waits: Waits<Option<Duration>>,
+    /// How often its threads got a processor, and how long they waited for it, since each began.
+    pub dispatches: Dispatches,
     /// Processes in it.
     pub processes: usize,
+    /// Its threads, which `--processes` limits.
+    pub threads: Option<Threads>,
     /// Processes that were killed because memory was full, since the group was made.
     pub oom_kills: Option<u64>,
+}
+
+/// The threads of a group, each process's first one included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Threads {
+    /// How many there are.
+    pub count: u64,
+    /// How many there may be: the group's own limit.
+    pub limit: Option<u64>,
+    /// Starts of processes and threads that a limit refused since the group was made. v1 counts those in the group
+    /// itself, v2 those by the group's own limit.
+    pub refused: u64,
+}
+
+impl Threads {
+    /// Reads them; `None` where no controller counts them.
+    pub(crate) fn read(group: &Group) -> Option<Threads> {
+        let read = |name| fs::read_to_string(group.file(&[("pids", name), ("", name)])?).ok();
+        Some(Threads {
+            count: number(&read("pids.current")?)?,
+            limit: read("pids.max").and_then(|text| number(&text)),
+            refused: read("pids.events").and_then(|text| keyed(&text, "max")).unwrap_or(0),
+        })
+    }
 }
 
 /// One value for each resource that tasks wait for.
@@ -53,6 +83,8 @@ pub struct Rates {
     pub refaults: Option<f64>,
     /// Shares of the time in which some task waited.
     pub waits: Waits<Option<f64>>,
+    /// Seconds that a thread which was ready waited until it got a processor: the mean of all times that one got it.
+    pub delay: Option<f64>,
 }
 
 /// A group's own memory limit.
@@ -69,6 +101,7 @@ impl Numbers {
         let stat = read(&[("memory", "memory.stat"), ("", "memory.stat")]);
         let inactive = stat.as_deref().and_then(inactive_file);
         let wait = |file| pressure(&read(&[("", file)])?);
+        let processes = group.processes_in_any_tree();
         Numbers {
             cpu: read(&USAGE).and_then(|text| cpu_time(&text)),
             memory,
@@ -82,7 +115,9 @@ impl Numbers {
                 memory: wait("memory.pressure"),
                 io: wait("io.pressure"),
             },
-            processes: group.processes_in_any_tree().len(),
+            dispatches: Dispatches::read(&processes),
+            processes: processes.len(),
+            threads: Threads::read(group),
             oom_kills: read(&[("memory", "memory.oom_control"), ("", "memory.events")])
                 .and_then(|text| oom_kills(&text)),
         }
@@ -104,6 +139,7 @@ impl Numbers {
                 .zip(before.refaults)
                 .and_then(|(now, before)| rate(now as f64, before as f64)),
             waits: Waits { cpu: waits(|w| w.cpu), memory: waits(|w| w.memory), io: waits(|w| w.io) },
+            delay: self.dispatches.delay_since(&before.dispatches).map(|delay| delay.as_secs_f64()),
         }
     }
 }
@@ -136,7 +172,10 @@ mod tests {
                 ("memory.stat", "inactive_file 4096\nworkingset_refault_anon 1\nworkingset_refault_file 2\n"),
                 ("memory.events", "oom 2\noom_kill 1\n"),
                 ("memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n"),
-                ("cgroup.procs", "7\n8\n"),
+                ("cgroup.procs", "4194301\n4194302\n"),
+                ("pids.current", "5\n"),
+                ("pids.max", "6\n"),
+                ("pids.events", "max 17\n"),
             ],
         )]);
         let expected = Numbers {
@@ -146,7 +185,9 @@ mod tests {
             working_set: Some(Bytes(4096)),
             refaults: Some(3),
             waits: Waits { cpu: None, memory: Some(Duration::from_millis(500)), io: None },
+            dispatches: Dispatches::default(),
             processes: 2,
+            threads: Some(Threads { count: 5, limit: Some(6), refused: 17 }),
             oom_kills: Some(1),
         };
         assert_eq!(Numbers::read(&group), expected);
@@ -165,6 +206,7 @@ mod tests {
                     ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n"),
                 ],
             ),
+            ("pids", &[("pids.current", "2\n"), ("pids.max", "max\n"), ("pids.events", "max 0\n")]),
         ]);
         let numbers = Numbers::read(&group);
         assert_eq!((numbers.cpu, numbers.oom_kills), (Some(Duration::from_millis(1500)), Some(4)));
@@ -173,6 +215,7 @@ mod tests {
             (Some(Bytes(4096)), Some(Bytes(0))),
             "read at two times"
         );
+        assert_eq!(numbers.threads, Some(Threads { count: 2, limit: None, refused: 0 }));
     }
 
     #[test]

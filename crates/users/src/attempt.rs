@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crosstalk_cgroup::group::{Group, reading};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 use crosstalk_host::process::fresh_mark;
@@ -79,9 +78,9 @@ pub fn attempt(
     let folder = Folder::new(scratch)?;
     let orders = orders(population, arrangement, &folder.0, &scratch.join("users"), seed)?;
     let scene = Scene::new(&population.machine, arrangement, &folder.0, &ledger, conduct.until)?;
-    let drivers = Drivers::start(&orders, |at, orders| scene.driver(at, orders))?;
-    let outcome = drive(drivers, &scene, population, conduct).map_err(|failure| {
-        let group = killed_in(&scene.places()).map(|at| {
+    let mut drivers = Drivers::start(&orders, |at, orders| scene.driver(at, orders))?;
+    let outcome = drive(&mut drivers, &scene, population, conduct).map_err(|failure| {
+        let group = scene.out_of_memory().map(|at| {
             match arrangement.memory_is_apart() || arrangement.groups.len() == 1 {
                 true => arrangement.groups[at].name.clone(),
                 false => "all users together".into(),
@@ -89,6 +88,8 @@ pub fn attempt(
         });
         group.map_or(failure, Failure::OutOfMemory)
     });
+    // Containers end with their drivers, and with them what was counted in them.
+    drop(drivers);
     // Also where it failed: pages that stay would serve later attempts for nothing.
     let removed = scene.remove();
     let outcome = outcome?;
@@ -98,7 +99,7 @@ pub fn attempt(
 
 /// Lets the users begin, and waits for all of them.
 fn drive(
-    mut drivers: Drivers,
+    drivers: &mut Drivers,
     scene: &Scene,
     population: &Population,
     &Conduct { until, most, waits }: &Conduct,
@@ -144,15 +145,6 @@ fn drive(
     }
     let counts = counting.map_or(Ok(Vec::new()), |counting| counting.counts())?;
     Ok(Outcome { began, users, counts, machine: machine.since(scene.machine()) })
-}
-
-/// The first group in which the kernel has killed a process for want of memory.
-fn killed_in(places: &[Group]) -> Option<usize> {
-    let kills = |place: &Group| {
-        let file = place.file(&[("", "memory.events"), ("memory", "memory.oom_control")])?;
-        reading::oom_kills(&fs::read_to_string(file).ok()?)
-    };
-    places.iter().position(|place| kills(place).is_some_and(|count| count > 0))
 }
 
 /// A folder of an attempt, removed with the drop.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use crosstalk_cgroup::group::reading::oom_kills;
 use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup};
 use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
@@ -33,6 +34,8 @@ const SOCKET_PATH: usize = 108;
 const IMAGE: &str = "users:1";
 /// Where the program is in a container.
 const PROGRAM: &str = "/crosstalk";
+/// The exit code of a container whose first process was killed: 128 and the number of SIGKILL.
+const KILLED: &[u8] = b"137";
 /// The command that installs it.
 const INSTALL: &str = "apt-get install --no-install-recommends docker.io";
 
@@ -69,6 +72,8 @@ pub struct Docker {
     /// The group that containers are made in, as the daemon names it.
     parent: String,
     own: Group,
+    /// Processes that the kernel had killed for want of memory before, on this host.
+    kills_before: u64,
     /// Its groups in trees in which `own` is not.
     _more: Entry,
 }
@@ -103,6 +108,7 @@ impl Docker {
             docker: find("docker")?,
             parent,
             own: own.group().clone(),
+            kills_before: kills_of_host(),
             _more: more,
         };
         docker.wait(until)?;
@@ -178,7 +184,8 @@ impl Docker {
     /// If this program's own file cannot be found.
     pub fn driver(&self, at: usize, folder: &Path, shared: &[PathBuf]) -> Result<Command, Fault> {
         let program = fs::read_link("/proc/self/exe").map_err(|e| cannot("find this program", &e))?;
-        let mut command = self.command(&["run", "--rm", "--interactive", "--network", "none"]);
+        // It goes with the daemon. Removed before (`--rm`), it could not say how it ended.
+        let mut command = self.command(&["run", "--interactive", "--network", "none"]);
         command.arg("--cgroup-parent").arg(&self.parent).arg("--cidfile").arg(self.id_file(at));
         command.arg("--workdir").arg(folder).arg("--entrypoint").arg(PROGRAM);
         let mut mount = |host: &Path, inside: &Path, how: &str| {
@@ -191,6 +198,16 @@ impl Docker {
         shared.iter().for_each(|path| mount(path, path, ""));
         command.arg(IMAGE).arg(VERB);
         Ok(command)
+    }
+
+    /// Whether the kernel has ended a container because memory was full: its first process was killed, and meanwhile
+    /// the kernel killed for want of memory. The daemon does not learn of it where the limit is of a group above.
+    pub fn was_out_of_memory(&self, at: usize) -> bool {
+        let Ok(id) = fs::read_to_string(self.id_file(at)) else { return false };
+        // The daemon learns a little later that a container has ended.
+        let code = self.run(self.command(&["wait", id.trim()]));
+        let is_killed = code.is_ok_and(|code| code.stdout.trim_ascii() == KILLED);
+        is_killed && kills_of_host() > self.kills_before
     }
 
     /// The control groups of a container that runs.
@@ -230,6 +247,11 @@ impl Drop for Docker {
         // It may have ended already.
         let _ = self.daemon.kill().and_then(|()| self.daemon.wait());
     }
+}
+
+/// Processes that the kernel has killed for want of memory since it started, on this host (`/proc/vmstat`, `oom_kill`).
+fn kills_of_host() -> u64 {
+    fs::read_to_string("/proc/vmstat").ok().and_then(|text| oom_kills(&text)).unwrap_or(0)
 }
 
 /// Trees of version 1 in which containers get no group below `own`: this process's group in the tree of devices, and

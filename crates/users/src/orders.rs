@@ -110,7 +110,7 @@ pub enum Report {
         /// Its number.
         number: usize,
         /// What it did.
-        done: Done,
+        done: UserRecord,
         /// Bytes that it read from devices in all its life, with its children (wait4(2)).
         device_reads: u64,
     },
@@ -133,11 +133,11 @@ pub enum Report {
 }
 
 /// What a user reports to its driver.
-pub type UserResult = Result<Done, Fault>;
+pub type UserResult = Result<UserRecord, Fault>;
 
 /// What a user did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Done {
+pub struct UserRecord {
     /// When it began and ended, in seconds of CLOCK_MONOTONIC (clock_gettime(2)).
     pub began: f64,
     /// See `began`.

@@ -7,10 +7,10 @@
 //! | `jobs_per_minute_summed` | /min | the sum of the groups' rates, each over its own time: the published metric |
 //! | `sum_bias` | ratio | the second over the first: rates of parts that end at different times do not add up |
 //! | `jti` | % | AIM7's job timing index: 1 − standard deviation over mean, of the users' times |
-//! | `time_compute`, `time_queue`, `time_pause`, `time_wait` | s | parts of the makespan: what the user who was done last spent computing (with its children), ready to run, in pauses of its own, and waiting for anything else. CPU time is that of all its processes, being ready to run that of its own one; label `node` |
+//! | `time_compute`, `time_queue`, `time_pause`, `time_wait` | s | parts of the makespan: what the user who was done last spent computing, with its children; ready to run without a processor, its own process only; in pauses of its own; and waiting for anything else. The kernel does not add up for how long children were ready to run: that is in `time_wait`. Label `node` |
 //! | `user_time_span` | s | distribution: a user's time, from the beginning to its end |
 //! | `cpu_user`, `cpu_system` | s | CPU time of all users in user and system mode, without streamers' |
-//! | `run_delay` | s | that users were ready to run while others ran, without streamers' |
+//! | `run_delay` | s | that users' own processes were ready to run while others ran, without their children's and streamers' |
 //! | `major_faults` | faults | page faults of users with a read, without streamers' |
 //! | `refaults` | pages | pages of the users that were reclaimed and needed again, streamers' included |
 //! | `group_refaults` | pages | the same of one group; label `group`, from 0; users who are together are group 0; none where groups share their memory group |
@@ -26,7 +26,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 
 use crate::counts::GroupCounts;
-use crate::orders::Done;
+use crate::orders::UserRecord;
 
 /// The metrics; the study decides on the first one.
 pub fn metrics() -> Vec<Metric> {
@@ -70,7 +70,7 @@ pub struct UserOutcome {
     /// Whether it ran until it was stopped.
     pub streams: bool,
     /// What it reported.
-    pub done: Done,
+    pub done: UserRecord,
     /// Bytes that it read from devices in all its life, preparations included.
     pub device_reads: u64,
 }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn user(group: usize, jobs: u64, ended: f64) -> UserOutcome {
-        let done = Done {
+        let done = UserRecord {
             began: 10.0,
             ended,
             jobs,

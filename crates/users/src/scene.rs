@@ -8,7 +8,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use crosstalk_cgroup::exec::STUDY;
-use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, Setting};
+use crosstalk_cgroup::group::{Group, Hierarchy, OwnGroup, Setting, reading};
 use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, NeedState};
 use crosstalk_host::disk::disk_of;
@@ -108,6 +108,18 @@ impl Scene {
         }
     }
 
+    /// The first group in which the kernel has killed a process because memory was full.
+    pub fn out_of_memory(&self) -> Option<usize> {
+        match &self.places {
+            Places::Groups(groups) => groups.iter().position(|group| kills(group).is_some_and(|n| n > 0)),
+            // A container's groups go with its last process.
+            Places::Containers(docker, count) => (0..*count).find(|at| {
+                let kills = docker.group(*at).as_ref().and_then(kills);
+                kills.map_or_else(|| docker.was_out_of_memory(*at), |kills| kills > 0)
+            }),
+        }
+    }
+
     /// The group that they are in.
     pub fn machine(&self) -> &Group {
         self.machine.group()
@@ -123,6 +135,12 @@ impl Scene {
         self.machine.group().reclaim();
         self.machine.remove()
     }
+}
+
+/// Processes of a group that the kernel has killed because memory was full; `None` if the group is gone.
+fn kills(group: &Group) -> Option<u64> {
+    let file = group.file(&[("", "memory.events"), ("memory", "memory.oom_control")])?;
+    reading::oom_kills(&fs::read_to_string(file).ok()?)
 }
 
 /// What protecting memory needs of a machine.

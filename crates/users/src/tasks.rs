@@ -106,8 +106,7 @@ fn tasks(population: &Population, each: &[Activity], files: &Path) -> Result<Vec
         }
         Activity::Stream(size) => {
             let size = whole_blocks(*size, population)?;
-            // Those who stream through files of one size share it.
-            Ok(Task::Stream { file: block_file(files, &format!("stream-{}", size.0), size.0)? })
+            Ok(Task::Stream { file: block_file(files, &format!("stream-{user}"), size.0)? })
         }
         Activity::Run(command) => Ok(Task::Run { command: command.clone() }),
     };
@@ -121,4 +120,26 @@ fn whole_blocks(size: Size, population: &Population) -> Result<Bytes, Fault> {
         bytes.ok_or_else(|| Fault::usage("the machine's memory is not known").of_parameter("memory"))?;
     let block = BLOCK as u64;
     Ok(Bytes((bytes.0 / block).max(1) * block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    use crosstalk_core::value::Params;
+
+    #[test]
+    fn each_user_reads_a_file_of_its_own() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let params = Params::default().with("mix", "reread").with("memory", "1 MiB").with("users", 5);
+        let population = Population::read(&params.with("streamers", 2)).expect("is fine");
+        let Load::Each(each) = &population.load else { panic!("they read") };
+        let tasks = tasks(&population, each, folder.path()).expect("makes the files");
+        let file = |task: &Task| match task {
+            Task::Stream { file } | Task::Reread { file, .. } => file.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(tasks.iter().map(file).collect::<BTreeSet<_>>().len(), 5);
+    }
 }

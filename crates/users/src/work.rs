@@ -12,7 +12,7 @@ use crosstalk_stats::rng::Rng;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::common::CommonFiles;
-use crate::orders::{Done, Task, UserOrders};
+use crate::orders::{Task, UserOrders, UserRecord};
 use crate::reread::{BLOCK, BlockFile, reread, stream};
 use crate::test::{Test, test};
 use crate::user::{User, random};
@@ -39,16 +39,16 @@ pub struct Pipes {
 ///
 /// # Errors
 /// If a job fails, or finds a wrong result.
-pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<Done, Fault> {
+pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<UserRecord, Fault> {
     let Pipes { ready, mut begin, stop } = pipes;
     let mut jobs = Jobs::prepare(orders)?;
     drop(ready);
     // It ends when the driver has closed its end, or has ended.
     let _ = begin.read(&mut [0]);
-    let (began, before, used) = (now(), Waits::now(), Usage::so_far());
-    let Work { done, read, paused } = jobs.run(&stop)?;
-    let (ended, after, used) = (now(), Waits::now(), Usage::so_far().since(used));
-    Ok(Done {
+    let (began, before, used) = (now(), ProcessWaits::now(), Usage::so_far());
+    let JobTotals { done, read, paused } = jobs.run(&stop)?;
+    let (ended, after, used) = (now(), ProcessWaits::now(), Usage::so_far().since(used));
+    Ok(UserRecord {
         began,
         ended,
         jobs: done,
@@ -81,11 +81,11 @@ impl<'a> Jobs<'a> {
         })
     }
 
-    fn run(&mut self, stop: &File) -> Result<Work, Fault> {
+    fn run(&mut self, stop: &File) -> Result<JobTotals, Fault> {
         match self {
             Jobs::Mix(tests, user) => {
                 tests.iter().try_for_each(|test| (test.run)(user))?;
-                Ok(Work { done: tests.len() as u64, ..Work::default() })
+                Ok(JobTotals { done: tests.len() as u64, ..JobTotals::default() })
             }
             Jobs::Reread { file, jobs, blocks, random } => {
                 let (mut next, mut paused) = (0, Duration::ZERO);
@@ -93,17 +93,21 @@ impl<'a> Jobs<'a> {
                     paused += reread(file, next, *blocks, random)?;
                     next += *blocks as u64;
                 }
-                Ok(Work { done: *jobs as u64, read: next * BLOCK as u64, paused })
+                Ok(JobTotals { done: *jobs as u64, read: next * BLOCK as u64, paused })
             }
-            Jobs::Stream(file) => Ok(Work { read: stream(file, stop)? * BLOCK as u64, ..Work::default() }),
-            Jobs::Run(command) => run_command(command).map(|()| Work { done: 1, ..Work::default() }),
+            Jobs::Stream(file) => {
+                Ok(JobTotals { read: stream(file, stop)? * BLOCK as u64, ..JobTotals::default() })
+            }
+            Jobs::Run(command) => {
+                run_command(command).map(|()| JobTotals { done: 1, ..JobTotals::default() })
+            }
         }
     }
 }
 
 /// What jobs did.
 #[derive(Debug, Default)]
-struct Work {
+struct JobTotals {
     /// The jobs that were done.
     done: u64,
     /// Bytes that were read.
@@ -132,15 +136,15 @@ pub fn now() -> f64 {
 }
 
 /// What this process has waited for so far.
-struct Waits {
+struct ProcessWaits {
     run_delay: f64,
     major_faults: u64,
 }
 
-impl Waits {
+impl ProcessWaits {
     /// A count that the kernel does not report is zero.
     fn now() -> Self {
-        Waits {
+        ProcessWaits {
             run_delay: thread_schedstat().map_or(0.0, |stat| stat.delay_ns as f64 * 1e-9),
             major_faults: switches_and_faults().map_or(0, |counts| counts.major_faults),
         }

@@ -36,7 +36,7 @@ pub const PAGE: u64 = 4096;
 pub struct Pages {
     /// Those that had been pushed out and were needed again.
     pub refaults: u64,
-    /// Those that were charged to it (v1's `pgpgin`).
+    /// Folios that were charged to it (v1's `pgpgin`): a folio of many pages counts once (mm/memcontrol-v1.c).
     charged: Option<u64>,
     /// Those that were taken from it for others (v2's `pgsteal`).
     reclaimed: u64,
@@ -45,9 +45,16 @@ pub struct Pages {
 impl Pages {
     /// How many it has taken since `before`, where it has grown by so many pages: where it has not, it has taken as
     /// many as were taken from it.
+    ///
+    /// On v1 it is the least that it can have taken: v1 counts folios, and has no counter of pages. Files that are
+    /// read ahead, and huge pages, have folios of many pages. So a group whose memory does not grow can have taken
+    /// many times as many.
     pub fn taken_since(&self, before: &Pages, grown: u64) -> u64 {
         match (self.charged, before.charged) {
-            (Some(now), Some(before)) => now.saturating_sub(before),
+            (Some(now), Some(charged)) => {
+                let refaults = self.refaults.saturating_sub(before.refaults);
+                now.saturating_sub(charged).max(grown).max(refaults)
+            }
             _ => grown.saturating_add(self.reclaimed.saturating_sub(before.reclaimed)),
         }
     }
@@ -180,6 +187,9 @@ mod tests {
             ))
         };
         assert_eq!((v1(100).refaults, v1(170).taken_since(&v1(100), 5)), (32, 70));
+        assert_eq!(v1(110).taken_since(&v1(100), 512), 512, "a huge page is one folio");
+        let again = pages("total_pgpgin 110\ntotal_workingset_refault_file 99\n");
+        assert_eq!(again.taken_since(&v1(100), 5), 67, "they were there before");
         assert_eq!(v1(170).reclaimed_since(&v1(100)), None);
         let v2 = |reclaimed: u64| {
             pages(&format!("workingset_refault_anon 1\nworkingset_refault_file 4\npgsteal {reclaimed}\n"))

@@ -40,8 +40,11 @@ groups are made, or none.")]
 
 It counts for half a second, or every second. CPU is in processors, refaults are a second: pages that had been pushed out and \
 were needed again. The working set is the memory without file pages that were not used lately. Waits are \
-the shares of the time in which some task waited for the CPU, for memory and for devices. Killed are \
-processes that were killed because memory was full.
+the shares of the time in which some task waited for the CPU, for memory and for devices. The delay is the \
+run-queue latency: how long a thread that is ready waits until it gets a processor, the mean of all times that one \
+got it. It is that of up to 256 threads, without those that began or ended meanwhile. With create --processes the \
+brackets have the threads of all processes, and their limit. Refused are starts of processes and threads beyond a \
+limit, killed are processes that were killed because memory was full.
 
 A protected group has CPU weight 10000, as those that it is in. In v2 the memory that it has is taken last \
 (memory.low); v1 has no such thing, so that there besteffort groups are limited to the memory that they use. Where such a \

@@ -81,6 +81,12 @@ fn in_named(name: &str, args: &ExecArgs, signals: Signals, out: &Out) -> Result<
     if let (Some(cause), KILLED) = (&ended.cause, ended.code) {
         print_error(&format!("it was killed (SIGKILL): {}", in_words(cause)));
     }
+    if ended.refused > 0 {
+        let starts = if ended.refused == 1 { "1 start".into() } else { format!("{} starts", ended.refused) };
+        print_error(&format!(
+            "group `{name}` was at a limit of processes and threads, which refused {starts}"
+        ));
+    }
     Ok(conclude(ended.code, Some(ended.cpu), out))
 }
 

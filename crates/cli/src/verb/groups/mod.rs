@@ -1,5 +1,6 @@
 //! `crosstalk groups` with its verbs.
 
+mod cost;
 mod keep;
 mod names;
 mod page;

@@ -11,8 +11,9 @@ use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
 use serde_json::{Value, json};
 
+use super::cost::Cost;
 use super::names::parse;
-use super::view::{GroupReading, NONE, Snapshot, event, rate, rows, share};
+use super::view::{GroupReading, NONE, Snapshot, delay, event, rate, rows, share};
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
 use crate::picture::Picture;
@@ -39,6 +40,7 @@ pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
         "groups": page.counted.len(),
         "over": COUNTED.as_secs_f64(),
         "comparison": page.compared(),
+        "own_processors": page.cost.processors(),
     }));
     Ok(())
 }
@@ -73,6 +75,7 @@ fn keys(mut bytes: &[u8]) -> Vec<Key> {
 
 struct Page<'a> {
     out: &'a Out,
+    cost: Cost,
     /// On a terminal.
     picture: Option<Picture<'a>>,
     counted: Vec<GroupReading>,
@@ -96,6 +99,7 @@ impl<'a> Page<'a> {
         let ledger = (draws || chosen.is_some()).then(|| Ledger::open(&Launcher::current())).transpose()?;
         let mut page = Page {
             out,
+            cost: Cost::from_now(),
             picture: draws.then(|| Picture::new(out)),
             counted: Vec::new(),
             chosen,
@@ -214,6 +218,7 @@ impl<'a> Page<'a> {
             }
         }
         lines.extend(self.protected());
+        lines.push(format!("This page takes {:.1} % of a processor", self.cost.processors() * 100.0));
         match &mut self.picture {
             Some(picture) => {
                 let cut = |line: String| line.chars().take(self.out.width()).collect();
@@ -236,12 +241,12 @@ impl<'a> Page<'a> {
                 None => format!("Protection of {name} is off"),
             });
             lines.extend(side_by_side(&self.counted, &self.comparison));
-            let waits =
-                |is_on| share(self.comparison.medians(is_on, name).and_then(|found| found.rates.waits.cpu));
+            let delay_when =
+                |is_on| delay(self.comparison.medians(is_on, name).and_then(|found| found.rates.delay));
             lines.push(format!(
-                "protection on: {name} waits {} for the CPU; off: {}",
-                waits(true),
-                waits(false)
+                "A thread of {name} that is ready waits for a processor: {} protected, {} not",
+                delay_when(true),
+                delay_when(false)
             ));
         }
         lines.extend(self.fault.as_ref().map(|fault| format!("crosstalk: {fault}").replace('\n', "; ")));
@@ -275,6 +280,7 @@ fn side_by_side(counted: &[GroupReading], comparison: &Comparison) -> Vec<String
         let counts = [off, on].map(|state| state.map_or(0, |medians| medians.n).to_string());
         [
             name.to_string(),
+            pair(|rates| delay(rates.delay)),
             pair(|rates| share(rates.waits.cpu)),
             pair(|rates| share(rates.waits.memory)),
             pair(|rates| rate(rates.refaults)),
@@ -282,8 +288,9 @@ fn side_by_side(counted: &[GroupReading], comparison: &Comparison) -> Vec<String
             counts.join(" | "),
         ]
     };
-    let rows: Vec<[String; 6]> = counted.iter().map(cells).collect();
-    table(["medians, off | on", "waits for CPU", "for memory", "refaults", "CPU", "seconds"], &rows)
+    let rows: Vec<[String; 7]> = counted.iter().map(cells).collect();
+    let head = ["medians, off | on", "delay", "waits for CPU", "for memory", "refaults", "CPU", "seconds"];
+    table(head, &rows)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, processes_in_words, standing, table};
+use crosstalk_groups::{
+    Existence, GroupName, Numbers, Rates, Standing, Threads, processes_in_words, standing, table,
+};
 use serde_json::{Value, json};
 
 use super::names::parse;
@@ -21,7 +23,7 @@ pub const NONE: &str = "–";
 pub fn list(out: &Out) -> Result<(), Fault> {
     let all = standing(None)?;
     let size = |bytes: Option<Bytes>| bytes.map_or(NONE.into(), |bytes| human(bytes.0 as f64, "B"));
-    let rows: Vec<[String; 7]> = all
+    let rows: Vec<[String; 8]> = all
         .iter()
         .map(|one| {
             let (profile, numbers) = (&one.registered.profile, Numbers::read(&one.group));
@@ -32,15 +34,27 @@ pub fn list(out: &Out) -> Result<(), Fault> {
                 size(profile.guaranteed().or(profile.requested())),
                 size(profile.limit()),
                 profile.cpus().map_or(NONE.into(), |cpus| cpus.to_string()),
+                one.registered.processes.map_or(NONE.into(), |most| most.to_string()),
                 one.registered.user.clone().unwrap_or(NONE.into()),
-                format!("{} in {}", size(numbers.memory), processes_in_words(numbers.processes as u64)),
+                format!(
+                    "{} in {}{}",
+                    size(numbers.memory),
+                    processes_in_words(numbers.processes as u64),
+                    refused(numbers.threads.as_ref())
+                ),
             ]
         })
         .collect();
-    let head = ["group", "profile", "memory", "limit", "CPUs", "user", "uses"];
+    let head = ["group", "profile", "memory", "limit", "CPUs", "processes", "user", "uses"];
     lines(head, &rows).iter().for_each(|line| out.say(line));
     out.record(&json!({ "result": "groups", "groups": all.len() }));
     Ok(())
+}
+
+/// Starts of processes that a limit refused, if it refused any.
+fn refused(threads: Option<&Threads>) -> String {
+    let refused = threads.map_or(0, |threads| threads.refused);
+    if refused == 0 { String::new() } else { format!(", starts refused: {refused}") }
 }
 
 /// Runs `crosstalk groups show`.
@@ -96,13 +110,24 @@ impl Snapshot {
 
 /// The lines of the table.
 pub fn rows(counted: &[GroupReading]) -> Vec<String> {
-    let rows: Vec<[String; 8]> =
+    let rows: Vec<[String; 10]> =
         counted.iter().map(|one| row(&one.standing, &one.numbers, &one.rates)).collect();
-    let head = ["group", "CPU", "memory", "working set", "refaults", "waits", "processes", "killed"];
+    let head = [
+        "group",
+        "CPU",
+        "memory",
+        "working set",
+        "refaults",
+        "waits",
+        "delay",
+        "processes",
+        "refused",
+        "killed",
+    ];
     lines(head, &rows)
 }
 
-fn row(one: &Standing, numbers: &Numbers, rates: &Rates) -> [String; 8] {
+fn row(one: &Standing, numbers: &Numbers, rates: &Rates) -> [String; 10] {
     let or_none = |value: Option<String>| value.unwrap_or(NONE.into());
     let size = |bytes: Bytes| human(bytes.0 as f64, "B");
     let memory = numbers.memory.map(|memory| match numbers.limit {
@@ -116,9 +141,26 @@ fn row(one: &Standing, numbers: &Numbers, rates: &Rates) -> [String; 8] {
         or_none(numbers.working_set.map(size)),
         rate(rates.refaults),
         format!("{}, {}, {}", share(rates.waits.cpu), share(rates.waits.memory), share(rates.waits.io)),
-        numbers.processes.to_string(),
+        delay(rates.delay),
+        within(numbers),
+        or_none(numbers.threads.map(|threads| threads.refused.to_string())),
         or_none(numbers.oom_kills.map(|kills| kills.to_string())),
     ]
+}
+
+/// How many processes there are, and with a limit how many threads these have of how many they may.
+fn within(numbers: &Numbers) -> String {
+    match numbers.threads {
+        Some(Threads { count, limit: Some(limit), .. }) => {
+            format!("{} ({count} of {limit})", numbers.processes)
+        }
+        _ => numbers.processes.to_string(),
+    }
+}
+
+/// How long a thread that was ready waited for a processor.
+pub fn delay(delay: Option<f64>) -> String {
+    delay.map_or(NONE.into(), |delay| human(delay, "s"))
 }
 
 /// A share of the time.
@@ -160,6 +202,7 @@ pub fn event(one: &Standing, numbers: &Numbers, rates: Option<&Rates>) -> Value 
         "working_set": numbers.working_set,
         "refaults": numbers.refaults,
         "processes": numbers.processes,
+        "threads": numbers.threads,
         "oom_kills": numbers.oom_kills,
         "rates": rates,
     })
