@@ -14,6 +14,7 @@ pub mod driver;
 mod drivers;
 mod files;
 mod isolation;
+mod metrics;
 pub mod mix;
 mod orders;
 mod outcome;

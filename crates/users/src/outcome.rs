@@ -1,64 +1,12 @@
 //! What an attempt's users did, as metrics.
-//!
-//! | metric | unit | what |
-//! |---|---|---|
-//! | `makespan` | s | from the beginning until the last user has done its jobs; streamers have none |
-//! | `jobs_per_minute` | /min | all users' jobs over the makespan |
-//! | `jobs_per_minute_summed` | /min | the sum of the groups' rates, each over its own time: the published metric |
-//! | `sum_bias` | ratio | the second over the first: rates of parts that end at different times do not add up |
-//! | `jti` | % | AIM7's job timing index: 1 − standard deviation over mean, of the users' times |
-//! | `time_compute`, `time_queue`, `time_pause`, `time_wait` | s | parts of the makespan: what the user who was done last spent computing, with its children; ready to run without a processor, its own process only; in pauses of its own; and waiting for anything else. The kernel does not add up for how long children were ready to run: that is in `time_wait`. Label `node` |
-//! | `user_time_span` | s | distribution: a user's time, from the beginning to its end |
-//! | `cpu_user`, `cpu_system` | s | CPU time of all users in user and system mode, without streamers' |
-//! | `run_delay` | s | that users' own processes were ready to run while others ran, without their children's and streamers' |
-//! | `major_faults` | faults | page faults of users with a read, without streamers' |
-//! | `refaults` | pages | pages of the users that were reclaimed and needed again, streamers' included |
-//! | `group_refaults` | pages | the same of one group; label `group`, from 0; users who are together are group 0; none where groups share their memory group |
-//! | `reclaimed`, `group_reclaimed` | pages | pages that tasks took away, from others or themselves, before they got one; of all, and of one group (with `waits`) |
-//! | `reclaim_time`, `group_reclaim_time` | s | how long that took, added up over tasks (with `waits`) |
-//! | `lock_time`, `group_lock_time` | s | how long tasks were locked out of the kernel's data by others, added up over tasks (with `waits`) |
-//! | `group_cpu_wait`, `group_memory_wait`, `group_io_wait` | % | the share of the makespan in which some task of a group waited for a processor, for memory, for a disk (psi.rst); label `group` |
-//! | `stream_rate` | B/s | what streamers read |
 
 use crosstalk_core::Fault;
 use crosstalk_core::histogram::Histogram;
-use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::Sink;
 
 use crate::counts::GroupCounts;
 use crate::orders::UserRecord;
-
-/// The metrics; the study decides on the first one.
-pub fn metrics() -> Vec<Metric> {
-    vec![
-        Metric::new("makespan", "s", Better::Lower),
-        Metric::new("jobs_per_minute", "/min", Better::Higher),
-        Metric::new("jobs_per_minute_summed", "/min", Better::Higher),
-        Metric::new("sum_bias", "ratio", Better::Neither),
-        Metric::new("jti", "%", Better::Higher),
-        Metric::new("user_time_span", "s", Better::Lower),
-        Metric::new("time_compute", "s", Better::Neither),
-        Metric::new("time_queue", "s", Better::Neither),
-        Metric::new("time_pause", "s", Better::Neither),
-        Metric::new("time_wait", "s", Better::Neither),
-        Metric::new("cpu_user", "s", Better::Lower),
-        Metric::new("cpu_system", "s", Better::Lower),
-        Metric::new("run_delay", "s", Better::Lower),
-        Metric::new("major_faults", "faults", Better::Lower),
-        Metric::new("refaults", "pages", Better::Lower),
-        Metric::new("group_refaults", "pages", Better::Lower),
-        Metric::new("reclaimed", "pages", Better::Lower),
-        Metric::new("group_reclaimed", "pages", Better::Lower),
-        Metric::new("reclaim_time", "s", Better::Lower),
-        Metric::new("group_reclaim_time", "s", Better::Lower),
-        Metric::new("lock_time", "s", Better::Lower),
-        Metric::new("group_lock_time", "s", Better::Lower),
-        Metric::new("group_cpu_wait", "%", Better::Lower),
-        Metric::new("group_memory_wait", "%", Better::Lower),
-        Metric::new("group_io_wait", "%", Better::Lower),
-        Metric::new("stream_rate", "B/s", Better::Higher),
-    ]
-}
 
 /// What one user did.
 #[derive(Debug, Clone, PartialEq)]

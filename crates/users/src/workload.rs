@@ -12,7 +12,7 @@ use crosstalk_work::{Declared, prepare_alone};
 
 use crate::docker;
 use crate::isolation::{Memory, View};
-use crate::outcome::metrics;
+use crate::metrics::metrics;
 use crate::population::{Load, Population};
 use crate::run::run;
 use crate::scene::{disk_need, protection_need};
