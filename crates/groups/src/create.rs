@@ -170,7 +170,7 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
     let mut next = contents.clone();
     for name in &request.names {
         if let Some(parent) = name.parent() {
-            next.find(&parent).map_err(|fault| missing_parent(fault, name, &parent))?;
+            next.find(&parent).map_err(|fault| missing_parent(fault, name, &next))?;
         }
         let user = request.user.as_ref().map(|user| user.name.clone());
         let group = Registered {
@@ -188,11 +188,18 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
     Ok(next)
 }
 
-/// The fault of a group whose parent is missing: the nearest name, or the command that makes both.
-fn missing_parent(fault: Fault, name: &GroupName, parent: &GroupName) -> Fault {
-    let is_near = fault.remedy.as_deref().is_some_and(|said| said.starts_with("did you mean"));
-    let fault = fault.at(name.to_string());
-    if is_near { fault } else { fault.remedy(format!("make both: crosstalk groups create {parent} {name}")) }
+/// The fault of a group whose parent is missing: the nearest name, and the command that makes all that is missing.
+fn missing_parent(fault: Fault, name: &GroupName, contents: &Contents) -> Fault {
+    let mut missing = vec![name.clone()];
+    while let Some(parent) = missing[0].parent().filter(|parent| !contents.groups.contains_key(parent)) {
+        missing.insert(0, parent);
+    }
+    let missing: Vec<&str> = missing.iter().map(GroupName::as_str).collect();
+    let near = fault.remedy.clone().filter(|said| said.starts_with("did you mean"));
+    let near = near.map_or(String::new(), |near| format!("{near} or "));
+    fault
+        .at(name.to_string())
+        .remedy(format!("{near}make it, too: crosstalk groups create {}", missing.join(" ")))
 }
 
 /// The groups, for people.
@@ -230,8 +237,11 @@ mod tests {
         let fault = with(&empty, &request(&["lab/alice", "lab"])).expect_err("in this order");
         assert_eq!(fault.place.as_deref(), Some("lab/alice"));
         assert!(fault.remedy.is_some_and(|said| said.contains("create lab lab/alice")));
-        let fault = with(&contents, &request(&["lap/bob"])).expect_err("is missing");
-        assert_eq!(fault.remedy.as_deref(), Some("did you mean `lab`?"));
+        let remedy = |name: &str| with(&contents, &request(&[name])).expect_err("is missing").remedy;
+        let make = "make it, too: crosstalk groups create";
+        assert_eq!(remedy("x/y"), Some(format!("{make} x x/y")), "x is not like lab");
+        assert_eq!(remedy("x/y/z"), Some(format!("{make} x x/y x/y/z")));
+        assert_eq!(remedy("lap/bob"), Some(format!("did you mean `lab`? or {make} lap lap/bob")));
     }
 
     #[test]
