@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::common::external::{Running, await_that};
 use crate::common::groups::Registry;
-use crate::common::{finish, kill, stderr, stdout};
+use crate::common::{command, finish, kill, stderr, stdout};
 
 #[test]
 fn groups_are_made_listed_and_removed() {
@@ -188,6 +188,24 @@ fn show_goes_on_with_watch_while_groups_come_and_go() {
     assert_eq!(child.wait().expect("is ours").code(), Some(0));
     let text = fs::read_to_string(&said).expect("reads");
     assert!(text.lines().last().is_some_and(|line| line.contains("\"result\":\"groups\"")), "{text}");
+}
+
+#[test]
+fn commands_that_make_no_group_create_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (args, code) in [
+        (&["groups", "list"][..], 0),
+        (&["groups", "show"], 0),
+        (&["groups", "show", "no-such-group"], 2),
+        (&["groups", "remove", "no-such-group"], 2),
+        (&["exec", "--group", "no-such-group", "--", "true"], 2),
+    ] {
+        let mut start = command(Path::new("/"), args);
+        start.env("XDG_RUNTIME_DIR", folder.path());
+        let output = finish(start.spawn().expect("starts"));
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+        assert!(fs::read_dir(folder.path()).expect("is there").next().is_none(), "{args:?}");
+    }
 }
 
 #[test]

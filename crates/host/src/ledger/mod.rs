@@ -37,7 +37,7 @@ mod tree;
 mod undo;
 
 pub use batch::{Batch, RegistryLock};
-pub use folder::folder;
+pub use folder::{existing_folder, folder};
 pub(crate) use folder::folders;
 pub use keys::Keys;
 pub use knob::Knob;
