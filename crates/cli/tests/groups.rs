@@ -386,6 +386,10 @@ fn a_shared_group_takes_its_users_programs() {
     let output = by_user(&["exec", "--group", &own, "--", "true"]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("may not put programs into group"), "{}", stderr(&output));
+    let output = by_user(&["groups", "remove", &own]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("`{own}` is root's")) && said.contains("run it as root"), "{said}");
     let output = by_user(&["groups", "create", &registry.named("x")]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("systemd-run --user"), "{}", stderr(&output));

@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::ledger::{self, RegistryLock};
+use crosstalk_host::user::is_root;
 
 use crate::contents::{Contents, SCHEMA};
+use crate::name::GroupName;
 
 const FILE: &str = "groups.json";
 /// Where root's registry is, for users with whom a group is shared.
@@ -67,6 +69,12 @@ impl Registry {
             }
         }
         all
+    }
+
+    /// The fault of a name that this user's registry does not have: root's has it, or it is unknown.
+    pub(crate) fn unlisted(name: &GroupName, fault: Fault) -> Fault {
+        let lists = |registry: Registry| registry.read().is_ok_and(|read| read.groups.contains_key(name));
+        if Self::readable().into_iter().any(lists) { roots(&format!("`{name}` is root's")) } else { fault }
     }
 
     fn beside(ledgers: &Path, owner: u32) -> Result<Registry, Fault> {
@@ -181,6 +189,14 @@ fn check(folder: &Path, owner: u32) -> Result<(), Fault> {
     Err(Fault::environment("expected a folder that only you can write to")
         .at(folder.display().to_string())
         .remedy("remove it, and try again"))
+}
+
+/// The fault of groups that another registry has, which this user may read.
+pub(crate) fn roots(whose: &str) -> Fault {
+    Fault::environment(whose).remedy(match is_root() {
+        true => "run it with the XDG_RUNTIME_DIR of the command that made it, or with none",
+        false => "run it as root",
+    })
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Fault {

@@ -46,10 +46,12 @@ pub struct Removed {
 /// Removes groups, and takes them off this user's registry.
 ///
 /// # Errors
-/// A usage fault if there is no such group, or processes are in one and are not to be killed: then none is removed. An
+/// A usage fault if there is no such group, it is root's, or processes are in one and are not to be killed: then none is removed. An
 /// environment fault if the kernel refuses: then the rest stays registered.
 pub fn remove(request: &RemoveRequest) -> Result<Removed, Fault> {
-    let registry = Registry::own()?;
+    let Some(registry) = Registry::existing() else {
+        return meant(&Contents::default(), request).map(|_| Removed::default());
+    };
     let mut locked = registry.lock()?;
     let mut next = locked.contents().clone();
     let parents = next.parent();
@@ -92,7 +94,9 @@ pub fn remove(request: &RemoveRequest) -> Result<Removed, Fault> {
 /// The names that are meant, with those in them.
 fn meant(contents: &Contents, request: &RemoveRequest) -> Result<BTreeSet<GroupName>, Fault> {
     let Some(names) = &request.names else { return Ok(contents.groups.keys().cloned().collect()) };
-    names.iter().try_for_each(|name| contents.find(name).map(drop))?;
+    names.iter().try_for_each(|name| {
+        contents.find(name).map(drop).map_err(|fault| Registry::unlisted(name, fault))
+    })?;
     let is_meant = |one: &&GroupName| names.iter().any(|name| *one == name || one.is_in(name));
     Ok(contents.groups.keys().filter(is_meant).cloned().collect())
 }

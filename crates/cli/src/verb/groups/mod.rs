@@ -78,7 +78,7 @@ fn unmake(args: &GroupsRemoveArgs, out: &Out) -> Result<(), Fault> {
     let names = if args.all { None } else { Some(parse(&args.names)?) };
     let removed = remove(&RemoveRequest { names, kill: args.kill })?;
     match removed.names.as_slice() {
-        [] => out.say("There are no groups."),
+        [] => out.say("There are no groups of this user."),
         names => out.say(&format!("removed {}", several(names))),
     }
     if !removed.vanished.is_empty() {
