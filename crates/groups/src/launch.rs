@@ -17,9 +17,7 @@ use crosstalk_host::process::{StartFault, Started, cannot, is_resource_shortage,
 
 use crate::name::GroupName;
 use crate::standing::{Standing, standing};
-
-/// EBUSY of errno(3): of a group of v2, that it holds groups.
-const BUSY: i32 = 16;
+use crate::words::{BUSY, anew, holds_groups, vanished};
 
 /// A command that runs in a named group.
 #[derive(Debug)]
@@ -110,10 +108,7 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
     let name = &found.name;
     let fault = |message: String| Fault::environment(message).at(path.display().to_string());
     match e.kind() {
-        ErrorKind::NotFound => fault(format!(
-            "group `{name}` has vanished: its directory was removed by something else"
-        ))
-        .remedy(format!("make it anew: crosstalk groups remove {name} && crosstalk groups create {name}")),
+        ErrorKind::NotFound => fault(vanished(name)).remedy(anew(name)),
         ErrorKind::PermissionDenied => {
             let whose = match &found.registered.user {
                 Some(user) => format!("it is shared with {}", quoted(user)),
@@ -124,8 +119,7 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
             )
         }
         _ if e.raw_os_error() == Some(BUSY) => {
-            fault(format!("group `{name}` holds groups: in v2 it cannot hold processes, too"))
-                .remedy("name a group in it; which there are: crosstalk groups list")
+            fault(holds_groups(name)).remedy("name a group in it; which there are: crosstalk groups list")
         }
         _ if is_resource_shortage(e) => cannot("start a process", e),
         _ => fault(format!("cannot start a process in group `{name}`: {e}")),

@@ -29,6 +29,7 @@ mod table;
 mod user;
 pub mod watch;
 mod when_full;
+mod words;
 mod working_set;
 
 pub use comparison::{Comparison, Medians};
@@ -47,4 +48,5 @@ pub use standing::{Existence, Standing, standing};
 pub use table::table;
 pub use user::User;
 pub use when_full::WhenFull;
+pub use words::processes;
 pub use working_set::{Stop, WorkingSet, WorkingSetRequest, working_sets};

@@ -16,6 +16,7 @@ use crate::name::GroupName;
 use crate::parents::{protect, set_protection};
 use crate::registry::Registry;
 use crate::systemd;
+use crate::words::processes;
 
 /// How long killed processes may take to end.
 const KILL_DEADLINE: Duration = Duration::from_secs(20);
@@ -126,8 +127,8 @@ fn vacate(name: &GroupName, group: &Group, kill: bool) -> Result<(), Fault> {
     if inside.len() > some.len() {
         some.push("…".into());
     }
-    let are = if inside.len() == 1 { "process is" } else { "processes are" };
-    Err(Fault::usage(format!("{} {are} in it: {}", inside.len(), some.join(", ")))
+    let are = if inside.len() == 1 { "is" } else { "are" };
+    Err(Fault::usage(format!("{} {are} in it: {}", processes(inside.len()), some.join(", ")))
         .at(name.to_string())
         .remedy(format!("wait for their end, or kill them: crosstalk groups remove --kill {name}")))
 }
