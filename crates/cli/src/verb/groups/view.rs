@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
-use crosstalk_groups::{Existence, GroupName, Numbers, Rates, Standing, standing, table};
+use crosstalk_groups::{Existence, GroupName, Numbers, Profile, Rates, Standing, processes, standing, table};
 use serde_json::{Value, json};
 
 use super::names::parse;
@@ -31,7 +31,7 @@ pub fn list(out: &Out) -> Result<(), Fault> {
                 profile.name().into(),
                 size(profile.guaranteed().or(profile.requested())),
                 size(profile.limit()),
-                profile.cpus().map_or(NONE.into(), |cpus| cpus.to_string()),
+                cpus(profile),
                 one.registered.user.clone().unwrap_or(NONE.into()),
                 format!("{} in {}", size(numbers.memory), processes(numbers.processes)),
             ]
@@ -43,8 +43,13 @@ pub fn list(out: &Out) -> Result<(), Fault> {
     Ok(())
 }
 
-fn processes(count: usize) -> String {
-    if count == 1 { "1 process".into() } else { format!("{count} processes") }
+/// The processors of a profile: a limit, or a share.
+fn cpus(profile: &Profile) -> String {
+    match (profile, profile.cpus()) {
+        (_, None) => NONE.into(),
+        (Profile::Guaranteed { .. }, Some(cpus)) => format!("{cpus} at most"),
+        (_, Some(cpus)) => format!("share of {cpus}"),
+    }
 }
 
 /// Runs `crosstalk groups show`.
