@@ -2,9 +2,11 @@
 //! own, and names of its own. Skipped where no control groups can be made.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -42,7 +44,8 @@ fn many_are_numbered() {
     let user = registry.named("user");
     let said = registry.done(&["groups", "create", &user, "--count", "60"]);
     assert!(said.contains(&format!("{user}-0")) && said.contains("56 more"), "{said}");
-    assert_eq!(registry.listed().len(), 60);
+    let expected: Vec<String> = (0..60).map(|number| format!("{user}-{number}")).collect();
+    assert_eq!(registry.listed(), expected, "in the order of their numbers");
     registry.done(&["groups", "remove", "--all"]);
     assert!(registry.left().is_empty());
 }
@@ -79,6 +82,8 @@ fn profiles_are_set_and_what_v1_lacks_is_said() {
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     let idle = registry.setting(&rest, &["cpu.idle"]);
     assert!(idle.is_none() || idle.as_deref() == Some("1"), "{idle:?}");
+    let table = registry.done(&["groups", "list"]);
+    assert!(table.contains("0.5 at most") && table.contains("share of 2"), "{table}");
     let groups = registry.lines(&["groups", "list"]);
     let group = groups.iter().find(|line| line["name"] == db.as_str()).expect("is listed");
     assert_eq!(group["registered"]["profile"], "guaranteed");
@@ -114,6 +119,40 @@ fn a_command_begins_in_its_group_and_what_it_leaves_stays() {
     assert_eq!(registry.listed(), [lab.as_str()], "it stays");
     registry.done(&["groups", "remove", "--kill", &lab]);
     assert!(!Path::new(&format!("/proc/{pid}/exe")).exists());
+}
+
+#[test]
+fn before_all_is_killed_a_person_is_asked() {
+    let Some(registry) = Registry::new("asked") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &"]);
+    let on_terminal = |options: &str, answer: &str| {
+        let shell = format!("{} groups remove --all {options}", env!("CARGO_BIN_EXE_crosstalk"));
+        let mut start = Command::new("script");
+        start.args(["-qec", &shell, "/dev/null"]).env("XDG_RUNTIME_DIR", registry.folder.path());
+        start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = start.spawn().ok()?;
+        let mut input = child.stdin.take().expect("is piped");
+        input.write_all(answer.as_bytes()).expect("it listens");
+        let output = finish(child);
+        drop(input);
+        Some((output.status.code(), stdout(&output)))
+    };
+    let Some((code, said)) = on_terminal("--kill", "n\n") else {
+        eprintln!("skipped: there is no script(1) here");
+        return;
+    };
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("kill 1 process in them? [y/N]") && said.contains("nothing is removed"), "{said}");
+    assert_eq!(registry.listed(), [lab.as_str()]);
+    let (code, said) = on_terminal("--kill", "y\n").expect("there is one");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(registry.listed().is_empty() && registry.left().is_empty());
+    registry.done(&["groups", "create", &lab]);
+    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &"]);
+    let (code, said) = on_terminal("--kill --yes", "").expect("there is one");
+    assert_eq!((code, said.contains("[y/N]")), (Some(0), false), "{said}");
 }
 
 #[test]

@@ -264,4 +264,7 @@ pub struct GroupsRemoveArgs {
     /// Kill the processes in them.
     #[arg(long)]
     pub kill: bool,
+    /// Do not ask before --all --kill [default: ask on a terminal].
+    #[arg(long)]
+    pub yes: bool,
 }

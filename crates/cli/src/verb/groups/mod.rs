@@ -3,6 +3,7 @@
 mod keep;
 mod names;
 mod page;
+mod remove;
 mod tune;
 mod view;
 mod watch;
@@ -11,14 +12,12 @@ mod working_set;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_core::units::{Bytes, human};
-use crosstalk_groups::{
-    CreateRequest, GroupName, Profile, ProfileRequest, RemoveRequest, User, create, remove,
-};
+use crosstalk_core::units::Bytes;
+use crosstalk_groups::{CreateRequest, GroupName, Profile, ProfileRequest, User, create};
 use crosstalk_host::Launcher;
 use serde_json::json;
 
-use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
+use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsVerb};
 use crate::out::{Out, print_error};
 use names::{parse, several};
 
@@ -34,7 +33,7 @@ pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Watch(args) => return watch::main(&args, out),
         GroupsVerb::Keep(args) => keep::keep(&args, out)?,
-        GroupsVerb::Remove(args) => unmake(&args, out)?,
+        GroupsVerb::Remove(args) => remove::remove(&args, out)?,
         GroupsVerb::Tune(args) => tune::main(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -72,25 +71,4 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
             .at("--count")
             .remedy("create them by a command each")),
     }
-}
-
-fn unmake(args: &GroupsRemoveArgs, out: &Out) -> Result<(), Fault> {
-    let names = if args.all { None } else { Some(parse(&args.names)?) };
-    let removed = remove(&RemoveRequest { names, kill: args.kill })?;
-    match removed.names.as_slice() {
-        [] => out.say("There are no groups of this user."),
-        names => out.say(&format!("removed {}", several(names))),
-    }
-    if !removed.vanished.is_empty() {
-        let vanished = several(&removed.vanished);
-        out.say(&format!("had vanished before, by something else than this command: {vanished}"));
-    }
-    if removed.stays.0 > 0 {
-        let size = human(removed.stays.0 as f64, "B");
-        out.say(&format!("{size} stay charged to removed groups, until nothing uses that memory any more"));
-    }
-    out.record(&json!({
-        "result": "groups", "removed": removed.names, "vanished": removed.vanished, "stays": removed.stays,
-    }));
-    Ok(())
 }
