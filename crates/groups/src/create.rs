@@ -1,6 +1,7 @@
 //! Making groups: all that a command names, or none.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crosstalk_cgroup::group::{Group, Hierarchy, Setting, may_write};
 use crosstalk_core::Fault;
@@ -37,8 +38,10 @@ pub struct CreateRequest {
 pub struct Created {
     /// Their names.
     pub names: Vec<GroupName>,
-    /// What this host cannot give them, in a line each.
+    /// What this host cannot give them, and what holds for all groups together, in a line each.
     pub notes: Vec<String>,
+    /// Controller of v1, or nothing for v2 → the directory that all groups stand in.
+    pub parents: BTreeMap<String, PathBuf>,
 }
 
 /// Makes groups, and lists them in this user's registry.
@@ -65,8 +68,10 @@ pub(crate) fn create_from(
     let mut locked = registry.lock()?;
     let mut next = with(locked.contents(), request)?;
     let mut site = Site::find(locked.contents(), hierarchy, &may_write, systemd::is_booted())?;
-    let machine = site.memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
-    let protections = protections(&next.groups, machine)?;
+    let machine = site.machine(hierarchy);
+    let mut notes = machine.check(&request.profile)?;
+    notes.extend(machine.note());
+    let protections = protections(&next.groups, &machine)?;
     let mut changes = Changes { knobs: site.enable(&ledger)?, entry: None };
     let parents = site.name(&systemd::HERE, hierarchy)?;
     request.names.iter().try_for_each(|name| check_free(name, &parents.below(name.as_str())))?;
@@ -82,7 +87,10 @@ pub(crate) fn create_from(
     let made = site
         .build(&parents, hierarchy)
         .and_then(|()| make(request, &mut locked, next, &protections))
-        .map(|notes| Created { names: request.names.clone(), notes });
+        .map(|lacking| {
+            notes.extend(lacking);
+            Created { names: request.names.clone(), notes, parents: parents.paths_by_tree() }
+        });
     // If something failed, undoing it takes the lock.
     drop(locked);
     changes.end(made)
@@ -215,6 +223,8 @@ fn summary(names: &[GroupName]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
     use crate::request::ProfileRequest;
 
     fn request(names: &[&str]) -> CreateRequest {

@@ -15,6 +15,7 @@ mod contents;
 mod create;
 mod keep;
 mod launch;
+mod machine;
 mod name;
 mod numbers;
 mod parents;

@@ -12,6 +12,7 @@ use crosstalk_core::units::Bytes;
 
 use crate::budget::protections;
 use crate::contents::Contents;
+use crate::machine::Machine;
 use crate::name::GroupName;
 use crate::parents::{protect, set_protection};
 use crate::registry::Registry;
@@ -157,7 +158,8 @@ fn lower_protection(contents: &Contents) -> Result<(), Fault> {
         return Ok(());
     }
     // What remains is less than what was allowed.
-    let protections = protections(&contents.groups, Bytes(u64::MAX))?;
+    let machine = Machine { memory: Bytes(u64::MAX), within: None, processors: usize::MAX };
+    let protections = protections(&contents.groups, &machine)?;
     let parents = contents.parent();
     for (holder, protection) in &protections.holders {
         let group = parents.below(holder.as_str());
