@@ -92,6 +92,59 @@ fn profiles_are_set_and_what_v1_lacks_is_said() {
 }
 
 #[test]
+fn sizes_above_the_machine_are_noted_or_refused() {
+    let Some(registry) = Registry::new("sizes") else { return };
+    let [big, wide, sure] = ["big", "wide", "sure"].map(|name| registry.named(name));
+    let output = registry.run(&["groups", "create", &big, "--memory-limit", "900 TiB"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("a memory limit of 900 TiB never binds"), "{}", stderr(&output));
+    let output = registry.run(&["groups", "create", &wide, "--cpus", "8000"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--cpus 8000 is only a share"), "{}", stderr(&output));
+    let guaranteed = ["--profile", "guaranteed", "--memory", "64 MiB", "--cpus", "8000"];
+    let output = registry.run(&[&["groups", "create", &sure], &guaranteed[..]].concat());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("--cpus: 8000 processors cannot be guaranteed: this machine has"), "{said}");
+    assert_eq!(registry.listed(), [big, wide]);
+}
+
+#[test]
+fn where_groups_stand_and_what_limits_them_there_is_printed() {
+    let Some(registry) = Registry::new("where") else { return };
+    let lab = registry.named("lab");
+    let made = registry.lines(&["groups", "create", &lab]);
+    let mut parents: Vec<PathBuf> = made[0]["parents"]
+        .as_object()
+        .expect("a tree each")
+        .values()
+        .map(|path| Path::new(path.as_str().expect("a path")).join(&lab))
+        .collect();
+    parents.sort();
+    parents.dedup();
+    let mut dirs = registry.dirs(&lab);
+    dirs.sort();
+    assert_eq!(parents, dirs);
+    let shown = registry.lines(&["groups", "show", &lab]);
+    let shown = shown[0]["directories"].as_object().expect("a tree each");
+    assert!(shown.values().all(|path| dirs.contains(&PathBuf::from(path.as_str().expect("a path")))));
+    let files = ["memory.limit_in_bytes", "memory.max"];
+    let above = dirs.iter().filter_map(|dir| dir.parent());
+    let limit = above.flat_map(|dir| files.map(|file| dir.join(file))).find(|file| file.exists());
+    let limit = limit.expect("there is a memory controller");
+    let was = fs::read_to_string(&limit).expect("reads");
+    fs::write(&limit, "1073741824").expect("root may");
+    let output = registry.run(&["groups", "create", &registry.named("within")]);
+    // v1 writes that there is none as the largest number that it has, and reads it so, too.
+    fs::write(&limit, was.trim()).expect("root may");
+    assert!(
+        stderr(&output).contains("all groups together have 1 GiB, by the limit of "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_command_begins_in_its_group_and_what_it_leaves_stays() {
     let Some(registry) = Registry::new("exec") else { return };
     let lab = registry.named("lab");

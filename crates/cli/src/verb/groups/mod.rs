@@ -57,7 +57,7 @@ fn make(args: &GroupsCreateArgs, out: &Out) -> Result<(), Fault> {
     let created = create(&request, &Launcher::current())?;
     out.say(&format!("made {}", several(&created.names)));
     created.notes.iter().for_each(|note| print_error(note));
-    out.record(&json!({ "result": "groups", "made": created.names, "notes": created.notes }));
+    out.record(&json!({ "result": "groups", "made": created.names, "notes": created.notes, "parents": created.parents }));
     Ok(())
 }
 

@@ -163,6 +163,7 @@ pub fn event(one: &Standing, numbers: &Numbers, rates: Option<&Rates>) -> Value 
         "name": one.name,
         "registered": one.registered,
         "exists": one.existence(),
+        "directories": one.group.paths_by_tree(),
         "cpu": numbers.cpu.map(|time| time.as_secs_f64()),
         "memory": numbers.memory,
         "limit": numbers.limit,
