@@ -92,12 +92,131 @@ fn profiles_are_set_and_what_v1_lacks_is_said() {
 }
 
 #[test]
+fn groups_are_changed_while_programs_run_in_them() {
+    let Some(registry) = Registry::new("set") else { return };
+    let (lab, web) = (registry.named("lab"), registry.named("web"));
+    registry.done(&["groups", "create", &lab, &web, "--memory-limit", "64 MiB", "--processes", "500"]);
+    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &"]);
+    let limit = |name: &str| registry.setting(name, &["memory.max", "memory.limit_in_bytes"]);
+    let inside = || registry.setting(&lab, &["cgroup.procs"]);
+    let before = inside();
+    let set = |args: &[&str]| {
+        let output = registry.run(&[&["groups", "set"], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    assert_eq!(set(&[&lab, &web, "--memory-limit", "128 MiB"]), format!("changed {lab}, {web}\n"));
+    assert_eq!([limit(&lab), limit(&web)], [Some("134217728".into()), Some("134217728".into())]);
+    set(&[&lab, "--profile", "guaranteed", "--memory", "256 MiB", "--cpus", "0.5", "--processes", "none"]);
+    assert_eq!(limit(&lab).as_deref(), Some("268435456"));
+    let weight = || registry.setting(&lab, &["cpu.weight", "cpu.shares"]);
+    assert!(["50", "512"].contains(&weight().as_deref().expect("is offered")), "{:?}", weight());
+    let quota = || registry.setting(&lab, &["cpu.max", "cpu.cfs_quota_us"]).expect("is offered");
+    assert!(quota().starts_with("50000"), "{}", quota());
+    assert_eq!(registry.setting(&lab, &["pids.max"]).as_deref(), Some("max"));
+    set(&[&lab, "--profile", "besteffort"]);
+    assert!(["max 100000", "-1"].contains(&quota().as_str()), "{}", quota());
+    let idle = || registry.setting(&lab, &["cpu.idle"]);
+    assert!(idle().is_none_or(|idle| idle == "1"));
+    assert_ne!(limit(&lab).as_deref(), Some("268435456"), "the limit was what was guaranteed");
+    set(&[&lab, "--profile", "burstable", "--cpus", "2"]);
+    assert!(idle().is_none_or(|idle| idle == "0"));
+    assert!(["200", "2048"].contains(&weight().as_deref().expect("is offered")), "{:?}", weight());
+    let shown = registry.lines(&["groups", "list"]);
+    assert_eq!(shown[0]["registered"], serde_json::json!({ "profile": "burstable", "cpus": 2.0 }));
+    assert_eq!((inside(), before.is_some()), (before, true), "it runs on");
+}
+
+#[test]
+fn of_groups_that_cannot_all_be_changed_none_is() {
+    let Some(registry) = Registry::new("set-none") else { return };
+    let (full, small) = (registry.named("full"), registry.named("small"));
+    registry.done(&["groups", "create", &small, &full, "--memory-limit", "512 MiB"]);
+    // Memory that is not of a file: without swap nothing takes it.
+    let shell = "(head -c 64m /dev/zero | tail -c 48m | sleep 300) >/dev/null 2>&1 &";
+    registry.done(&["exec", "--group", &full, "--", "sh", "-c", shell]);
+    let charged = || -> u64 {
+        let text = registry.setting(&full, &["memory.usage_in_bytes", "memory.current"]);
+        text.and_then(|text| text.parse().ok()).unwrap_or_default()
+    };
+    await_that("it holds memory", || charged() > 40 << 20);
+    if fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() > 1) {
+        eprintln!("skipped: what it holds can be swapped out");
+        return;
+    }
+    let limit = |name: &str| registry.setting(name, &["memory.max", "memory.limit_in_bytes"]);
+    let before = registry.lines(&["groups", "list"]);
+    let output =
+        registry.run(&["groups", "set", &small, &full, "--memory-limit", "8 MiB", "--user", "65534"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let said = stderr(&output);
+    let expected = "the kernel cannot push out enough for a limit of 8 MiB";
+    assert!(said.contains(&format!("`{full}` uses ")) && said.contains(expected), "{said}");
+    assert_eq!([limit(&small), limit(&full)], [Some("536870912".into()), Some("536870912".into())]);
+    let registered =
+        |lines: &[Value]| lines.iter().map(|line| line["registered"].clone()).collect::<Vec<_>>();
+    assert_eq!(registered(&registry.lines(&["groups", "list"])), registered(&before));
+    assert!(charged() > 40 << 20, "it runs on");
+    assert!(!registry.done(&["clean"]).contains("undone"), "nothing is left to undo");
+}
+
+#[test]
+fn a_killed_change_is_undone() {
+    let Some(registry) = Registry::new("set-killed") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab, "--count", "40", "--memory-limit", "64 MiB"]);
+    let names: Vec<String> = (0..40).map(|number| format!("{lab}-{number}")).collect();
+    let limit = |name: &str| registry.setting(name, &["memory.max", "memory.limit_in_bytes"]);
+    let mut args = vec!["groups", "set", "--memory-limit", "128 MiB"];
+    args.extend(names.iter().map(String::as_str));
+    let mut child = registry.command(&args).spawn().expect("starts");
+    while limit(&names[3]).as_deref() != Some("134217728") && child.try_wait().expect("waits").is_none() {
+        std::thread::yield_now();
+    }
+    kill("-KILL", child.id());
+    child.wait().expect("is ours");
+    registry.done(&["clean"]);
+    let listed = registry.lines(&["groups", "list"]);
+    let group = listed.iter().find(|line| line["name"] == names[0].as_str()).expect("is listed");
+    if group["registered"]["limit"] == 67_108_864 {
+        assert!(names.iter().all(|name| limit(name).as_deref() == Some("67108864")));
+    } else {
+        eprintln!("skipped: it was done before it was killed");
+    }
+    args[3] = "96 MiB";
+    registry.done(&args);
+    assert!(names.iter().all(|name| limit(name).as_deref() == Some("100663296")));
+}
+
+#[test]
+fn file_pages_are_pushed_out_for_a_lower_limit() {
+    let Some(registry) = Registry::new("set-lower") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    let file = registry.folder.path().join("data");
+    let script = format!("head -c 40m /dev/zero > {0} && sync {0} && cat {0} > /dev/null", file.display());
+    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", &script]);
+    let charged = || -> u64 {
+        let text = registry.setting(&lab, &["memory.usage_in_bytes", "memory.current"]);
+        text.and_then(|text| text.parse().ok()).unwrap_or_default()
+    };
+    if charged() < 30 << 20 {
+        eprintln!("skipped: file pages are not charged here");
+        return;
+    }
+    let output = registry.run(&["groups", "set", &lab, "--memory-limit", "8 MiB"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("pages were pushed out for its limit of 8 MiB"), "{}", stderr(&output));
+    assert!(charged() <= 8 << 20);
+}
+
+#[test]
 fn sizes_above_the_machine_are_noted_or_refused() {
     let Some(registry) = Registry::new("sizes") else { return };
     let [big, wide, sure] = ["big", "wide", "sure"].map(|name| registry.named(name));
-    let output = registry.run(&["groups", "create", &big, "--memory-limit", "900 TiB"]);
+    let output = registry.run(&["groups", "create", &big, "--memory-limit", "900000 GiB"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("a memory limit of 900 TiB never binds"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("a memory limit of 900000 GiB never binds"), "{}", stderr(&output));
     let output = registry.run(&["groups", "create", &wide, "--cpus", "8000"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("--cpus 8000 is only a share"), "{}", stderr(&output));
@@ -320,7 +439,7 @@ fn wrong_input_is_refused_with_a_remedy() {
         (&["groups", "create", "a b"], &["expected a name"]),
         (&["groups", "create", "a\u{1b}[2J"], &["expected a name", "\\u{1b}"]),
         (&["groups", "create", &long], &["64 characters"]),
-        (&["groups", "create", &lab], &["there is a group", "crosstalk groups remove"]),
+        (&["groups", "create", &lab], &["there is a group", "crosstalk groups set"]),
         (&["groups", "create", &new, &new], &["named twice"]),
         (&["groups", "create", "elsewhere/alice"], &["unknown group", "crosstalk groups create elsewhere"]),
         (&["groups", "create", &format!("{lab}x/alice")], &[near.as_str()]),
@@ -330,6 +449,16 @@ fn wrong_input_is_refused_with_a_remedy() {
         (&["groups", "create", &new, "--user", "no/such\u{1b}user"], &["--user", "unknown user"]),
         (
             &["groups", "create", &new, "--profile", "guaranteed", "--memory", "1000 TiB"],
+            &["guaranteed memory adds up to", "this machine has"],
+        ),
+        (&["groups", "set", &format!("{lab}x"), "--cpus", "1"], &[near.as_str()]),
+        (&["groups", "set", &lab], &["there is nothing to change"]),
+        (&["groups", "set", &lab, "--cpus", "lots"], &["--cpus", "or none", "`lots`"]),
+        (&["groups", "set", &lab, "--processes", "0"], &["--processes", "1 to 4194304"]),
+        (&["groups", "set", &lab, "--memory-limit", "1 MB"], &["--memory-limit", "at least 1 MiB"]),
+        (&["groups", "set", &lab, "--profile", "guaranteed"], &["--memory '2 GiB'"]),
+        (
+            &["groups", "set", &lab, "--profile", "guaranteed", "--memory", "1000 TiB"],
             &["guaranteed memory adds up to", "this machine has"],
         ),
         (&["groups", "remove", &format!("{lab}x")], &[near.as_str()]),
@@ -478,6 +607,14 @@ fn a_shared_group_takes_its_users_programs() {
     let output = by_user(&["exec", "--group", &own, "--", "true"]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("may not put programs into group"), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("crosstalk groups set {own} --user")), "{}", stderr(&output));
+    registry.done(&["groups", "set", &own, "--user", "65534"]);
+    assert_eq!(by_user(&["exec", "--group", &own, "--", "true"]).status.code(), Some(0), "it is shared now");
+    registry.done(&["groups", "set", &own, "--user", "none"]);
+    assert_eq!(by_user(&["exec", "--group", &own, "--", "true"]).status.code(), Some(4), "and no more");
+    let output = by_user(&["groups", "set", &own, "--user", "65534"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is root's"), "{}", stderr(&output));
     let output = by_user(&["groups", "remove", &own]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     let said = stderr(&output);

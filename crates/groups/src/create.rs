@@ -11,7 +11,7 @@ use crosstalk_host::{Launcher, Ledger};
 use crate::budget::{Protections, protections};
 use crate::contents::{Contents, Registered};
 use crate::name::GroupName;
-use crate::parents::{Site, protect, set_protection};
+use crate::parents::{Site, hold};
 use crate::profile::Profile;
 use crate::registry::{LockedRegistry, Registry};
 use crate::systemd;
@@ -146,31 +146,19 @@ fn make(
         group.create()?;
         request.profile.apply(&group)?;
         if let Some(most) = request.processes {
-            group.set(&Setting::Processes(most.into()))?;
+            group.set(&Setting::Processes(Some(most.into())))?;
         }
         if let Some(user) = &request.user {
             user.admit(&group)?;
         }
         if notes.is_empty() {
             notes.extend(request.profile.shortfall(&group));
-            notes.extend(request.user.as_ref().filter(|_| group.dir("cpu").is_none()).map(on_v2));
+            notes.extend(request.user.as_ref().and_then(|user| user.shortfall(&group)));
         }
     }
-    for (holder, protection) in &protections.holders {
-        set_protection(&parents.below(holder.as_str()), *protection)?;
-    }
-    protect(&parents, next.manager, protections.all, &systemd::HERE)?;
+    hold(&next, protections)?;
     locked.replace(next)?;
     Ok(notes)
-}
-
-/// v2 lets a user move only what is in a group that the user may write to, too.
-fn on_v2(user: &User) -> String {
-    format!(
-        "in v2 {} can start programs in it only from within it: let root begin with \
-         `crosstalk exec --group NAME -- runuser -u {} -- bash`",
-        user.name, user.name
-    )
 }
 
 /// The registry with the requested groups.
@@ -190,7 +178,9 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
         if next.groups.insert(name.clone(), group).is_some() {
             return Err(Fault::usage(format!("there is a group `{name}`, or it is named twice"))
                 .at(name.to_string())
-                .remedy(format!("choose another name, or remove it first: crosstalk groups remove {name}")));
+                .remedy(format!(
+                    "choose another name; to change it: crosstalk groups set {name} --memory-limit 4GiB"
+                )));
         }
     }
     Ok(next)

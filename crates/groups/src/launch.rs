@@ -114,9 +114,9 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
                 Some(user) => format!("it is shared with {}", quoted(user)),
                 None => "it is not shared".into(),
             };
-            fault(format!("this user may not put programs into group `{name}`: {whose}")).remedy(
-                "run it as root, or let root share the group: crosstalk groups create NAME --user USER",
-            )
+            fault(format!("this user may not put programs into group `{name}`: {whose}")).remedy(format!(
+                "run it as root, or let root share the group: crosstalk groups set {name} --user USER"
+            ))
         }
         _ if e.raw_os_error() == Some(BUSY) => {
             fault(holds_groups(name)).remedy("name a group in it; which there are: crosstalk groups list")

@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod budget;
+mod changes;
 mod comparison;
 mod contents;
 mod create;
@@ -24,6 +25,7 @@ mod protection;
 mod registry;
 mod remove;
 mod request;
+mod set;
 mod standing;
 mod systemd;
 mod table;
@@ -45,6 +47,7 @@ pub use protection::Protection;
 pub use registry::Registry;
 pub use remove::{RemoveRequest, Removed, remove};
 pub use request::{ProfileKind, ProfileRequest};
+pub use set::{Changed, SetRequest, set};
 pub use standing::{Existence, Standing, standing};
 pub use table::table;
 pub use user::User;

@@ -14,11 +14,11 @@ use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::ledger::Knob;
 
-use crate::budget::Protection;
+use crate::budget::{Protection, Protections};
 use crate::contents::{Contents, Manager};
 use crate::machine::Machine;
 use crate::profile::weight;
-use crate::systemd::Systemd;
+use crate::systemd::{self, Systemd};
 
 /// The name of the parents.
 const NAME: &str = "crosstalk-groups";
@@ -145,19 +145,20 @@ impl Site {
     }
 }
 
-/// Protects the memory of all groups together in their parents.
+/// Protects in groups that hold others, and in the parents, the memory of all that are in them.
 ///
 /// # Errors
 /// If the kernel or systemd refuses.
-pub fn protect(
-    parents: &Group,
-    manager: Option<Manager>,
-    all: Protection,
-    systemd: &Systemd<'_>,
-) -> Result<(), Fault> {
-    match manager {
-        Some(manager) => systemd.set(manager, whole_weight(), all),
-        None => set_protection(parents, all),
+pub fn hold(contents: &Contents, protections: &Protections) -> Result<(), Fault> {
+    let parents = contents.parent();
+    let holders = protections.holders.iter();
+    let holders = holders.map(|(holder, protection)| (parents.below(holder.as_str()), *protection));
+    holders
+        .filter(|(group, _)| group.exists())
+        .try_for_each(|(group, protection)| set_protection(&group, protection))?;
+    match contents.manager {
+        Some(manager) => systemd::HERE.set(manager, whole_weight(), protections.all),
+        None => set_protection(&parents, protections.all),
     }
 }
 
@@ -165,7 +166,7 @@ pub fn protect(
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn set_protection(group: &Group, protection: Protection) -> Result<(), Fault> {
+fn set_protection(group: &Group, protection: Protection) -> Result<(), Fault> {
     let settings =
         [Setting::MemoryMin(Some(Bytes(protection.min))), Setting::MemoryLow(Some(Bytes(protection.low)))];
     settings

@@ -14,7 +14,7 @@ use crate::budget::protections;
 use crate::contents::Contents;
 use crate::machine::Machine;
 use crate::name::GroupName;
-use crate::parents::{protect, set_protection};
+use crate::parents::hold;
 use crate::registry::Registry;
 use crate::systemd;
 use crate::words::processes;
@@ -160,14 +160,7 @@ fn lower_protection(contents: &Contents) -> Result<(), Fault> {
     // What remains is less than what was allowed.
     let machine = Machine { memory: Bytes(u64::MAX), within: None, processors: usize::MAX };
     let protections = protections(&contents.groups, &machine)?;
-    let parents = contents.parent();
-    for (holder, protection) in &protections.holders {
-        let group = parents.below(holder.as_str());
-        if group.exists() {
-            set_protection(&group, *protection)?;
-        }
-    }
-    protect(&parents, contents.manager, protections.all, &systemd::HERE)
+    hold(contents, &protections)
 }
 
 #[cfg(test)]

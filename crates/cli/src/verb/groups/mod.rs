@@ -4,6 +4,7 @@ mod keep;
 mod names;
 mod page;
 mod remove;
+mod set;
 mod tune;
 mod view;
 mod watch;
@@ -27,6 +28,7 @@ pub use watch::place;
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
     match args.verb {
         GroupsVerb::Create(args) => make(&args, out)?,
+        GroupsVerb::Set(args) => set::set(&args, out)?,
         GroupsVerb::List => view::list(out)?,
         GroupsVerb::Show(args) if args.working_set => working_set::show(&args, out)?,
         GroupsVerb::Show(args) if args.watch => page::watch(&args, out)?,
