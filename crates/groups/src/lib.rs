@@ -1,7 +1,7 @@
 //! Named groups that an operator makes for the users and programs of a machine.
 //!
 //! A group is a control group in each tree of the host that accounts for CPU time or memory. It outlives the command
-//! that makes it. The [`Registry`], a file, lists the groups that are to exist: [`create()`] and [`remove()`] change it,
+//! that makes it. The [`Registry`], a file, lists the groups that are to exist: [`create()`], [`set()`] and [`remove()`] change it,
 //! [`standing()`] and [`Numbers`] read what the kernel says of them, and [`launch()`] starts a command in one.
 //!
 //! The profiles are those of Kubernetes' quality-of-service classes: a *request* is memory that is protected, a

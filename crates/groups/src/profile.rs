@@ -100,10 +100,10 @@ impl Profile {
     /// # Errors
     /// If the host does not offer another setting, or refuses it.
     pub fn apply(&self, group: &Group) -> Result<(), Fault> {
-        self.changes(&NEW, group).iter().try_for_each(|setting| match setting {
+        self.changes(&NEW, group).iter().try_for_each(|setting| match (setting, group.set(setting)) {
             // A device without shares has none to give: nothing is lost.
-            Setting::IoWeight(_) => Ok(drop(group.set(setting))),
-            _ => group.set(setting),
+            (Setting::IoWeight(_), Err(_)) => Ok(()),
+            (_, done) => done,
         })
     }
 
