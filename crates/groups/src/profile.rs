@@ -109,20 +109,20 @@ impl Profile {
 
     /// What is to be set in a group that had another profile, in this order. Some of it may be set already.
     pub fn changes(&self, before: &Profile, group: &Group) -> Vec<Setting> {
-        let (new, before) = (NEW.settings(group), before.settings(group));
+        let has_idle_class = group.place(&Setting::Idle(true)).is_some();
+        let (new, before) = (NEW.settings(has_idle_class), before.settings(has_idle_class));
         let is_optional = |setting: &Setting| {
             matches!(setting, Setting::MemoryMin(_) | Setting::MemoryLow(_) | Setting::IoWeight(_))
         };
-        let mut changes = self.settings(group);
+        let mut changes = self.settings(has_idle_class);
         changes.retain(|setting| !(new.contains(setting) && before.contains(setting)));
         changes.retain(|setting| !is_optional(setting) || group.place(setting).is_some());
         changes
     }
 
-    /// All that a group of this profile has, unless something else has set it.
-    fn settings(&self, group: &Group) -> Vec<Setting> {
+    /// All that a group of this profile has, unless something else has set it, on a host with or without an idle class.
+    fn settings(&self, has_idle_class: bool) -> Vec<Setting> {
         let yields = matches!(self, Profile::BestEffort { .. });
-        let has_idle_class = group.place(&Setting::Idle(yields)).is_some();
         let quota = match self {
             Profile::Guaranteed { cpus, .. } => *cpus,
             Profile::Burstable { .. } | Profile::BestEffort { .. } => None,
