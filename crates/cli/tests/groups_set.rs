@@ -49,8 +49,13 @@ fn groups_are_changed_while_programs_run_in_them() {
 #[test]
 fn of_groups_that_cannot_all_be_changed_none_is() {
     let Some(registry) = Registry::new("set-none") else { return };
-    let (full, small) = (registry.named("full"), registry.named("small"));
-    registry.done(&["groups", "create", &small, &full, "--memory-limit", "512 MiB"]);
+    // The first one is changed before the second one cannot be.
+    let (small, full) = (registry.named("a-small"), registry.named("full"));
+    registry.done(&["groups", "create", &full, "--memory-limit", "512 MiB"]);
+    registry.done(&["groups", "create", &small, "--memory-limit", "512 MiB", "--profile", "besteffort"]);
+    let processor =
+        || [&["cpu.idle"][..], &["cpu.weight", "cpu.shares"]].map(|files| registry.setting(&small, files));
+    let idle = processor();
     // Memory that is not of a file: without swap nothing takes it.
     let shell = "(head -c 64m /dev/zero | tail -c 48m | sleep 300) >/dev/null 2>&1 &";
     registry.done(&["exec", "--group", &full, "--", "sh", "-c", shell]);
@@ -66,7 +71,7 @@ fn of_groups_that_cannot_all_be_changed_none_is() {
     let limit = |name: &str| registry.setting(name, &["memory.max", "memory.limit_in_bytes"]);
     let before = registry.lines(&["groups", "list"]);
     let output =
-        registry.run(&["groups", "set", &small, &full, "--memory-limit", "8 MiB", "--user", "65534"]);
+        registry.run(&["groups", "set", &full, &small, "--profile", "burstable", "--memory-limit", "8 MiB"]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     let said = stderr(&output);
     let expected = "the kernel cannot push out enough for a limit of 8 MiB";
@@ -75,6 +80,7 @@ fn of_groups_that_cannot_all_be_changed_none_is() {
     let registered =
         |lines: &[Value]| lines.iter().map(|line| line["registered"].clone()).collect::<Vec<_>>();
     assert_eq!(registered(&registry.lines(&["groups", "list"])), registered(&before));
+    assert_eq!(processor(), idle);
     assert!(charged() > 40 << 20, "it runs on");
     assert!(!registry.done(&["clean"]).contains("undone"), "nothing is left to undo");
 }

@@ -45,10 +45,15 @@ impl Changes {
             self.notes.extend(profile.shortfall(&group));
             let mut settings = profile.changes(&before.groups[name].profile, &group);
             let processes = next.groups[name].processes;
-            let differs = processes != before.groups[name].processes;
-            settings.extend(differs.then_some(Setting::Processes(processes.map(u64::from))));
+            let is_set = processes.or(before.groups[name].processes).is_some();
+            settings.extend(is_set.then_some(Setting::Processes(processes.map(u64::from))));
+            let leaves_idle_class = settings.contains(&Setting::Idle(false));
             for setting in &settings {
-                self.set(name, &group, setting, ledger)?;
+                match setting {
+                    // An idle group's weight is the kernel's: it comes back with the class, and cannot be set back.
+                    Setting::Weight(_) if leaves_idle_class => group.set(setting)?,
+                    _ => self.set(name, &group, setting, ledger)?,
+                }
             }
         }
         Ok(())
