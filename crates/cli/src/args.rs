@@ -21,8 +21,8 @@ pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
 pub use groups::{
-    GroupsArgs, GroupsCreateArgs, GroupsKeepArgs, GroupsRemoveArgs, GroupsShowArgs, GroupsVerb,
-    GroupsWatchArgs,
+    GroupsArgs, GroupsCreateArgs, GroupsKeepArgs, GroupsRemoveArgs, GroupsSetArgs, GroupsShowArgs,
+    GroupsVerb, GroupsWatchArgs,
 };
 pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};

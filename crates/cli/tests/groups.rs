@@ -2,15 +2,17 @@
 //! own, and names of its own. Skipped where no control groups can be made.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::common::external::{Running, await_that};
 use crate::common::groups::Registry;
-use crate::common::{finish, kill, stderr, stdout};
+use crate::common::{command, finish, kill, stderr, stdout};
 
 #[test]
 fn groups_are_made_listed_and_removed() {
@@ -42,7 +44,8 @@ fn many_are_numbered() {
     let user = registry.named("user");
     let said = registry.done(&["groups", "create", &user, "--count", "60"]);
     assert!(said.contains(&format!("{user}-0")) && said.contains("56 more"), "{said}");
-    assert_eq!(registry.listed().len(), 60);
+    let expected: Vec<String> = (0..60).map(|number| format!("{user}-{number}")).collect();
+    assert_eq!(registry.listed(), expected, "in the order of their numbers");
     registry.done(&["groups", "remove", "--all"]);
     assert!(registry.left().is_empty());
 }
@@ -79,6 +82,8 @@ fn profiles_are_set_and_what_v1_lacks_is_said() {
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     let idle = registry.setting(&rest, &["cpu.idle"]);
     assert!(idle.is_none() || idle.as_deref() == Some("1"), "{idle:?}");
+    let table = registry.done(&["groups", "list"]);
+    assert!(table.contains("0.5 at most") && table.contains("share of 2"), "{table}");
     let groups = registry.lines(&["groups", "list"]);
     let group = groups.iter().find(|line| line["name"] == db.as_str()).expect("is listed");
     assert_eq!(group["registered"]["profile"], "guaranteed");
@@ -114,6 +119,40 @@ fn a_command_begins_in_its_group_and_what_it_leaves_stays() {
     assert_eq!(registry.listed(), [lab.as_str()], "it stays");
     registry.done(&["groups", "remove", "--kill", &lab]);
     assert!(!Path::new(&format!("/proc/{pid}/exe")).exists());
+}
+
+#[test]
+fn before_all_is_killed_a_person_is_asked() {
+    let Some(registry) = Registry::new("asked") else { return };
+    let lab = registry.named("lab");
+    registry.done(&["groups", "create", &lab]);
+    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &"]);
+    let on_terminal = |options: &str, answer: &str| {
+        let shell = format!("{} groups remove --all {options}", env!("CARGO_BIN_EXE_crosstalk"));
+        let mut start = Command::new("script");
+        start.args(["-qec", &shell, "/dev/null"]).env("XDG_RUNTIME_DIR", registry.folder.path());
+        start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = start.spawn().ok()?;
+        let mut input = child.stdin.take().expect("is piped");
+        input.write_all(answer.as_bytes()).expect("it listens");
+        let output = finish(child);
+        drop(input);
+        Some((output.status.code(), stdout(&output)))
+    };
+    let Some((code, said)) = on_terminal("--kill", "n\n") else {
+        eprintln!("skipped: there is no script(1) here");
+        return;
+    };
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("kill 1 process in them? [y/N]") && said.contains("nothing is removed"), "{said}");
+    assert_eq!(registry.listed(), [lab.as_str()]);
+    let (code, said) = on_terminal("--kill", "y\n").expect("there is one");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(registry.listed().is_empty() && registry.left().is_empty());
+    registry.done(&["groups", "create", &lab]);
+    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &"]);
+    let (code, said) = on_terminal("--kill --yes", "").expect("there is one");
+    assert_eq!((code, said.contains("[y/N]")), (Some(0), false), "{said}");
 }
 
 #[test]
@@ -232,6 +271,24 @@ fn show_goes_on_with_watch_while_groups_come_and_go() {
 }
 
 #[test]
+fn commands_that_make_no_group_create_nothing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (args, code) in [
+        (&["groups", "list"][..], 0),
+        (&["groups", "show"], 0),
+        (&["groups", "show", "no-such-group"], 2),
+        (&["groups", "remove", "no-such-group"], 2),
+        (&["exec", "--group", "no-such-group", "--", "true"], 2),
+    ] {
+        let mut start = command(Path::new("/"), args);
+        start.env("XDG_RUNTIME_DIR", folder.path());
+        let output = finish(start.spawn().expect("starts"));
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
+        assert!(fs::read_dir(folder.path()).expect("is there").next().is_none(), "{args:?}");
+    }
+}
+
+#[test]
 fn wrong_input_is_refused_with_a_remedy() {
     let Some(registry) = Registry::new("wrong") else { return };
     let lab = registry.named("lab");
@@ -251,7 +308,7 @@ fn wrong_input_is_refused_with_a_remedy() {
         (&["groups", "create", "a b"], &["expected a name"]),
         (&["groups", "create", "a\u{1b}[2J"], &["expected a name", "\\u{1b}"]),
         (&["groups", "create", &long], &["64 characters"]),
-        (&["groups", "create", &lab], &["there is a group", "crosstalk groups remove"]),
+        (&["groups", "create", &lab], &["there is a group", "crosstalk groups set"]),
         (&["groups", "create", &new, &new], &["named twice"]),
         (&["groups", "create", "elsewhere/alice"], &["unknown group", "crosstalk groups create elsewhere"]),
         (&["groups", "create", &format!("{lab}x/alice")], &[near.as_str()]),
@@ -261,6 +318,16 @@ fn wrong_input_is_refused_with_a_remedy() {
         (&["groups", "create", &new, "--user", "no/such\u{1b}user"], &["--user", "unknown user"]),
         (
             &["groups", "create", &new, "--profile", "guaranteed", "--memory", "1000 TiB"],
+            &["guaranteed memory adds up to", "this machine has"],
+        ),
+        (&["groups", "set", &format!("{lab}x"), "--cpus", "1"], &[near.as_str()]),
+        (&["groups", "set", &lab], &["there is nothing to change"]),
+        (&["groups", "set", &lab, "--cpus", "lots"], &["--cpus", "or none", "`lots`"]),
+        (&["groups", "set", &lab, "--processes", "0"], &["--processes", "1 to 4194304"]),
+        (&["groups", "set", &lab, "--memory-limit", "1 MB"], &["--memory-limit", "at least 1 MiB"]),
+        (&["groups", "set", &lab, "--profile", "guaranteed"], &["--memory '2 GiB'"]),
+        (
+            &["groups", "set", &lab, "--profile", "guaranteed", "--memory", "1000 TiB"],
             &["guaranteed memory adds up to", "this machine has"],
         ),
         (&["groups", "remove", &format!("{lab}x")], &[near.as_str()]),
@@ -409,6 +476,18 @@ fn a_shared_group_takes_its_users_programs() {
     let output = by_user(&["exec", "--group", &own, "--", "true"]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("may not put programs into group"), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("crosstalk groups set {own} --user")), "{}", stderr(&output));
+    registry.done(&["groups", "set", &own, "--user", "65534"]);
+    assert_eq!(by_user(&["exec", "--group", &own, "--", "true"]).status.code(), Some(0), "it is shared now");
+    registry.done(&["groups", "set", &own, "--user", "none"]);
+    assert_eq!(by_user(&["exec", "--group", &own, "--", "true"]).status.code(), Some(4), "and no more");
+    let output = by_user(&["groups", "set", &own, "--user", "65534"]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("is root's"), "{}", stderr(&output));
+    let output = by_user(&["groups", "remove", &own]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("`{own}` is root's")) && said.contains("run it as root"), "{said}");
     let output = by_user(&["groups", "create", &registry.named("x")]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(stderr(&output).contains("systemd-run --user"), "{}", stderr(&output));

@@ -2,12 +2,16 @@
 
 use crate::{Fault, quoted};
 
-/// The candidate with the smallest edit distance to `name`, if that distance is small.
+/// The candidate with the smallest edit distance to `name`, if that distance is small: at most two, or a third of the
+/// candidate, and at most half of the shorter name. So nothing is near to a letter or two.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|c| (strsim::damerau_levenshtein(&name.to_lowercase(), &c.to_lowercase()), c))
-        .filter(|(distance, c)| *distance <= 2.max(c.chars().count() / 3))
+        .filter(|(distance, c)| {
+            let shorter = name.chars().count().min(c.chars().count());
+            *distance <= 2.max(c.chars().count() / 3) && 2 * distance <= shorter
+        })
         .min()
         .map(|(_, c)| c)
 }
@@ -36,6 +40,16 @@ mod tests {
     fn a_typing_error_gets_the_nearest_name() {
         let fault = unknown("fabric", "ethernet-1gb", ["ethernet-1g", "ethernet-10g", "srio"]);
         assert_eq!(fault.remedy.as_deref(), Some("did you mean `ethernet-1g`?"));
+    }
+
+    #[test]
+    fn short_names_are_near_if_most_of_them_is_the_same() {
+        for (name, candidate) in [("x", "db"), ("x", "a"), ("ab", "cd"), ("lab", "web")] {
+            assert_eq!(nearest(name, [candidate]), None, "{name}");
+        }
+        for (name, candidate) in [("lap", "lab"), ("bd", "db"), ("lb", "lab"), ("ana", "anna")] {
+            assert_eq!(nearest(name, [candidate]), Some(candidate), "{name}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
 
 use crate::contents::Registered;
+use crate::machine::Machine;
 use crate::name::GroupName;
 
 /// Memory that is protected for a group, in bytes.
@@ -49,14 +50,18 @@ impl Protection {
 ///
 /// # Errors
 /// If more is guaranteed within a group than its limit, or in total than the machine has.
-pub fn protections(groups: &BTreeMap<GroupName, Registered>, machine: Bytes) -> Result<Protections, Fault> {
+pub fn protections(
+    groups: &BTreeMap<GroupName, Registered>,
+    machine: &Machine,
+) -> Result<Protections, Fault> {
     let mut sums: BTreeMap<GroupName, Protection> = BTreeMap::new();
     let mut found = Protections::default();
     // Those within a group come after it.
     for (name, group) in groups.iter().rev() {
         let inner = sums.remove(name);
         if let Some(limit) = group.profile.limit() {
-            check(inner.unwrap_or_default(), limit, &format!("`{name}` has"))?;
+            let has = || format!("`{name}` has {}", human(limit.0 as f64, "B"));
+            check(inner.unwrap_or_default(), limit, has)?;
         }
         let whole = Protection::of(group).or(inner.unwrap_or_default());
         if inner.is_some() {
@@ -68,16 +73,16 @@ pub fn protections(groups: &BTreeMap<GroupName, Registered>, machine: Bytes) -> 
         };
         *above = above.with(whole);
     }
-    check(found.all, machine, "this machine has")?;
+    check(found.all, machine.memory, || machine.memory_text())?;
     Ok(found)
 }
 
-fn check(sum: Protection, most: Bytes, whose: &str) -> Result<(), Fault> {
+fn check(sum: Protection, most: Bytes, has: impl Fn() -> String) -> Result<(), Fault> {
     if sum.min <= most.0 {
         return Ok(());
     }
-    let (sum, most) = (human(sum.min as f64, "B"), human(most.0 as f64, "B"));
-    Err(Fault::usage(format!("guaranteed memory adds up to {sum}: {whose} {most}"))
+    let sum = human(sum.min as f64, "B");
+    Err(Fault::usage(format!("guaranteed memory adds up to {sum}: {}", has()))
         .at("--memory")
         .remedy("guarantee less, or use --profile burstable; what groups have: crosstalk groups list"))
 }
@@ -91,6 +96,10 @@ mod tests {
         let group =
             |(name, profile): &(&str, Profile)| (name.parse().expect("is a name"), Registered::new(*profile));
         of.iter().map(group).collect()
+    }
+
+    fn machine(memory: u64) -> Machine {
+        Machine { memory: Bytes(memory), within: None, processors: 2 }
     }
 
     fn guaranteed(memory: u64) -> Profile {
@@ -112,7 +121,7 @@ mod tests {
             ("big/x", burstable(Some(1), None)),
             ("rest", Profile::BestEffort { limit: None }),
         ]);
-        let found = protections(&all, Bytes(10)).expect("it fits");
+        let found = protections(&all, &machine(10)).expect("it fits");
         assert_eq!(found.all, Protection { min: 10, low: 105 });
         let lab = Protection { min: 3, low: 5 };
         let big = Protection { min: 0, low: 100 };
@@ -123,14 +132,17 @@ mod tests {
     #[test]
     fn more_than_there_is_cannot_be_guaranteed() {
         let all = groups(&[("a", guaranteed(6)), ("b", guaranteed(5))]);
-        let fault = protections(&all, Bytes(10)).expect_err("is too much");
+        let fault = protections(&all, &machine(10)).expect_err("is too much");
         assert!(fault.message.contains("11 B: this machine has 10 B"), "{fault}");
         let within = |limit| groups(&[("lab", limit), ("lab/a", guaranteed(6)), ("lab/b", guaranteed(5))]);
-        let fault = protections(&within(guaranteed(10)), Bytes(99)).expect_err("is too much");
+        let fault = protections(&within(guaranteed(10)), &machine(99)).expect_err("is too much");
         assert!(fault.message.contains("`lab` has 10 B"), "{fault}");
-        assert!(protections(&within(burstable(None, Some(10))), Bytes(99)).is_err(), "a limit counts, too");
-        assert!(protections(&within(burstable(None, None)), Bytes(99)).is_ok());
+        assert!(
+            protections(&within(burstable(None, Some(10))), &machine(99)).is_err(),
+            "a limit counts, too"
+        );
+        assert!(protections(&within(burstable(None, None)), &machine(99)).is_ok());
         let nested = groups(&[("a", guaranteed(6)), ("a/b", guaranteed(6)), ("a/b/c", guaranteed(6))]);
-        assert!(protections(&nested, Bytes(6)).is_ok(), "it is the same memory");
+        assert!(protections(&nested, &machine(6)).is_ok(), "it is the same memory");
     }
 }

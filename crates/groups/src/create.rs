@@ -1,6 +1,7 @@
 //! Making groups: all that a command names, or none.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crosstalk_cgroup::group::{Group, Hierarchy, Setting, may_write};
 use crosstalk_core::Fault;
@@ -10,7 +11,7 @@ use crosstalk_host::{Launcher, Ledger};
 use crate::budget::{Protections, protections};
 use crate::contents::{Contents, Registered};
 use crate::name::GroupName;
-use crate::parents::{Site, protect, set_protection};
+use crate::parents::{Site, hold};
 use crate::profile::Profile;
 use crate::registry::{LockedRegistry, Registry};
 use crate::systemd;
@@ -37,8 +38,10 @@ pub struct CreateRequest {
 pub struct Created {
     /// Their names.
     pub names: Vec<GroupName>,
-    /// What this host cannot give them, in a line each.
+    /// What this host cannot give them, and what holds for all groups together, in a line each.
     pub notes: Vec<String>,
+    /// Controller of v1, or nothing for v2 → the directory that all groups stand in.
+    pub parents: BTreeMap<String, PathBuf>,
 }
 
 /// Makes groups, and lists them in this user's registry.
@@ -65,8 +68,10 @@ pub(crate) fn create_from(
     let mut locked = registry.lock()?;
     let mut next = with(locked.contents(), request)?;
     let mut site = Site::find(locked.contents(), hierarchy, &may_write, systemd::is_booted())?;
-    let machine = site.memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
-    let protections = protections(&next.groups, machine)?;
+    let machine = site.machine(hierarchy);
+    let mut notes = machine.check(&request.profile)?;
+    notes.extend(machine.note());
+    let protections = protections(&next.groups, &machine)?;
     let mut changes = Changes { knobs: site.enable(&ledger)?, entry: None };
     let parents = site.name(&systemd::HERE, hierarchy)?;
     request.names.iter().try_for_each(|name| check_free(name, &parents.below(name.as_str())))?;
@@ -82,7 +87,10 @@ pub(crate) fn create_from(
     let made = site
         .build(&parents, hierarchy)
         .and_then(|()| make(request, &mut locked, next, &protections))
-        .map(|notes| Created { names: request.names.clone(), notes });
+        .map(|lacking| {
+            notes.extend(lacking);
+            Created { names: request.names.clone(), notes, parents: parents.paths_by_tree() }
+        });
     // If something failed, undoing it takes the lock.
     drop(locked);
     changes.end(made)
@@ -138,31 +146,19 @@ fn make(
         group.create()?;
         request.profile.apply(&group)?;
         if let Some(most) = request.processes {
-            group.set(&Setting::Processes(most.into()))?;
+            group.set(&Setting::Processes(Some(most.into())))?;
         }
         if let Some(user) = &request.user {
             user.admit(&group)?;
         }
         if notes.is_empty() {
             notes.extend(request.profile.shortfall(&group));
-            notes.extend(request.user.as_ref().filter(|_| group.dir("cpu").is_none()).map(on_v2));
+            notes.extend(request.user.as_ref().and_then(|user| user.shortfall(&group)));
         }
     }
-    for (holder, protection) in &protections.holders {
-        set_protection(&parents.below(holder.as_str()), *protection)?;
-    }
-    protect(&parents, next.manager, protections.all, &systemd::HERE)?;
+    hold(&next, protections)?;
     locked.replace(next)?;
     Ok(notes)
-}
-
-/// v2 lets a user move only what is in a group that the user may write to, too.
-fn on_v2(user: &User) -> String {
-    format!(
-        "in v2 {} can start programs in it only from within it: let root begin with \
-         `crosstalk exec --group NAME -- runuser -u {} -- bash`",
-        user.name, user.name
-    )
 }
 
 /// The registry with the requested groups.
@@ -170,7 +166,7 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
     let mut next = contents.clone();
     for name in &request.names {
         if let Some(parent) = name.parent() {
-            next.find(&parent).map_err(|fault| missing_parent(fault, name, &parent))?;
+            next.find(&parent).map_err(|fault| missing_parent(fault, name, &next))?;
         }
         let user = request.user.as_ref().map(|user| user.name.clone());
         let group = Registered {
@@ -182,17 +178,26 @@ fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault>
         if next.groups.insert(name.clone(), group).is_some() {
             return Err(Fault::usage(format!("there is a group `{name}`, or it is named twice"))
                 .at(name.to_string())
-                .remedy(format!("choose another name, or remove it first: crosstalk groups remove {name}")));
+                .remedy(format!(
+                    "choose another name; to change it: crosstalk groups set {name} --memory-limit 4GiB"
+                )));
         }
     }
     Ok(next)
 }
 
-/// The fault of a group whose parent is missing: the nearest name, or the command that makes both.
-fn missing_parent(fault: Fault, name: &GroupName, parent: &GroupName) -> Fault {
-    let is_near = fault.remedy.as_deref().is_some_and(|said| said.starts_with("did you mean"));
-    let fault = fault.at(name.to_string());
-    if is_near { fault } else { fault.remedy(format!("make both: crosstalk groups create {parent} {name}")) }
+/// The fault of a group whose parent is missing: the nearest name, and the command that makes all that is missing.
+fn missing_parent(fault: Fault, name: &GroupName, contents: &Contents) -> Fault {
+    let mut missing = vec![name.clone()];
+    while let Some(parent) = missing[0].parent().filter(|parent| !contents.groups.contains_key(parent)) {
+        missing.insert(0, parent);
+    }
+    let missing: Vec<&str> = missing.iter().map(GroupName::as_str).collect();
+    let near = fault.remedy.clone().filter(|said| said.starts_with("did you mean"));
+    let near = near.map_or(String::new(), |near| format!("{near} or "));
+    fault
+        .at(name.to_string())
+        .remedy(format!("{near}make it, too: crosstalk groups create {}", missing.join(" ")))
 }
 
 /// The groups, for people.
@@ -208,6 +213,8 @@ fn summary(names: &[GroupName]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
     use crate::request::ProfileRequest;
 
     fn request(names: &[&str]) -> CreateRequest {
@@ -230,8 +237,11 @@ mod tests {
         let fault = with(&empty, &request(&["lab/alice", "lab"])).expect_err("in this order");
         assert_eq!(fault.place.as_deref(), Some("lab/alice"));
         assert!(fault.remedy.is_some_and(|said| said.contains("create lab lab/alice")));
-        let fault = with(&contents, &request(&["lap/bob"])).expect_err("is missing");
-        assert_eq!(fault.remedy.as_deref(), Some("did you mean `lab`?"));
+        let remedy = |name: &str| with(&contents, &request(&[name])).expect_err("is missing").remedy;
+        let make = "make it, too: crosstalk groups create";
+        assert_eq!(remedy("x/y"), Some(format!("{make} x x/y")), "x is not like lab");
+        assert_eq!(remedy("x/y/z"), Some(format!("{make} x x/y x/y/z")));
+        assert_eq!(remedy("lap/bob"), Some(format!("did you mean `lab`? or {make} lap lap/bob")));
     }
 
     #[test]

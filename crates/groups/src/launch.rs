@@ -141,9 +141,9 @@ fn refused(found: &Standing, path: &Path, e: &io::Error) -> Fault {
                 Some(user) => format!("it is shared with {}", quoted(user)),
                 None => "it is not shared".into(),
             };
-            fault(format!("this user may not put programs into group `{name}`: {whose}")).remedy(
-                "run it as root, or let root share the group: crosstalk groups create NAME --user USER",
-            )
+            fault(format!("this user may not put programs into group `{name}`: {whose}")).remedy(format!(
+                "run it as root, or let root share the group: crosstalk groups set {name} --user USER"
+            ))
         }
         _ if e.raw_os_error() == Some(BUSY) => holds_groups(name).at(path.display().to_string()),
         _ if is_resource_shortage(e) => cannot("start a process", e),

@@ -1,7 +1,7 @@
 //! Named groups that an operator makes for the users and programs of a machine.
 //!
 //! A group is a control group in each tree of the host that accounts for CPU time or memory. It outlives the command
-//! that makes it. The [`Registry`], a file, lists the groups that are to exist: [`create()`] and [`remove()`] change it,
+//! that makes it. The [`Registry`], a file, lists the groups that are to exist: [`create()`], [`set()`] and [`remove()`] change it,
 //! [`standing()`] and [`Numbers`] read what the kernel says of them, and [`launch()`] starts a command in one.
 //!
 //! The profiles are those of Kubernetes' quality-of-service classes: a *request* is memory that is protected, a
@@ -10,12 +10,14 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 mod budget;
+mod changes;
 mod comparison;
 mod contents;
 mod create;
 mod dispatches;
 mod keep;
 mod launch;
+mod machine;
 mod name;
 mod numbers;
 mod parents;
@@ -24,6 +26,7 @@ mod protection;
 mod registry;
 mod remove;
 mod request;
+mod set;
 mod standing;
 mod systemd;
 mod table;
@@ -47,6 +50,7 @@ pub use protection::Protection;
 pub use registry::Registry;
 pub use remove::{RemoveRequest, Removed, remove};
 pub use request::{ProfileKind, ProfileRequest};
+pub use set::{Changed, SetRequest, set};
 pub use standing::{Existence, Standing, standing};
 pub use table::table;
 pub use text::processes_in_words;

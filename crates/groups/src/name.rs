@@ -1,5 +1,6 @@
 //! Names of groups: `lab`, and `lab/alice` for one that is in it.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,8 +11,9 @@ use serde::{Deserialize, Serialize};
 const LONGEST: usize = 64;
 const DEEPEST: usize = 8;
 
-/// The name of a group. In their order a group comes before those in it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// The name of a group. In their order a group comes right before those in it, and numbers count as such: `user-2`
+/// before `user-10`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GroupName(String);
 
@@ -36,6 +38,40 @@ impl GroupName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+impl Ord for GroupName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (mut parts, mut others) = (self.0.split('/'), other.0.split('/'));
+        loop {
+            let order = match (parts.next(), others.next()) {
+                (Some(part), Some(other)) => runs(part).cmp(runs(other)).then(part.cmp(other)),
+                (part, other) => return part.is_some().cmp(&other.is_some()),
+            };
+            if order.is_ne() {
+                return order;
+            }
+        }
+    }
+}
+
+impl PartialOrd for GroupName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// By what a part is sorted: its letters, and its numbers by their length without zeros in front, and their digits.
+fn runs(part: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut rest = part;
+    std::iter::from_fn(move || {
+        let is_number = rest.chars().next()?.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != is_number).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        rest = after;
+        let number = run.trim_start_matches('0');
+        Some(if is_number { (number.len(), number) } else { (usize::MAX, run) })
+    })
 }
 
 impl FromStr for GroupName {
@@ -104,6 +140,17 @@ mod tests {
     }
 
     #[test]
+    fn names_are_in_the_order_of_their_numbers() {
+        let mut names =
+            ["user-10", "user-2", "user-2/b", "lab-2", "lab/a10", "user-1", "lab/a9", "lab", "user-02"]
+                .map(name);
+        names.sort();
+        let expected =
+            ["lab", "lab/a9", "lab/a10", "lab-2", "user-1", "user-02", "user-2", "user-2/b", "user-10"];
+        assert_eq!(names.map(String::from), expected);
+    }
+
+    #[test]
     fn odd_names_are_refused_with_what_is_expected() {
         let long = "x".repeat(LONGEST + 1);
         let deep = ["a"; DEEPEST + 1].join("/");
@@ -117,6 +164,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_order_is_total_and_a_group_comes_before_those_in_it(all in proptest::collection::vec("[a0-1][a0-1.-]{0,3}(/[a0-2]{1,3}){0,2}", 3)) {
+            let [a, b, c]: [GroupName; 3] = all.iter().map(|text| name(text)).collect::<Vec<_>>().try_into().expect("three");
+            prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
+            prop_assert_eq!(a.cmp(&b).is_eq(), a == b);
+            prop_assert!(!(a <= b && b <= c) || a <= c);
+            prop_assert!(a.parent().is_none_or(|parent| parent < a));
+        }
+
         #[test]
         fn no_name_leads_out_of_its_parent(text in "\\PC{0,20}|[a-z./-]{0,20}") {
             if let Ok(name) = text.parse::<GroupName>() {

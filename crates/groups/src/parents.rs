@@ -5,7 +5,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crosstalk_cgroup::group::reading::keyed;
 use crosstalk_cgroup::group::{
     Group, Hierarchy, Location, Reach, Setting, enable, keep_within, memory_limit,
 };
@@ -15,10 +14,11 @@ use crosstalk_host::Ledger;
 use crosstalk_host::cpu::allowed;
 use crosstalk_host::ledger::Knob;
 
-use crate::budget::Protection;
+use crate::budget::{Protection, Protections};
 use crate::contents::{Contents, Manager};
+use crate::machine::Machine;
 use crate::profile::weight;
-use crate::systemd::Systemd;
+use crate::systemd::{self, Systemd};
 
 /// The name of the parents.
 const NAME: &str = "crosstalk-groups";
@@ -70,11 +70,20 @@ impl Site {
         Ok(Site { parents, above, manager })
     }
 
-    /// The memory that groups can have together: this machine's, unless less is allowed here.
-    pub fn memory(&self, meminfo: &str) -> Bytes {
-        let machine = keyed(meminfo, "MemTotal").map_or(u64::MAX, |kib| kib.saturating_mul(1024));
-        memory_limit(&Group::new(self.above.clone()))
-            .map_or(Bytes(machine), |limit| Bytes(limit.0.min(machine)))
+    /// What groups can have together: this machine's, unless a control group that they stand in has less. Parents that
+    /// are to be made get the limits of this process ([`Site::build`]).
+    pub fn machine(&self, hierarchy: &Hierarchy) -> Machine {
+        let parents = Group::new(self.parents.clone());
+        let places = match parents.exists() {
+            true => vec![parents],
+            false if self.manager.is_some() => vec![],
+            false => vec![Group::new(self.above.clone()), Group::standing(hierarchy)],
+        };
+        let limits = places.into_iter().filter_map(|group| {
+            let dir = group.dir("memory").or(group.dir(""))?.to_path_buf();
+            Some((memory_limit(&group)?, dir))
+        });
+        Machine::here(limits.min_by_key(|(limit, _)| limit.0))
     }
 
     /// Enables the controllers of v2 for the parent. A service manager does that by itself.
@@ -136,19 +145,20 @@ impl Site {
     }
 }
 
-/// Protects the memory of all groups together in their parents.
+/// Protects in groups that hold others, and in the parents, the memory of all that are in them.
 ///
 /// # Errors
 /// If the kernel or systemd refuses.
-pub fn protect(
-    parents: &Group,
-    manager: Option<Manager>,
-    all: Protection,
-    systemd: &Systemd<'_>,
-) -> Result<(), Fault> {
-    match manager {
-        Some(manager) => systemd.set(manager, whole_weight(), all),
-        None => set_protection(parents, all),
+pub fn hold(contents: &Contents, protections: &Protections) -> Result<(), Fault> {
+    let parents = contents.parent();
+    let holders = protections.holders.iter();
+    let holders = holders.map(|(holder, protection)| (parents.below(holder.as_str()), *protection));
+    holders
+        .filter(|(group, _)| group.exists())
+        .try_for_each(|(group, protection)| set_protection(&group, protection))?;
+    match contents.manager {
+        Some(manager) => systemd::HERE.set(manager, whole_weight(), protections.all),
+        None => set_protection(&parents, protections.all),
     }
 }
 
@@ -156,7 +166,7 @@ pub fn protect(
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn set_protection(group: &Group, protection: Protection) -> Result<(), Fault> {
+fn set_protection(group: &Group, protection: Protection) -> Result<(), Fault> {
     let settings =
         [Setting::MemoryMin(Some(Bytes(protection.min))), Setting::MemoryLow(Some(Bytes(protection.low)))];
     settings
@@ -228,16 +238,16 @@ mod tests {
     #[test]
     fn memory_is_the_machines_or_what_is_allowed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let site = |above: &Path| Site {
+        let site = Site {
             parents: BTreeMap::new(),
-            above: BTreeMap::from([("memory".into(), above.into())]),
+            above: BTreeMap::from([("memory".into(), folder.path().into())]),
             manager: None,
         };
-        let meminfo = "MemTotal:       24684096 kB\nMemFree: 1 kB\n";
-        assert_eq!(site(folder.path()).memory(meminfo), Bytes(24_684_096 * 1024));
+        let machine = || site.machine(&Hierarchy::default());
+        assert_eq!(machine().within, None);
         fs::write(folder.path().join("cgroup.procs"), "").expect("writes");
         fs::write(folder.path().join("memory.limit_in_bytes"), "1048576\n").expect("writes");
-        assert_eq!(site(folder.path()).memory(meminfo), Bytes(1 << 20));
+        assert_eq!((machine().memory, machine().within.as_deref()), (Bytes(1 << 20), Some(folder.path())));
     }
 
     #[test]

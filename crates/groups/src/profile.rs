@@ -9,7 +9,6 @@
 //! Sources: Kubernetes' "Pod Quality of Service Classes" and its KEP 2570 (requests are `memory.min`); here only a
 //! guaranteed request is `memory.min`, and a burstable one is `memory.low`.
 
-use crosstalk_cgroup::exec::set_idle_class;
 use crosstalk_cgroup::group::{Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
@@ -17,6 +16,9 @@ use serde::{Deserialize, Serialize};
 
 /// The weight that one processor's worth of requests has: what groups have by default.
 const WEIGHT: f64 = 100.0;
+
+/// What the kernel gives a new group.
+const NEW: Profile = Profile::Burstable { memory: None, limit: None, cpus: None };
 
 /// A profile with what it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -98,24 +100,48 @@ impl Profile {
     /// # Errors
     /// If the host does not offer another setting, or refuses it.
     pub fn apply(&self, group: &Group) -> Result<(), Fault> {
-        if let Some(limit) = self.limit() {
-            group.set(&Setting::MemoryMax(Some(limit)))?;
-        }
-        let protection = [
-            self.guaranteed().map(|bytes| Setting::MemoryMin(Some(bytes))),
-            self.requested().map(|bytes| Setting::MemoryLow(Some(bytes))),
+        self.changes(&NEW, group).iter().try_for_each(|setting| match (setting, group.set(setting)) {
+            // A device without shares has none to give: nothing is lost.
+            (Setting::IoWeight(_), Err(_)) => Ok(()),
+            (_, done) => done,
+        })
+    }
+
+    /// What is to be set in a group that had another profile, in this order. Some of it may be set already.
+    pub fn changes(&self, before: &Profile, group: &Group) -> Vec<Setting> {
+        let has_idle_class = group.place(&Setting::Idle(true)).is_some();
+        let (new, before) = (NEW.settings(has_idle_class), before.settings(has_idle_class));
+        let is_optional = |setting: &Setting| {
+            matches!(setting, Setting::MemoryMin(_) | Setting::MemoryLow(_) | Setting::IoWeight(_))
+        };
+        let mut changes = self.settings(has_idle_class);
+        changes.retain(|setting| !(new.contains(setting) && before.contains(setting)));
+        changes.retain(|setting| !is_optional(setting) || group.place(setting).is_some());
+        changes
+    }
+
+    /// All that a group of this profile has, unless something else has set it, on a host with or without an idle class.
+    fn settings(&self, has_idle_class: bool) -> Vec<Setting> {
+        let yields = matches!(self, Profile::BestEffort { .. });
+        let quota = match self {
+            Profile::Guaranteed { cpus, .. } => *cpus,
+            Profile::Burstable { .. } | Profile::BestEffort { .. } => None,
+        };
+        // Without the idle class, the least weight is what comes nearest to it. With it, there is no weight.
+        let weight = match self.cpus() {
+            _ if yields => 1,
+            cpus => weight(cpus.unwrap_or(1.0)),
+        };
+        let settings = [
+            Some(Setting::MemoryMax(self.limit())),
+            Some(Setting::MemoryMin(self.guaranteed())),
+            Some(Setting::MemoryLow(self.requested())),
+            has_idle_class.then_some(Setting::Idle(yields)),
+            (!(yields && has_idle_class)).then_some(Setting::Weight(weight)),
+            Some(Setting::Quota(quota)),
+            Some(Setting::IoWeight(if yields { 1 } else { 100 })),
         ];
-        for setting in protection.into_iter().flatten().filter(|setting| group.place(setting).is_some()) {
-            group.set(&setting)?;
-        }
-        if let Some(cpus) = self.cpus() {
-            group.set(&Setting::Weight(weight(cpus)))?;
-        }
-        match self {
-            Profile::Guaranteed { cpus: Some(cpus), .. } => group.set(&Setting::Quota(Some(*cpus))),
-            Profile::BestEffort { .. } => set_idle_class(group),
-            _ => Ok(()),
-        }
+        settings.into_iter().flatten().collect()
     }
 
     /// What of the profile this host cannot give to such a group, in one line.
@@ -227,6 +253,29 @@ mod tests {
         let (folder, group) = pretended(V1);
         profile.apply(&group).expect("is offered");
         assert_eq!(read(&folder, "tree-cpu/cpu.shares"), "10");
+    }
+
+    #[test]
+    fn a_change_sets_what_the_other_profile_had_set() {
+        let memory = Bytes(64 * MIB);
+        let (folder, group) = pretended(V2);
+        let guaranteed = Profile::Guaranteed { memory, cpus: Some(0.5) };
+        let limited = Profile::Burstable { memory: None, limit: Some(memory), cpus: None };
+        let rest = Profile::BestEffort { limit: None };
+        use Setting::{Idle, MemoryLow, MemoryMax, MemoryMin, Quota, Weight};
+        let some = Some(memory);
+        assert_eq!(limited.changes(&NEW, &group), [MemoryMax(some)]);
+        assert_eq!(
+            limited.changes(&guaranteed, &group),
+            [MemoryMax(some), MemoryMin(None), Weight(100), Quota(None)]
+        );
+        assert_eq!(rest.changes(&limited, &group), [MemoryMax(None), Idle(true)]);
+        assert_eq!(NEW.changes(&rest, &group), [Idle(false), Weight(100)], "in this order");
+        let low = Profile::Burstable { memory: some, limit: None, cpus: None };
+        assert_eq!(low.changes(&low, &group), [MemoryLow(some)], "something else may have set it");
+        drop(folder);
+        let (_folder, group) = pretended(V1);
+        assert_eq!(low.changes(&guaranteed, &group), [MemoryMax(None), Weight(100), Quota(None)]);
     }
 
     #[test]

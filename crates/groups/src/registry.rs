@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::ledger::{self, RegistryLock};
+use crosstalk_host::user::is_root;
 
 use crate::contents::{Contents, SCHEMA};
+use crate::name::GroupName;
 
 const FILE: &str = "groups.json";
 /// Where root's registry is, for users with whom a group is shared.
@@ -46,6 +48,13 @@ impl Registry {
         Self::beside(&ledgers, owner)
     }
 
+    /// This user's registry if its folder exists. Nothing is created, for commands that create no group.
+    pub fn existing() -> Option<Registry> {
+        let ledgers = ledger::existing_folder()?;
+        let (owner, folder) = (fs::metadata(&ledgers).ok()?.uid(), folder_beside(&ledgers));
+        check(&folder, owner).is_ok().then(|| Registry { path: folder.join(FILE) })
+    }
+
     /// The registries that this user may read: its own, and root's for groups that are shared.
     pub fn readable() -> Vec<Registry> {
         let runtime =
@@ -53,7 +62,7 @@ impl Registry {
         let roots = runtime.into_iter().chain([PathBuf::from(ROOTS)]).map(|folder| folder.join(FILE));
         // Nobody else's: its names are used as root's own.
         let roots = roots.filter(|path| fs::metadata(path).is_ok_and(|file| file.uid() == 0));
-        let mut all: Vec<Registry> = Self::own().into_iter().collect();
+        let mut all: Vec<Registry> = Self::existing().into_iter().collect();
         for path in roots {
             if !all.iter().any(|known| known.path == path) {
                 all.push(Registry { path });
@@ -62,9 +71,14 @@ impl Registry {
         all
     }
 
+    /// The fault of a name that this user's registry does not have: root's has it, or it is unknown.
+    pub(crate) fn unlisted(name: &GroupName, fault: Fault) -> Fault {
+        let lists = |registry: Registry| registry.read().is_ok_and(|read| read.groups.contains_key(name));
+        if Self::readable().into_iter().any(lists) { roots(&format!("`{name}` is root's")) } else { fault }
+    }
+
     fn beside(ledgers: &Path, owner: u32) -> Result<Registry, Fault> {
-        let name = ledgers.file_name().unwrap_or_default().to_string_lossy();
-        let folder = ledgers.with_file_name(format!("{name}-groups"));
+        let folder = folder_beside(ledgers);
         make(&folder, owner)?;
         Ok(Registry { path: folder.join(FILE) })
     }
@@ -146,24 +160,43 @@ impl LockedRegistry {
     }
 }
 
+fn folder_beside(ledgers: &Path) -> PathBuf {
+    let name = ledgers.file_name().unwrap_or_default().to_string_lossy();
+    ledgers.with_file_name(format!("{name}-groups"))
+}
+
 fn make(folder: &Path, owner: u32) -> Result<(), Fault> {
-    let at = |fault: Fault| fault.at(folder.display().to_string());
     match DirBuilder::new().mode(0o755).create(folder) {
         Ok(()) => {
             fs::set_permissions(folder, Permissions::from_mode(0o755)).map_err(|e| unreadable(folder, &e))?
         }
         Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
         Err(e) => {
-            return Err(at(Fault::environment(format!("cannot keep the registry of groups here: {e}"))));
+            return Err(Fault::environment(format!("cannot keep the registry of groups here: {e}"))
+                .at(folder.display().to_string()));
         }
     }
+    check(folder, owner)
+}
+
+/// Whether it is a folder that only its owner can write to.
+fn check(folder: &Path, owner: u32) -> Result<(), Fault> {
     // Links are not followed: in /tmp another user may have created the entry.
     let found = fs::symlink_metadata(folder).map_err(|e| unreadable(folder, &e))?;
     if found.is_dir() && found.uid() == owner && found.mode() & 0o022 == 0 {
         return Ok(());
     }
-    Err(at(Fault::environment("expected a folder that only you can write to"))
+    Err(Fault::environment("expected a folder that only you can write to")
+        .at(folder.display().to_string())
         .remedy("remove it, and try again"))
+}
+
+/// The fault of groups that another registry has, which this user may read.
+pub(crate) fn roots(whose: &str) -> Fault {
+    Fault::environment(whose).remedy(match is_root() {
+        true => "run it with the XDG_RUNTIME_DIR of the command that made it, or with none",
+        false => "run it as root",
+    })
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Fault {

@@ -12,8 +12,9 @@ use crosstalk_core::units::Bytes;
 
 use crate::budget::protections;
 use crate::contents::Contents;
+use crate::machine::Machine;
 use crate::name::GroupName;
-use crate::parents::{protect, set_protection};
+use crate::parents::hold;
 use crate::registry::Registry;
 use crate::systemd;
 use crate::text::processes_in_words;
@@ -47,10 +48,12 @@ pub struct Removed {
 /// Removes groups, and takes them off this user's registry.
 ///
 /// # Errors
-/// A usage fault if there is no such group, or processes are in one and are not to be killed: then none is removed. An
+/// A usage fault if there is no such group, it is root's, or processes are in one and are not to be killed: then none is removed. An
 /// environment fault if the kernel refuses: then the rest stays registered.
 pub fn remove(request: &RemoveRequest) -> Result<Removed, Fault> {
-    let registry = Registry::own()?;
+    let Some(registry) = Registry::existing() else {
+        return meant(&Contents::default(), request).map(|_| Removed::default());
+    };
     let mut locked = registry.lock()?;
     let mut next = locked.contents().clone();
     let parents = next.parent();
@@ -93,7 +96,9 @@ pub fn remove(request: &RemoveRequest) -> Result<Removed, Fault> {
 /// The names that are meant, with those in them.
 fn meant(contents: &Contents, request: &RemoveRequest) -> Result<BTreeSet<GroupName>, Fault> {
     let Some(names) = &request.names else { return Ok(contents.groups.keys().cloned().collect()) };
-    names.iter().try_for_each(|name| contents.find(name).map(drop))?;
+    names.iter().try_for_each(|name| {
+        contents.find(name).map(drop).map_err(|fault| Registry::unlisted(name, fault))
+    })?;
     let is_meant = |one: &&GroupName| names.iter().any(|name| *one == name || one.is_in(name));
     Ok(contents.groups.keys().filter(is_meant).cloned().collect())
 }
@@ -153,15 +158,9 @@ fn lower_protection(contents: &Contents) -> Result<(), Fault> {
         return Ok(());
     }
     // What remains is less than what was allowed.
-    let protections = protections(&contents.groups, Bytes(u64::MAX))?;
-    let parents = contents.parent();
-    for (holder, protection) in &protections.holders {
-        let group = parents.below(holder.as_str());
-        if group.exists() {
-            set_protection(&group, *protection)?;
-        }
-    }
-    protect(&parents, contents.manager, protections.all, &systemd::HERE)
+    let machine = Machine { memory: Bytes(u64::MAX), within: None, processors: usize::MAX };
+    let protections = protections(&contents.groups, &machine)?;
+    hold(contents, &protections)
 }
 
 #[cfg(test)]

@@ -38,6 +38,29 @@ pub struct ProfileRequest {
     pub cpus: Option<f64>,
 }
 
+impl From<Profile> for ProfileRequest {
+    fn from(profile: Profile) -> Self {
+        let (kind, memory, limit) = match profile {
+            Profile::Guaranteed { memory, .. } => (ProfileKind::Guaranteed, Some(memory), None),
+            Profile::Burstable { memory, limit, .. } => (ProfileKind::Burstable, memory, limit),
+            Profile::BestEffort { limit } => (ProfileKind::BestEffort, None, limit),
+        };
+        ProfileRequest { kind, memory, limit, cpus: profile.cpus() }
+    }
+}
+
+impl ProfileRequest {
+    /// With another profile: what that has no place for goes.
+    #[must_use]
+    pub fn of_kind(self, kind: ProfileKind) -> Self {
+        match kind {
+            ProfileKind::Guaranteed => ProfileRequest { kind, limit: None, ..self },
+            ProfileKind::Burstable => ProfileRequest { kind, ..self },
+            ProfileKind::BestEffort => ProfileRequest { kind, memory: None, cpus: None, ..self },
+        }
+    }
+}
+
 impl TryFrom<ProfileRequest> for Profile {
     type Error = Fault;
 

@@ -2,7 +2,9 @@
 //!
 //! Sources: passwd(5); `Documentation/admin-guide/cgroup-v2.rst` (delegation).
 
-use std::os::unix::fs::chown;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
 
 use crosstalk_cgroup::group::Group;
 use crosstalk_core::name::unknown;
@@ -64,6 +66,34 @@ impl User {
             // All users of a host are a long list.
             _ => fault.remedy("see those of this host: getent passwd; a number serves, too"),
         })
+    }
+
+    /// What a user cannot do in a group that is shared, in a line: v2 lets a user move only what is in a group that the
+    /// user may write to, too.
+    pub fn shortfall(&self, group: &Group) -> Option<String> {
+        let User { name, .. } = self;
+        group.dir("cpu").is_none().then(|| {
+            format!(
+                "in v2 {name} can start programs in it only from within it: let root begin with \
+                 `crosstalk exec --group NAME -- runuser -u {name} -- bash`"
+            )
+        })
+    }
+
+    /// The user that made a group: its directories' owner.
+    pub fn maker(group: &Group) -> Option<User> {
+        group.paths().first().and_then(|dir| Self::owner(dir))
+    }
+
+    /// The user that may put programs into a group: its maker, or whom it is shared with.
+    pub fn admitted(group: &Group) -> Option<User> {
+        let files = group.paths().into_iter().flat_map(|dir| TAKES.map(|file| dir.join(file)));
+        files.filter_map(|path| Self::owner(&path)).next()
+    }
+
+    fn owner(path: &Path) -> Option<User> {
+        let id = fs::metadata(path).ok()?.uid();
+        Some(User { name: id.to_string(), id })
     }
 
     /// Lets the user put programs into the group.

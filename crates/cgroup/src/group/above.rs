@@ -27,7 +27,8 @@ pub(super) fn limits(home: &Group) -> Vec<Setting> {
         quota.map(|cores| Setting::Quota(Some(cores))),
         bytes("memory.max").map(|bytes| Setting::MemoryMax(Some(bytes))),
         bytes("memory.high").map(|bytes| Setting::MemoryHigh(Some(bytes))),
-        v2.and_then(|dir| least(dir, |dir| number(&read(dir, "pids.max")?))).map(Setting::Processes),
+        v2.and_then(|dir| least(dir, |dir| number(&read(dir, "pids.max")?)))
+            .map(|most| Setting::Processes(Some(most))),
         processors.map(Setting::Cores),
     ];
     settings.into_iter().flatten().collect()

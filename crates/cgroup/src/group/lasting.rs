@@ -160,6 +160,24 @@ impl Group {
         Bytes(stays.unwrap_or(0))
     }
 
+    /// Lets the kernel take memory that is charged to it until no more than `most` is, so that this can become its
+    /// limit. v1 does that by itself when the limit is set. v2 would kill processes.
+    ///
+    /// # Errors
+    /// What stays charged if that is more.
+    pub fn reclaim_to(&self, most: Bytes) -> Result<(), Bytes> {
+        let above = |charged: &Bytes| charged.0 > most.0;
+        let Some(charged) = self.charged().filter(above) else { return Ok(()) };
+        if self.file(&[("memory", "memory.limit_in_bytes")]).is_some() {
+            return Ok(());
+        }
+        if let Some(file) = self.file(&[("", "memory.reclaim")]) {
+            // It fails if it cannot take all.
+            let _ = write(&file, &(charged.0 - most.0).to_string());
+        }
+        self.charged().filter(above).map_or(Ok(()), Err)
+    }
+
     /// Memory that is charged to it, with all in it; `None` without a memory controller.
     pub fn charged(&self) -> Option<Bytes> {
         let file = self.file(&[("memory", "memory.usage_in_bytes"), ("", "memory.current")])?;
@@ -272,6 +290,19 @@ mod tests {
         fs::write(memory.join("memory.stat"), "total_cache 4096\ntotal_rss 0\n").expect("writes");
         assert_eq!(group.reclaim(), Bytes(4096));
         assert_eq!(fs::read_to_string(memory.join("memory.force_empty")).expect("reads"), "0");
+    }
+
+    #[test]
+    fn v2_takes_memory_before_a_limit_is_set() {
+        let (folder, group) = group();
+        assert_eq!(group.reclaim_to(Bytes(1)), Ok(()), "without a controller");
+        let group = Group::new([(String::new(), folder.path().join("tree-"))].into());
+        fs::write(folder.path().join("tree-/memory.current"), "4096\n").expect("writes");
+        assert_eq!(group.reclaim_to(Bytes(4096)), Ok(()));
+        assert_eq!(group.reclaim_to(Bytes(4095)), Err(Bytes(4096)), "before Linux 5.19");
+        fs::write(folder.path().join("tree-/memory.reclaim"), "").expect("writes");
+        assert_eq!(group.reclaim_to(Bytes(96)), Err(Bytes(4096)), "nothing takes it");
+        assert_eq!(fs::read_to_string(folder.path().join("tree-/memory.reclaim")).expect("reads"), "4000");
     }
 
     #[test]

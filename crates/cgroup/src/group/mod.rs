@@ -357,6 +357,14 @@ impl Dial {
         self.knob.record()
     }
 
+    /// Leaves it as it is set.
+    ///
+    /// # Errors
+    /// Those of [`Knob::forget`].
+    pub fn leave(self) -> Result<(), Fault> {
+        self.knob.forget()
+    }
+
     /// Sets it to what it said before, and keeps it.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub enum Setting {
     /// Whether the kernel ends it as a whole when memory is full (v2).
     EndWhole(bool),
     /// How many processes and threads it may have.
-    Processes(u64),
+    Processes(Option<u64>),
     /// Bytes that it reads a second at most, from the disk of this number (major and minor); `None`: as many as it
     /// can. On v1 it counts for this group alone, and not with those below.
     ReadRate {
@@ -96,7 +96,7 @@ impl Setting {
             }
             Setting::EndWhole(whole) => u8::from(*whole).to_string(),
             Setting::Cores(cores) => cores.clone(),
-            Setting::Processes(most) => most.to_string(),
+            Setting::Processes(most) => most.map_or("max".into(), |most| most.to_string()),
             Setting::ReadRate { disk: (major, minor), rate } => match file {
                 "io.max" => format!("{major}:{minor} rbps={}", or(rate, "max")),
                 _ => format!("{major}:{minor} {}", or(rate, "0")),
@@ -160,7 +160,8 @@ mod tests {
             (Setting::MemoryMax(None), "memory.limit_in_bytes", "-1"),
             (Setting::MemoryMin(Some(Bytes(7))), "memory.min", "7"),
             (Setting::MemoryLow(None), "memory.low", "0"),
-            (Setting::Processes(64), "pids.max", "64"),
+            (Setting::Processes(Some(64)), "pids.max", "64"),
+            (Setting::Processes(None), "pids.max", "max"),
             (Setting::IoWeight(1), "blkio.weight", "10"),
             (Setting::ReadRate { disk: (8, 16), rate: Some(Bytes(7)) }, "io.max", "8:16 rbps=7"),
             (Setting::ReadRate { disk: (8, 16), rate: None }, "io.max", "8:16 rbps=max"),

@@ -25,8 +25,22 @@ pub enum GroupsVerb {
   crosstalk groups create user --count 16 --processes 500  user-0 to user-15
 
 v1 limits memory and protects none: it has no memory.low and memory.min, which is then reported. All \
-groups are made, or none.")]
+groups are made, or none. They stand at the top; in v1 those of memory stand in the memory group of the command that \
+makes the first one. A limit there holds for all groups together, and is printed.")]
     Create(GroupsCreateArgs),
+    /// Change groups while programs run in them; needs root.
+    #[command(after_help = "Examples:
+  crosstalk groups set lab --memory-limit 4GiB
+  crosstalk groups set lab/alice lab/bob --user alice
+  crosstalk groups set db --profile guaranteed --memory 4GiB --cpus 2
+  crosstalk groups set lab --memory-limit none --processes none
+
+What is not named stays. Programs in the groups go on. All groups are changed, or none. Another profile keeps the \
+memory, the limit and the processors that it has a place for.
+
+A memory limit below what a group uses pushes pages out, which is reported. If the kernel cannot push out enough, as \
+without swap, the command fails and nothing changes. Fewer processes than there are: those run on, new ones fail.")]
+    Set(GroupsSetArgs),
     /// List the groups, with what they may have and what they use.
     #[command(after_help = "Example:\n  crosstalk groups list --json")]
     List,
@@ -98,8 +112,8 @@ the same, that is reported. If the command is killed or stopped, the kernel choo
   crosstalk groups remove lab/alice
   crosstalk groups remove --all --kill
 
-While processes are in a group, it is removed only with --kill. The kernel first takes the memory that is \
-charged to the group; what it cannot take is reported.")]
+While processes are in a group, it is removed only with --kill; --all --kill asks first on a terminal. \
+The kernel first takes the memory that is charged to the group; what it cannot take is reported.")]
     Remove(GroupsRemoveArgs),
     /// Find how to group users: how many groups, who is with whom, and limits; needs root.
     #[command(after_help = "Examples:
@@ -145,6 +159,34 @@ pub struct GroupsCreateArgs {
     /// Make N groups: NAME-0 to NAME-(N-1) [default: NAME itself].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub count: Option<u32>,
+}
+
+#[derive(Args)]
+pub struct GroupsSetArgs {
+    /// Names of groups.
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+    /// What the groups may have, as Kubernetes' classes [default: as before].
+    #[arg(long, value_enum)]
+    pub profile: Option<ProfileName>,
+    /// Memory of each that others do not take, such as `2 GiB`, or none [default: as before].
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory: Option<String>,
+    /// Largest memory of each, or none [default: as before].
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub memory_limit: Option<String>,
+    /// Processors of each, such as `1.5`, or none [default: as before].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub cpus: Option<String>,
+    /// Most processes and threads in each, or none [default: as before].
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub processes: Option<String>,
+    /// Let this user put programs into them, too, and nobody else, or none [default: as before].
+    #[arg(long)]
+    pub user: Option<String>,
+    /// What `groups keep` does when their memory is full, or what they share [default: as before].
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub when_full: Option<WhenFullName>,
 }
 
 /// Names of profiles.
@@ -268,4 +310,7 @@ pub struct GroupsRemoveArgs {
     /// Kill the processes in them.
     #[arg(long)]
     pub kill: bool,
+    /// Do not ask before --all --kill [default: ask on a terminal].
+    #[arg(long)]
+    pub yes: bool,
 }

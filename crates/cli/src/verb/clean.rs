@@ -12,8 +12,7 @@ use crate::out::{Out, print_error};
 /// Runs `crosstalk clean`.
 pub fn main(out: &Out) -> Result<ExitCode, Fault> {
     let CleanReport { undone, gone, mut left } = undo_all_abandoned();
-    // If there is no folder for it, there is none for ledgers either, which is reported.
-    let contents = Registry::own().map_or_else(|_| Ok(Contents::default()), |registry| registry.read());
+    let contents = Registry::existing().map_or(Ok(Contents::default()), |registry| registry.read());
     let groups = contents.map(|contents| contents.groups.len()).unwrap_or_else(|fault| {
         left.push(fault);
         0

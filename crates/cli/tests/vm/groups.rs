@@ -69,6 +69,60 @@ fn with_version_2_alone_named_groups_protect_memory() {
 }
 
 #[test]
+fn with_version_2_alone_named_groups_are_changed_while_programs_run() {
+    let script = r#"
+        mount -t cgroup2 none /sys/fs/cgroup
+        top=/sys/fs/cgroup/crosstalk-groups
+        crosstalk groups create lab lab/db rest --memory-limit '128 MiB' 2>&1
+        echo "== guaranteed"
+        crosstalk groups set lab/db --profile guaranteed --memory '96 MiB' --cpus 0.5 2>&1
+        cat $top/lab/db/memory.min $top/lab/db/memory.max $top/lab/db/cpu.max $top/lab/db/cpu.weight
+        cat $top/lab/memory.min $top/memory.min
+        echo "== burstable"
+        crosstalk groups set lab/db --profile burstable --memory '32 MiB' --cpus none 2>&1
+        cat $top/lab/db/memory.min $top/lab/db/memory.low $top/lab/db/memory.max
+        cat $top/lab/db/cpu.max $top/lab/db/cpu.weight $top/lab/memory.min $top/lab/memory.low $top/memory.min
+        echo "== idle"
+        crosstalk groups set rest --profile besteffort
+        cat $top/rest/cpu.idle
+        crosstalk groups set rest --profile burstable --cpus 2 >/dev/null 2>&1
+        cat $top/rest/cpu.idle $top/rest/cpu.weight
+        echo "== too low"
+        crosstalk exec --group rest -- sh -c '(head -c 64m /dev/zero | tail -c 48m | sleep 1000) >/dev/null 2>&1 &'
+        for turn in $(seq 100); do
+            test $(cat $top/rest/memory.current) -gt 41943040 && break
+            sleep 0.1
+        done
+        crosstalk groups set lab/db rest --profile besteffort --memory-limit '8 MiB' 2>&1
+        echo $?
+        cat $top/rest/memory.max $top/rest/cpu.idle $top/lab/db/memory.max $top/lab/db/memory.low $top/lab/db/cpu.weight
+        grep 'oom_kill ' $top/rest/memory.events
+        crosstalk groups create aside --profile besteffort
+        crosstalk groups set aside rest --profile burstable --cpus 2 --memory-limit '8 MiB' >/dev/null 2>&1
+        cat $top/aside/cpu.idle $top/aside/memory.max
+        crosstalk clean
+        echo "== removed"
+        crosstalk groups remove --all --kill --yes
+        exit 0
+    "#;
+    let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all"], script) else { return };
+    let part =
+        |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
+    let guaranteed = ["100663296", "100663296", "50000 100000", "50", "100663296", "100663296"];
+    assert_eq!(part("guaranteed")[1..], guaranteed, "those above protect it, too");
+    let burstable = ["0", "33554432", "max", "max 100000", "100", "0", "33554432", "0"];
+    assert_eq!(part("burstable")[1..], burstable);
+    assert_eq!(part("idle")[1..], ["1", "0", "200"]);
+    let too_low = part("too low");
+    assert!(too_low[0].contains("`rest` uses ") && too_low[0].contains("limit of 8 MiB"), "{too_low:#?}");
+    let set_back = ["4", "134217728", "0", "max", "33554432", "100", "oom_kill 0"];
+    let at = too_low.iter().position(|line| line == "4").expect("an exit code");
+    assert_eq!(too_low[at..at + set_back.len()], set_back, "nothing is killed, and all is set back");
+    assert_eq!(too_low[at + set_back.len()..][..3], ["made aside", "1", "max"]);
+    assert!(too_low.contains(&"There was nothing to undo.".to_string()), "{too_low:#?}");
+}
+
+#[test]
 fn with_version_2_alone_users_keep_protected_memory_beside_one_who_streams() {
     const MAKE_FILE_SYSTEM: &str = "/usr/sbin/mke2fs";
     if !Path::new(MAKE_FILE_SYSTEM).exists() {
@@ -181,7 +235,7 @@ fn with_version_2_alone_groups_are_protected_and_ended_by_rule() {
         cat $top/m/memory.high
         grep '^oom_kill ' $top/m/memory.events
         cat $top/m/user/cgroup.procs | wc -l
-        crosstalk groups remove --all --kill >/dev/null
+        crosstalk groups remove --all --kill --yes >/dev/null
         exit 0
     "#;
     let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all psi=1"], script) else { return };

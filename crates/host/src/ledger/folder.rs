@@ -6,6 +6,8 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+
 use crate::process::fresh_mark;
 use crate::user;
 
@@ -18,9 +20,34 @@ use crate::user;
 /// If none of them can be created.
 pub fn folder() -> Result<PathBuf, Fault> {
     let user = user::id();
+    first(&lasting(user), Path::new(TEMPORARY), user)
+}
+
+/// The folder that [`folder`] returns, if it exists already. Nothing is created.
+pub fn existing_folder() -> Option<PathBuf> {
+    let user = user::id();
+    existing(&lasting(user), Path::new(TEMPORARY), user)
+}
+
+/// The candidates that outlast a logout of root's.
+fn lasting(user: u32) -> Vec<PathBuf> {
     let mut candidates = candidates(user);
     candidates.retain(|path| user != 0 || !path.starts_with(LOGINS));
-    first(&candidates, Path::new(TEMPORARY), user)
+    candidates
+}
+
+fn existing(candidates: &[PathBuf], temporary: &Path, user: u32) -> Option<PathBuf> {
+    for path in candidates.iter().chain(&numbered(temporary, user)) {
+        let can_be_created =
+            || path.parent().is_some_and(|above| access(above, Access::WRITE_OK | Access::EXEC_OK).is_ok());
+        match check(path, user) {
+            Ok(()) => return Some(path.clone()),
+            // It would be created here.
+            Err(_) if fs::symlink_metadata(path).is_err() && can_be_created() => return None,
+            Err(_) => {}
+        }
+    }
+    None
 }
 
 fn first(candidates: &[PathBuf], temporary: &Path, user: u32) -> Result<PathBuf, Fault> {
@@ -90,6 +117,12 @@ fn make(path: &Path, user: u32) -> Result<(), Fault> {
         }
         _ => {}
     }
+    check(path, user)
+}
+
+/// Whether it is a folder that only this user can enter.
+fn check(path: &Path, user: u32) -> Result<(), Fault> {
+    let at = |message: String| Fault::environment(message).at(path.display().to_string());
     // Links are not followed: in /tmp another user may have created the entry.
     let found = fs::symlink_metadata(path).map_err(|e| at(e.to_string()))?;
     if found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0 {
@@ -117,6 +150,23 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("is ours");
         let fault = make(&path, user).expect_err("others could enter");
         assert!(fault.remedy.expect("a remedy").contains("chmod 700"));
+    }
+
+    #[test]
+    fn looking_for_the_folder_creates_nothing() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let user = fs::metadata(root.path()).expect("is there").uid();
+        let candidates = ["first", "second"].map(|name| root.path().join(name));
+        let look = || existing(&candidates, root.path(), user);
+        assert_eq!(look(), None);
+        assert!(fs::read_dir(root.path()).expect("is there").next().is_none(), "nothing is created");
+        make(&candidates[1], user).expect("is made");
+        assert_eq!(look(), None, "the first one would be created");
+        fs::write(&candidates[0], "").expect("is no folder");
+        assert_eq!(look(), Some(candidates[1].clone()));
+        fs::remove_file(&candidates[0]).expect("is ours");
+        make(&candidates[0], user).expect("is made");
+        assert_eq!(look(), first(&candidates, root.path(), user).ok());
     }
 
     #[test]

@@ -37,8 +37,8 @@ mod tree;
 mod undo;
 
 pub use batch::{Batch, RegistryLock};
-pub use folder::folder;
 pub(crate) use folder::folders;
+pub use folder::{existing_folder, folder};
 pub use keys::Keys;
 pub use knob::Knob;
 pub use owner::{Entry, Ledger};

@@ -4,6 +4,8 @@ mod cost;
 mod keep;
 mod names;
 mod page;
+mod remove;
+mod set;
 mod tune;
 mod tune_text;
 mod view;
@@ -13,14 +15,12 @@ mod working_set;
 use std::process::ExitCode;
 
 use crosstalk_core::Fault;
-use crosstalk_core::units::{Bytes, human};
-use crosstalk_groups::{
-    CreateRequest, GroupName, Profile, ProfileRequest, RemoveRequest, User, create, remove,
-};
+use crosstalk_core::units::Bytes;
+use crosstalk_groups::{CreateRequest, GroupName, Profile, ProfileRequest, User, create};
 use crosstalk_host::Launcher;
 use serde_json::json;
 
-use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
+use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsVerb};
 use crate::out::{Out, print_error};
 use names::{parse, several};
 
@@ -31,13 +31,14 @@ pub use watch::place;
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
     match args.verb {
         GroupsVerb::Create(args) => make(&args, out)?,
+        GroupsVerb::Set(args) => set::set(&args, out)?,
         GroupsVerb::List => view::list(out)?,
         GroupsVerb::Show(args) if args.working_set => working_set::show(&args, out)?,
         GroupsVerb::Show(args) if args.watch => page::watch(&args, out)?,
         GroupsVerb::Show(args) => view::show(&args, out)?,
         GroupsVerb::Watch(args) => return watch::main(&args, out),
         GroupsVerb::Keep(args) => keep::keep(&args, out)?,
-        GroupsVerb::Remove(args) => unmake(&args, out)?,
+        GroupsVerb::Remove(args) => remove::remove(&args, out)?,
         GroupsVerb::Tune(args) => tune::main(&args, out)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -61,7 +62,7 @@ fn make(args: &GroupsCreateArgs, out: &Out) -> Result<(), Fault> {
     let created = create(&request, &Launcher::current())?;
     out.say(&format!("made {}", several(&created.names)));
     created.notes.iter().for_each(|note| print_error(note));
-    out.record(&json!({ "result": "groups", "made": created.names, "notes": created.notes }));
+    out.record(&json!({ "result": "groups", "made": created.names, "notes": created.notes, "parents": created.parents }));
     Ok(())
 }
 
@@ -75,25 +76,4 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
             .at("--count")
             .remedy("create them by a command each")),
     }
-}
-
-fn unmake(args: &GroupsRemoveArgs, out: &Out) -> Result<(), Fault> {
-    let names = if args.all { None } else { Some(parse(&args.names)?) };
-    let removed = remove(&RemoveRequest { names, kill: args.kill })?;
-    match removed.names.as_slice() {
-        [] => out.say("There are no groups."),
-        names => out.say(&format!("removed {}", several(names))),
-    }
-    if !removed.vanished.is_empty() {
-        let vanished = several(&removed.vanished);
-        out.say(&format!("had vanished before, by something else than this command: {vanished}"));
-    }
-    if removed.stays.0 > 0 {
-        let size = human(removed.stays.0 as f64, "B");
-        out.say(&format!("{size} stay charged to removed groups, until nothing uses that memory any more"));
-    }
-    out.record(&json!({
-        "result": "groups", "removed": removed.names, "vanished": removed.vanished, "stays": removed.stays,
-    }));
-    Ok(())
 }

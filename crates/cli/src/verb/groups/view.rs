@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
 use crosstalk_groups::{
-    Existence, GroupName, Numbers, Rates, Standing, Threads, processes_in_words, standing, table,
+    Existence, GroupName, Numbers, Profile, Rates, Standing, Threads, processes_in_words, standing, table,
 };
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub fn list(out: &Out) -> Result<(), Fault> {
                 profile.name().into(),
                 size(profile.guaranteed().or(profile.requested())),
                 size(profile.limit()),
-                profile.cpus().map_or(NONE.into(), |cpus| cpus.to_string()),
+                cpus(profile),
                 one.registered.processes.map_or(NONE.into(), |most| most.to_string()),
                 one.registered.user.clone().unwrap_or(NONE.into()),
                 format!(
@@ -55,6 +55,15 @@ pub fn list(out: &Out) -> Result<(), Fault> {
 fn refused(threads: Option<&Threads>) -> String {
     let refused = threads.map_or(0, |threads| threads.refused);
     if refused == 0 { String::new() } else { format!(", starts refused: {refused}") }
+}
+
+/// The processors of a profile: a limit, or a share.
+fn cpus(profile: &Profile) -> String {
+    match (profile, profile.cpus()) {
+        (_, None) => NONE.into(),
+        (Profile::Guaranteed { .. }, Some(cpus)) => format!("{cpus} at most"),
+        (_, Some(cpus)) => format!("share of {cpus}"),
+    }
 }
 
 /// Runs `crosstalk groups show`.
@@ -196,6 +205,7 @@ pub fn event(one: &Standing, numbers: &Numbers, rates: Option<&Rates>) -> Value 
         "name": one.name,
         "registered": one.registered,
         "exists": one.existence(),
+        "directories": one.group.paths_by_tree(),
         "cpu": numbers.cpu.map(|time| time.as_secs_f64()),
         "memory": numbers.memory,
         "limit": numbers.limit,
