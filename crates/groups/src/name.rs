@@ -29,9 +29,11 @@ impl GroupName {
     }
 
     /// The name with a number: `lab-7`.
-    #[must_use]
-    pub fn numbered(&self, number: u32) -> GroupName {
-        GroupName(format!("{}-{number}", self.0))
+    ///
+    /// # Errors
+    /// If it is too long then.
+    pub fn numbered(&self, number: u32) -> Result<GroupName, Fault> {
+        format!("{}-{number}", self.0).parse()
     }
 
     /// The name as text.
@@ -92,7 +94,6 @@ impl FromStr for GroupName {
     }
 }
 
-/// The number behind [`GroupName::numbered`] may make a part longer by a few characters.
 fn is_part(part: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     part.len() <= LONGEST
@@ -135,7 +136,10 @@ mod tests {
         assert_eq!(name("lab").parent(), None);
         assert!(name("lab/alice").is_in(&name("lab")) && name("a/b/c").is_in(&name("a")));
         assert!(!name("lab").is_in(&name("lab")) && !name("lab-2/x").is_in(&name("lab")));
-        assert_eq!(name("lab").numbered(7).as_str(), "lab-7");
+        assert_eq!(name("lab").numbered(7), Ok(name("lab-7")));
+        let longest = name(&"x".repeat(LONGEST));
+        let long = longest.numbered(7).expect_err("is too long").to_string();
+        assert!(long.contains("64 characters at most"), "{long}");
         assert!(name("lab") < name("lab/alice"), "a group comes before those in it");
     }
 

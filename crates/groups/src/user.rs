@@ -11,6 +11,8 @@ use crosstalk_core::name::unknown;
 use crosstalk_core::{Fault, quoted};
 use crosstalk_host::kernel;
 
+/// "No user" of chown(2), which changes nothing then.
+const NOBODY: u32 = u32::MAX;
 /// The files of a group that take processes: v1's and v2's.
 const TAKES: [&str; 3] = ["cgroup.procs", "cgroup.threads", "tasks"];
 
@@ -53,7 +55,7 @@ impl User {
         if let Some(user) = users.iter().find(|user| user.name == name && !name.is_empty()) {
             return Ok(user.clone());
         }
-        if let Ok(id) = name.parse() {
+        if let Some(id) = name.parse().ok().filter(|id| *id != NOBODY) {
             let named = users.iter().find(|user| user.id == id).cloned();
             return Ok(named.unwrap_or(User { name: name.into(), id }));
         }
@@ -133,7 +135,7 @@ mod tests {
         let remedy = |name: &str| User::one_of(&User::among(PASSWD), name).expect_err("is unknown").remedy;
         assert_eq!(remedy("alise").as_deref(), Some("did you mean `alice`?"));
         assert!(remedy("somebody-else").is_some_and(|said| said.contains("getent passwd")));
-        for odd in ["", "a\u{1b}[2J", "a b/..", "-1", "🦀"] {
+        for odd in ["", "a\u{1b}[2J", "a b/..", "-1", "🦀", "4294967295"] {
             let fault = User::one_of(&User::among(PASSWD), odd).expect_err("is unknown");
             assert!(!fault.message.contains('\u{1b}'), "{fault}");
         }

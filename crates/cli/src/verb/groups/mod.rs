@@ -71,7 +71,7 @@ fn requested_names(args: &GroupsCreateArgs) -> Result<Vec<GroupName>, Fault> {
     let names = parse(&args.names)?;
     match (args.count, names.as_slice()) {
         (None, _) => Ok(names),
-        (Some(count), [name]) => Ok((0..count).map(|number| name.numbered(number)).collect()),
+        (Some(count), [name]) => (0..count).map(|number| name.numbered(number)).collect(),
         (Some(_), _) => Err(Fault::usage(format!("expected one name to number, found {}", names.len()))
             .at("--count")
             .remedy("create them by a command each")),
