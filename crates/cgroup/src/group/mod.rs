@@ -243,7 +243,11 @@ impl Group {
 
     fn lacks(&self, setting: &Setting) -> Fault {
         let fault = Fault::environment(format!("this group does not offer {}", setting.what()));
-        let fault = fault.at(self.paths().first().map(|path| path.display().to_string()).unwrap_or_default());
+        // In v1's trees no directory lacks it: the tree that has it is missing.
+        let fault = match self.dir("").filter(|_| self.dirs.len() == 1) {
+            Some(dir) => fault.at(dir.display().to_string()),
+            None => fault,
+        };
         match setting {
             Setting::Idle(_) => fault.remedy("it takes Linux 5.15 or later and the cpu controller"),
             Setting::MemoryHigh(_) | Setting::MemoryMin(_) | Setting::MemoryLow(_) => {
@@ -251,8 +255,25 @@ impl Group {
             }
             Setting::IoWeight(_) => fault
                 .remedy("choose a scheduler that has weights: echo bfq > /sys/block/DEVICE/queue/scheduler"),
-            _ => {
-                fault.remedy("enable its controller: echo +NAME > cgroup.subtree_control, in the group above")
+            _ => fault.remedy(self.offered_by(setting)),
+        }
+    }
+
+    /// What makes the group offer a setting.
+    fn offered_by(&self, setting: &Setting) -> String {
+        let places = setting.places();
+        let old = places.iter().map(|(tree, _)| *tree).find(|tree| !tree.is_empty());
+        match old.filter(|_| self.dirs.keys().any(|tree| !tree.is_empty())) {
+            Some(tree) => format!(
+                "mount its controller: mkdir -p /sys/fs/cgroup/{tree} && mount -t cgroup -o {tree} cgroup \
+                 /sys/fs/cgroup/{tree}"
+            ),
+            None => {
+                let controller =
+                    places.first().and_then(|(_, file)| file.split('.').next()).unwrap_or_default();
+                format!(
+                    "enable its controller in the group above: echo +{controller} > cgroup.subtree_control"
+                )
             }
         }
     }
@@ -397,6 +418,19 @@ mod tests {
         assert_eq!((read("cpu.idle").as_str(), read("cpu.shares").as_str()), ("1", "512"));
         let fault = group.set(&Setting::MemoryHigh(None)).expect_err("not offered");
         assert!(fault.message.contains("soft memory limit") && fault.remedy.is_some(), "{fault}");
+    }
+
+    #[test]
+    fn a_setting_that_is_not_offered_is_refused_with_what_would_offer_it() {
+        let limit = Setting::MemoryMax(Some(crosstalk_core::units::Bytes(1 << 20)));
+        for (tree, remedy) in [
+            ("cpu", "mount -t cgroup -o memory cgroup /sys/fs/cgroup/memory"),
+            ("", "echo +memory > cgroup.subtree_control"),
+        ] {
+            let (_folder, group) = pretended(tree, &[]);
+            let fault = group.set(&limit).expect_err("not offered");
+            assert!(fault.remedy.as_deref().is_some_and(|said| said.contains(remedy)), "{fault}");
+        }
     }
 
     #[test]
