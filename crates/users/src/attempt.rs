@@ -77,7 +77,7 @@ pub fn attempt(
 ) -> Result<Outcome, Failure> {
     let ledger = Ledger::open(&Launcher::current())?;
     let folder = Folder::new(scratch)?;
-    let orders = orders(population, arrangement, &folder.0, &scratch.join("users"), seed)?;
+    let orders = orders(population, arrangement, &folder.0, &scratch.join("users"), seed, conduct.until)?;
     let scene = Scene::new(&population.machine, arrangement, &folder.0, &ledger, conduct.until)?;
     let drivers = Drivers::start(&orders, |at, orders| scene.driver(at, orders))?;
     let outcome = drive(drivers, &scene, population, conduct).map_err(|failure| {

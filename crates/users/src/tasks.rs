@@ -1,13 +1,15 @@
 //! What each user of an attempt is to do, with the files for it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_work::peer::Deadline;
 
 use crate::arrangement::{Arrangement, UserGroup};
 use crate::common::CommonFiles;
-use crate::files::{block_file, create};
+use crate::files::{block_file, check_space, create, missing};
 use crate::isolation::View;
 use crate::mix::{Activity, Mix, Size};
 use crate::orders::{Orders, Overlay, Task, UserOrders};
@@ -20,20 +22,22 @@ const BLOCKS: f64 = 20.0;
 /// The drivers' orders: one for each group of users. `folder` is the attempt's own, `files` stay for later ones.
 ///
 /// # Errors
-/// If files cannot be made, or the mix's file has changed.
+/// If files cannot be made, or not in time; a usage fault if there is too little space for them, or the mix's file has
+/// changed.
 pub fn orders(
     population: &Population,
     arrangement: &Arrangement,
     folder: &Path,
     files: &Path,
     seed: u64,
+    until: &Deadline,
 ) -> Result<Vec<Orders>, Fault> {
     let folders = folders(arrangement, folder)?;
     let groups = &arrangement.groups;
     let tasks: Vec<Vec<Task>> = match &population.load {
-        Load::Mix(name, _) => mix_tasks(population, name, groups, &folders, seed)?,
+        Load::Mix(name, _) => mix_tasks(population, name, groups, &folders, seed, until)?,
         Load::Each(each) => {
-            let tasks = tasks(population, each, files)?;
+            let tasks = tasks(population, each, files, until)?;
             groups.iter().map(|group| group.users.iter().map(|user| tasks[*user].clone()).collect()).collect()
         }
     };
@@ -72,10 +76,16 @@ fn mix_tasks(
     groups: &[UserGroup],
     folders: &[PathBuf],
     seed: u64,
+    until: &Deadline,
 ) -> Result<Vec<Vec<Task>>, Fault> {
     let mix = Mix::find(name)?;
     let file_size = mix.file_size(population.users());
-    let mut made: Vec<&PathBuf> = Vec::new();
+    let distinct: BTreeSet<&PathBuf> = folders.iter().collect();
+    // One is common to a folder's users, and each user writes one.
+    let files = (distinct.len() + population.users()) as f64;
+    let need = files * population.work * file_size.0 as f64;
+    folders.first().map_or(Ok(()), |folder| check_space(folder, Bytes(need as u64)))?;
+    let proceed = || until.check("the users' files to be written");
     let of_group = |(group, folder): (&UserGroup, &PathBuf)| {
         let common = folder.join("common");
         let task = |user: &usize| {
@@ -85,29 +95,42 @@ fn mix_tasks(
         };
         group.users.iter().map(task).collect()
     };
-    for folder in folders {
-        if !made.contains(&folder) {
-            made.push(folder);
-            create(&folder.join("common"))?;
-            CommonFiles::make(&folder.join("common"), file_size, population.work)?;
-        }
+    for folder in distinct {
+        create(&folder.join("common"))?;
+        CommonFiles::make(&folder.join("common"), file_size, population.work, &proceed)?;
     }
     Ok(groups.iter().zip(folders).map(of_group).collect())
 }
 
 /// The task of each user that has no jobs of a mix.
-fn tasks(population: &Population, each: &[Activity], files: &Path) -> Result<Vec<Task>, Fault> {
+fn tasks(
+    population: &Population,
+    each: &[Activity],
+    files: &Path,
+    until: &Deadline,
+) -> Result<Vec<Task>, Fault> {
     let blocks = (BLOCKS * population.work).round().max(1.0) as usize;
+    let reader = |user: usize, size: Size| Ok((format!("reader-{user}"), whole_blocks(size, population)?));
+    // Those who stream through files of one size share it.
+    let stream = |size: Size| whole_blocks(size, population).map(|size| (format!("stream-{}", size.0), size));
+    let mut sizes = BTreeMap::new();
+    for (user, activity) in each.iter().enumerate() {
+        sizes.extend(match activity {
+            Activity::Reread(size) => Some(reader(user, *size)?),
+            Activity::Stream(size) => Some(stream(*size)?),
+            Activity::Run(_) => None,
+        });
+    }
+    check_space(files, missing(files, &sizes))?;
     let task = |(user, activity): (usize, &Activity)| match activity {
         Activity::Reread(size) => {
-            let size = whole_blocks(*size, population)?;
-            let file = block_file(files, &format!("reader-{user}"), size.0)?;
+            let (name, size) = reader(user, *size)?;
+            let file = block_file(files, &name, size.0, until)?;
             Ok(Task::Reread { file, size, jobs: population.jobs, blocks })
         }
         Activity::Stream(size) => {
-            let size = whole_blocks(*size, population)?;
-            // Those who stream through files of one size share it.
-            Ok(Task::Stream { file: block_file(files, &format!("stream-{}", size.0), size.0)? })
+            let (name, size) = stream(*size)?;
+            Ok(Task::Stream { file: block_file(files, &name, size.0, until)? })
         }
         Activity::Run(command) => Ok(Task::Run { command: command.clone() }),
     };
