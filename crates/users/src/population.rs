@@ -37,6 +37,9 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter::new("streamers", "0", "`reread`: the first users stream through twice the memory instead"),
 ];
 
+/// The least memory of all users: no program runs in less.
+const LEAST_MEMORY: Bytes = Bytes(1 << 20);
+
 /// The machine that users share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Machine {
@@ -52,7 +55,10 @@ impl Machine {
     /// # Errors
     /// A usage fault that names the parameter.
     pub fn read(params: &Params) -> Result<Self, Fault> {
-        Ok(Machine { memory: optional(params, "memory")?, read_rate: optional(params, "read_rate")? })
+        Ok(Machine {
+            memory: optional(params, "memory", LEAST_MEMORY)?,
+            read_rate: optional(params, "read_rate", Bytes(1))?,
+        })
     }
 }
 
@@ -176,10 +182,10 @@ fn readers(params: &Params, users: usize, memory: Option<Bytes>) -> Result<Vec<A
 }
 
 /// A size, or nothing for the word `none`, which is the default.
-fn optional(params: &Params, name: &str) -> Result<Option<Bytes>, Fault> {
+fn optional(params: &Params, name: &str, least: Bytes) -> Result<Option<Bytes>, Fault> {
     match params.get(name).map(ToString::to_string).as_deref() {
         None | Some("none") => Ok(None),
-        Some(_) => params.size(name, Bytes(1)).map(Some),
+        Some(_) => params.size(name, least).map(Some),
     }
 }
 
@@ -211,6 +217,15 @@ mod tests {
         assert!(of(Some(3)).expect_err("are too few").to_string().contains("users"));
         let fault = Population::read(&Params::default().with("mix", "uneven")).expect_err("shares of what?");
         assert!(fault.to_string().contains("memory"), "{fault}");
+    }
+
+    #[test]
+    fn memory_in_which_no_program_runs_is_refused() {
+        let read = |memory: &str| Machine::read(&Params::default().with("memory", memory));
+        assert_eq!(read("1 MiB").map(|machine| machine.memory), Ok(Some(Bytes(1 << 20))));
+        let fault = read("4 KiB").expect_err("is too little");
+        assert_eq!(fault.parameter.as_deref(), Some("memory"));
+        assert!(fault.message.contains("1 MiB"), "{fault}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 use crate::common::{command, finish, kill, stderr, stdout};
@@ -201,7 +202,18 @@ fn what_is_wrong_is_said_before_anything_runs() {
     fs::write(dir.path().join("typo"), "true\nno-such-program --flag\n").expect("writes");
     fs::write(dir.path().join("half"), r#"[{"grouping":"a","groups":[{"name":"","users":[0]}]}]"#)
         .expect("writes");
-    let cases: [(&[&str], &str); 20] = [
+    fs::write(dir.path().join("huge.mix"), "9 users reread 1048576M\n").expect("writes");
+    fs::write(dir.path().join("zero"), "true\n\ntr\0ue\n").expect("writes");
+    mknodat(CWD, dir.path().join("pipe"), FileType::Fifo, Mode::RUSR, 0).expect("makes a pipe");
+    let cases: [(&[&str], &str); 28] = [
+        (&["--commands", "pipe"], "pipe: cannot read the commands: expected a file"),
+        (&["--commands", "/dev/zero"], "/dev/zero: cannot read the commands: expected a file"),
+        (&["--commands", "zero"], "zero:3: expected a command, found a zero byte"),
+        (&["--exhaustive", "1", "--groupings", "pipe", "--", "true"], "pipe: cannot read the groupings"),
+        (&["--mix", "./huge.mix", "--memory", "64MiB"], "are free (try: write smaller sizes"),
+        (&["--memory", "4KiB", "--", "true"], "--memory: expected at least 1 MiB"),
+        (&["--memory", "512TiB", "--", "true"], "--memory: expected at most the"),
+        (&["--mix", "reread", "--memory", "64MiB"], "readers"),
         (&["--mix", "stream"], "did you mean `streaming`?"),
         (&["--mix", "./bad.mix"], "bad.mix:2: expected what users do"),
         (&["--mix", "streaming"], "--memory"),

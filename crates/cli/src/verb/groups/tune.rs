@@ -1,13 +1,13 @@
 //! `crosstalk groups tune`: how to group users.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Seconds, digits, human};
 use crosstalk_core::value::Params;
-use crosstalk_host::{Launcher, Ledger};
+use crosstalk_host::{Launcher, Ledger, regular};
+use crosstalk_users::mix::LONGEST;
 use crosstalk_users::population::{Machine, Population};
 use crosstalk_users::tune::{
     ComparisonRequest, Ending, GroupingRecord, Progress, RunRecord, TuneRequest, in_words, memory_of_host,
@@ -23,6 +23,9 @@ use crate::signal;
 
 /// The users who run a command, if no number is given.
 const USERS_OF_A_COMMAND: usize = 2;
+
+/// The longest file of groupings, in bytes.
+const LONGEST_GROUPINGS: u64 = 64 << 20;
 
 /// Runs `crosstalk groups tune`.
 pub fn main(args: &GroupsTuneArgs, out: &Out) -> Result<(), Fault> {
@@ -80,7 +83,7 @@ fn deadline(text: &str) -> Result<Seconds, Fault> {
 /// Groupings, as a result lists them.
 fn groupings(file: &Path) -> Result<Vec<GroupingRecord>, Fault> {
     let place = file.display().to_string();
-    let text = fs::read_to_string(file)
+    let text = regular::text(file, LONGEST_GROUPINGS)
         .map_err(|e| Fault::usage(format!("cannot read the groupings: {e}")).at(place.clone()))?;
     serde_json::from_str(&text)
         .map_err(|e| Fault::usage(format!("expected `groupings` of a result: {e}")).at(place))
@@ -97,6 +100,13 @@ fn population(args: &GroupsTuneArgs) -> Result<Population, Fault> {
         params = params.with("users", i64::from(users));
     }
     if let Some(mix) = &args.mix {
+        if mix == "reread" {
+            let message =
+                "expected a mix that lists what users do, found `reread`, whose parameters a study sets";
+            return Err(Fault::usage(message).at("--mix").remedy(
+                "use readers, streaming or uneven, or a mix file with lines such as `4 users reread 24M`",
+            ));
+        }
         return Population::read(&params.with("mix", mix.as_str()));
     }
     let machine = Machine::read(&params)?;
@@ -106,10 +116,22 @@ fn population(args: &GroupsTuneArgs) -> Result<Population, Fault> {
         return Population::of_commands(vec![command.join(" "); users], machine);
     };
     let place = file.display().to_string();
-    let text = fs::read_to_string(file)
+    let text = regular::text(file, LONGEST)
         .map_err(|e| Fault::usage(format!("cannot read the commands: {e}")).at(place.clone()))?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Population::of_commands(lines.map(String::from).collect(), machine).map_err(|fault| fault.at(place))
+    Population::of_commands(commands(&text, &place)?, machine).map_err(|fault| fault.at(place))
+}
+
+/// The commands of a file, one a line; `place` is its name.
+fn commands(text: &str, place: &str) -> Result<Vec<String>, Fault> {
+    let lines = (1..).zip(text.lines().map(str::trim));
+    let commands = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let checked = |(number, line): (usize, &str)| match line.contains('\0') {
+        false => Ok(line.to_string()),
+        true => Err(Fault::usage("expected a command, found a zero byte")
+            .at(format!("{place}:{number}"))
+            .remedy("write the line again")),
+    };
+    commands.map(checked).collect()
 }
 
 fn shell_word(word: &OsString) -> Result<String, Fault> {
