@@ -131,12 +131,12 @@ fn drive(
                 }
             }
             Report::Failed { number, fault } => {
-                let mut failed = Fault::attempt(format!("user {number} failed: {}", fault.sentence()));
-                failed.remedy = fault.remedy;
-                return Err(failed.into());
+                let place = fault.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+                let message = format!("user {} failed: {place}{}", number + 1, fault.message);
+                return Err(Fault { remedy: fault.remedy, ..Fault::attempt(message) }.into());
             }
             Report::Killed { number, signal } => {
-                let message = format!("user {number} in group {group} was killed by signal {signal}");
+                let message = format!("user {} in group {group} was killed by signal {signal}", number + 1);
                 return Err(Fault::attempt(message).into());
             }
             Report::Broken(fault) => return Err(fault.into()),

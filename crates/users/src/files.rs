@@ -85,7 +85,7 @@ mod tests {
         let fault = check_space(&folder, missing(&folder, &sizes)).expect_err("no disk is that large");
         assert_eq!((fault.kind, fault.place.clone()), (FaultKind::Usage, Some(folder.display().to_string())));
         assert!(
-            fault.message.contains("take 1 EiB") && fault.message.contains("are free"),
+            fault.message.contains("take 1073741824 GiB") && fault.message.contains("are free"),
             "{}",
             fault.message
         );

@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::Parameter;
-use crosstalk_core::units::Bytes;
+use crosstalk_core::units::{Bytes, human};
 use crosstalk_core::value::{Params, parameter_fault};
 
 use crate::mix::{Activity, Mix, Size};
@@ -55,10 +55,13 @@ impl Machine {
     /// # Errors
     /// A usage fault that names the parameter.
     pub fn read(params: &Params) -> Result<Self, Fault> {
-        Ok(Machine {
-            memory: optional(params, "memory", LEAST_MEMORY)?,
-            read_rate: optional(params, "read_rate", Bytes(1))?,
-        })
+        let memory = optional(params, "memory")?;
+        if let Some(found) = memory.filter(|memory| *memory < LEAST_MEMORY) {
+            let found = human(found.0 as f64, "B");
+            let message = format!("expected at least 1 MiB, found {found}: no program runs in less");
+            return Err(parameter_fault("memory", message));
+        }
+        Ok(Machine { memory, read_rate: optional(params, "read_rate")? })
     }
 }
 
@@ -149,6 +152,14 @@ impl Population {
         }
     }
 
+    /// What each user does, in words, by number from 0.
+    pub fn activities(&self) -> Vec<String> {
+        match &self.load {
+            Load::Mix(name, users) => vec![format!("jobs of the mix {name}"); *users],
+            Load::Each(each) => each.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// The machine that they share.
     pub fn machine(&self) -> &Machine {
         &self.machine
@@ -182,10 +193,10 @@ fn readers(params: &Params, users: usize, memory: Option<Bytes>) -> Result<Vec<A
 }
 
 /// A size, or nothing for the word `none`, which is the default.
-fn optional(params: &Params, name: &str, least: Bytes) -> Result<Option<Bytes>, Fault> {
+fn optional(params: &Params, name: &str) -> Result<Option<Bytes>, Fault> {
     match params.get(name).map(ToString::to_string).as_deref() {
         None | Some("none") => Ok(None),
-        Some(_) => params.size(name, least).map(Some),
+        Some(_) => params.size(name, Bytes(1)).map(Some),
     }
 }
 
