@@ -22,7 +22,7 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::new("jobs", "100", "number of jobs of each user"),
     Parameter::new("work", "1", "the share of its whole work that a job does"),
-    Parameter::new("memory", "none", "the memory of all users together, such as \"512 MiB\""),
+    Parameter::new("memory", "none", "the memory of all users together, such as \"512 MiB\"; at least 1 MiB"),
     Parameter::new(
         "read_rate",
         "none",

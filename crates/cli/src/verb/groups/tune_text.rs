@@ -31,6 +31,7 @@ pub fn text(tuned: &TuneResult) -> Vec<String> {
         );
     }
     lines.extend(parts(tuned));
+    lines.extend(tuned.neighbours.iter().filter_map(faster_neighbour));
     let locks = tuned.locks_unavailable.iter();
     lines.extend(
         locks.map(|why| format!("Waiting for locks and the time of reclaim are not available: {why}.")),
@@ -129,6 +130,16 @@ fn cliff_line(one: &Neighbour) -> String {
     };
     let why = one.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
     format!("The cliff, in the search: {}: {what}{why}.", one.words)
+}
+
+/// What is to be known of a neighbour that took less time in the search than the chosen one.
+fn faster_neighbour(one: &Neighbour) -> Option<String> {
+    let ratio = one.ratio.filter(|ratio| *ratio < 0.995 && !one.cut)?;
+    Some(format!(
+        "{} took {} × the time of the chosen grouping, in single runs of the search. No fresh pairs compare these two.",
+        one.words,
+        digits(ratio)
+    ))
 }
 
 /// The parts of a user's time, what explains them, and what the names mean.

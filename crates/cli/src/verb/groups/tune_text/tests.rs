@@ -85,6 +85,19 @@ fn without_a_difference_nothing_is_explained_or_recommended() {
 }
 
 #[test]
+fn a_neighbour_that_took_less_time_is_explained() {
+    let mut faster = result(Some([1.5; 12]));
+    faster.neighbours[0].ratio = Some(0.92);
+    faster.cliff = None;
+    let said = said(&faster);
+    assert!(
+        said.contains("limits by need took 0.92 × the time of the chosen grouping, in single runs"),
+        "{said}"
+    );
+    assert!(said.contains("No cliff"), "{said}");
+}
+
+#[test]
 fn files_that_were_cached_leave_it_open() {
     let cached = Some(CachedReads { read: 1.1e9, from_devices: 38.0 * 1024.0 });
     for ratios in [None, Some([1.0; 12]), Some([0.9; 12])] {
