@@ -57,8 +57,9 @@ impl PartialResult {
         }
     }
 
-    /// The same with the reason why it ended; `None` if nothing was run.
+    /// The same with the reason why it ended; `None` if no run has ended well.
     pub fn ended(self, why: String) -> Option<Self> {
-        (!self.runs.is_empty()).then_some(PartialResult { ended: why, ..self })
+        let is_some = self.runs.iter().any(|run| run.makespan.is_some());
+        is_some.then_some(PartialResult { ended: why, ..self })
     }
 }
