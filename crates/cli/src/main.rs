@@ -50,7 +50,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     streams::unread_output_fault().map_or(ExitCode::SUCCESS, |fault| report(&out, &fault))
 }
 
-/// The hint for a program of the user's among the arguments of `run`: the `--` is missing.
+/// The hint for a program of the user's among the arguments of `run` or `groups tune`: the `--` is missing.
 fn own_program(error: &clap::Error) -> Option<String> {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let words: Vec<String> =
@@ -62,8 +62,13 @@ fn own_program(error: &clap::Error) -> Option<String> {
         }
         _ => false,
     };
-    (left_over && verb == "run" && !words.contains(&"--".into()))
-        .then(|| "\nYour own program goes after `--`: crosstalk run -- ./my-job its arguments\n".into())
+    let verb = match verb.as_str() {
+        "run" => "run",
+        "groups" if words.iter().any(|word| word == "tune") => "groups tune",
+        _ => return None,
+    };
+    (left_over && !words.contains(&"--".into()))
+        .then(|| format!("\nYour own program goes after `--`: crosstalk {verb} -- ./my-job its arguments\n"))
 }
 
 /// Prints a fault. Returns its exit code.

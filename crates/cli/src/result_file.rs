@@ -2,10 +2,23 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_host::regular;
+
+/// The first of `NAME-001.END`, `-002` and so on in the current folder that does not exist.
+///
+/// # Errors
+/// An environment fault if all are taken.
+pub fn next_free(name: &str, end: &str) -> Result<PathBuf, Fault> {
+    let files = (1..100_000).map(|number| PathBuf::from(format!("{name}-{number:03}.{end}")));
+    let free = |file: &PathBuf| fs::symlink_metadata(file).is_err();
+    files.into_iter().find(free).ok_or_else(|| {
+        Fault::environment(format!("there are too many files `{name}-001.{end}`"))
+            .remedy("remove some of them")
+    })
+}
 
 /// Checks that a file can be written. Its content stays until [`write`].
 ///

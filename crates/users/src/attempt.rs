@@ -76,7 +76,7 @@ pub fn attempt(
 ) -> Result<Outcome, Failure> {
     let ledger = Ledger::open(&Launcher::current())?;
     let folder = Folder::new(scratch)?;
-    let orders = orders(population, arrangement, &folder.0, &scratch.join("users"), seed)?;
+    let orders = orders(population, arrangement, &folder.0, &scratch.join("users"), seed, conduct.until)?;
     let scene = Scene::new(&population.machine, arrangement, &folder.0, &ledger, conduct.until)?;
     let mut drivers = Drivers::start(&orders, |at, orders| scene.driver(at, orders))?;
     let outcome = drive(&mut drivers, &scene, population, conduct).map_err(|failure| {
@@ -132,12 +132,12 @@ fn drive(
                 }
             }
             Report::Failed { number, fault } => {
-                let mut failed = Fault::attempt(format!("user {number} failed: {}", fault.sentence()));
-                failed.remedy = fault.remedy;
-                return Err(failed.into());
+                let place = fault.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+                let message = format!("user {} failed: {place}{}", number + 1, fault.message);
+                return Err(Fault { remedy: fault.remedy, ..Fault::attempt(message) }.into());
             }
             Report::Killed { number, signal } => {
-                let message = format!("user {number} in group {group} was killed by signal {signal}");
+                let message = format!("user {} in group {group} was killed by signal {signal}", number + 1);
                 return Err(Fault::attempt(message).into());
             }
             Report::Broken(fault) => return Err(fault.into()),

@@ -41,6 +41,8 @@ const FOLDERS: [&str; 8] = [
     "home/emil/port/src/pack",
 ];
 
+const MEBIBYTE: usize = 1 << 20;
+
 /// Files in each folder of the tree.
 const FILES: usize = 40;
 
@@ -49,16 +51,29 @@ const LOOKED_UP: usize = 57;
 const MADE: usize = 43;
 
 impl CommonFiles {
-    /// Makes the files in `folder`, which exists; `file_size` and `work` are those of the users.
+    /// Makes the files in `folder`, which exists; `file_size` and `work` are those of the users. `proceed` is called
+    /// before every mebibyte; its fault ends it.
     ///
     /// # Errors
-    /// An environment fault if they cannot be made.
-    pub fn make(folder: &Path, file_size: Bytes, work: f64) -> Result<Self, Fault> {
+    /// An environment fault if they cannot be made; those of `proceed`.
+    pub fn make(
+        folder: &Path,
+        file_size: Bytes,
+        work: f64,
+        proceed: &dyn Fn() -> Result<(), Fault>,
+    ) -> Result<Self, Fault> {
         let files = CommonFiles { folder: folder.into() };
         let fault = |e: io::Error| Fault::environment(format!("cannot make the users' common files: {e}"));
-        files
-            .make_all(block::count(file_size, work))
-            .map_err(|e| fault(e).at(folder.display().to_string()))?;
+        let fault = |e: io::Error| fault(e).at(folder.display().to_string());
+        let mut data = File::create(files.data()).map_err(fault)?;
+        let mut block = Block::new();
+        for index in 0..block::count(file_size, work) {
+            if index.is_multiple_of(MEBIBYTE / block::BLOCK) {
+                proceed()?;
+            }
+            data.write_all(block.stamped(STAMP, index)).map_err(fault)?;
+        }
+        files.make_tree().map_err(fault)?;
         Ok(files)
     }
 
@@ -67,10 +82,7 @@ impl CommonFiles {
         CommonFiles { folder: folder.into() }
     }
 
-    fn make_all(&self, blocks: usize) -> io::Result<()> {
-        let mut data = File::create(self.data())?;
-        let mut block = Block::new();
-        (0..blocks).try_for_each(|index| data.write_all(block.stamped(STAMP, index)))?;
+    fn make_tree(&self) -> io::Result<()> {
         fs::create_dir(self.tree())?;
         for folder in FOLDERS {
             fs::create_dir_all(self.tree().join(folder))?;
@@ -158,7 +170,7 @@ mod tests {
         let count = |mark| list.lines().filter(|line| line.starts_with(mark)).count();
         assert_eq!((count(LOOK_UP), count(MAKE)), (57, 43));
         let folder = tempfile::tempdir().expect("a folder");
-        let common = CommonFiles::make(folder.path(), Bytes(4096), 1.0).expect("makes");
+        let common = CommonFiles::make(folder.path(), Bytes(4096), 1.0, &|| Ok(())).expect("makes");
         let there = |path: &str| common.tree().join(path).exists();
         assert!(list.lines().filter_map(|line| line.strip_prefix(LOOK_UP)).all(there));
         assert!(!list.lines().filter_map(|line| line.strip_prefix(MAKE)).any(there));

@@ -146,6 +146,9 @@ pub struct UserRecord {
     pub jobs: u64,
     /// The bytes that it read, if it reads a file of its own.
     pub read: u64,
+    /// The bytes that its command read by system calls, from files, pipes and devices alike (proc_pid_io(5)); 0 if it
+    /// runs none, or the kernel does not count them.
+    pub read_by_command: u64,
     /// Seconds that its own process was ready to run while others ran (sched-stats.rst).
     pub run_delay: f64,
     /// Seconds of its CPU time in user mode since it began, with its children.

@@ -195,6 +195,7 @@ mod tests {
             ended,
             jobs,
             read: 0,
+            read_by_command: 0,
             run_delay: 0.25,
             paused: 2.0,
             major_faults: 2,

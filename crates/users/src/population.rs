@@ -2,7 +2,7 @@
 
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::Parameter;
-use crosstalk_core::units::Bytes;
+use crosstalk_core::units::{Bytes, human};
 use crosstalk_core::value::{Params, parameter_fault};
 
 use crate::mix::{Activity, Mix, Size};
@@ -22,7 +22,7 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::new("jobs", "100", "number of jobs of each user"),
     Parameter::new("work", "1", "the share of its whole work that a job does"),
-    Parameter::new("memory", "none", "the memory of all users together, such as \"512 MiB\""),
+    Parameter::new("memory", "none", "the memory of all users together, such as \"512 MiB\"; at least 1 MiB"),
     Parameter::new(
         "read_rate",
         "none",
@@ -36,6 +36,9 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter::new("sizes", "alike", "`reread`: users' working sets: `alike`, or `uneven` (1 : 2 : 4)"),
     Parameter::new("streamers", "0", "`reread`: the first users stream through twice the memory instead"),
 ];
+
+/// The least memory of all users: no program runs in less.
+const LEAST_MEMORY: Bytes = Bytes(1 << 20);
 
 /// The machine that users share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,7 +55,13 @@ impl Machine {
     /// # Errors
     /// A usage fault that names the parameter.
     pub fn read(params: &Params) -> Result<Self, Fault> {
-        Ok(Machine { memory: optional(params, "memory")?, read_rate: optional(params, "read_rate")? })
+        let memory = optional(params, "memory")?;
+        if let Some(found) = memory.filter(|memory| *memory < LEAST_MEMORY) {
+            let found = human(found.0 as f64, "B");
+            let message = format!("expected at least 1 MiB, found {found}: no program runs in less");
+            return Err(parameter_fault("memory", message));
+        }
+        Ok(Machine { memory, read_rate: optional(params, "read_rate")? })
     }
 }
 
@@ -143,6 +152,14 @@ impl Population {
         }
     }
 
+    /// What each user does, in words, by number from 0.
+    pub fn activities(&self) -> Vec<String> {
+        match &self.load {
+            Load::Mix(name, users) => vec![format!("jobs of the mix {name}"); *users],
+            Load::Each(each) => each.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// The machine that they share.
     pub fn machine(&self) -> &Machine {
         &self.machine
@@ -211,6 +228,15 @@ mod tests {
         assert!(of(Some(3)).expect_err("are too few").to_string().contains("users"));
         let fault = Population::read(&Params::default().with("mix", "uneven")).expect_err("shares of what?");
         assert!(fault.to_string().contains("memory"), "{fault}");
+    }
+
+    #[test]
+    fn memory_in_which_no_program_runs_is_refused() {
+        let read = |memory: &str| Machine::read(&Params::default().with("memory", memory));
+        assert_eq!(read("1 MiB").map(|machine| machine.memory), Ok(Some(Bytes(1 << 20))));
+        let fault = read("4 KiB").expect_err("is too little");
+        assert_eq!(fault.parameter.as_deref(), Some("memory"));
+        assert!(fault.message.contains("1 MiB"), "{fault}");
     }
 
     #[test]

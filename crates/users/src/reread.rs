@@ -4,7 +4,7 @@
 //! kernel keeps a page that is read twice while it is on the inactive list
 //! (`Documentation/mm/multigen_lru.rst`, `mm/workingset.c`). A slow reader comes back too late.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_stats::rng::Rng;
+use crosstalk_work::peer::Deadline;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, fadvise};
 
@@ -80,20 +81,32 @@ impl<'a> BlockFile<'a> {
     }
 }
 
-/// Writes a file of `blocks` blocks, and drops it from the page cache.
+/// So many blocks are written to the disk at once, 8 MiB: an interruption waits for no more.
+const WRITTEN_AT_ONCE: u64 = 128;
+
+/// Writes a file of `blocks` blocks, and drops it from the page cache. One that is not whole is removed.
 ///
 /// # Errors
-/// If it cannot be written.
-pub fn write_blocks(path: &Path, blocks: u64) -> Result<(), Fault> {
+/// If it cannot be written, or not in time; an interruption.
+pub fn write_blocks(path: &Path, blocks: u64, until: &Deadline) -> Result<(), Fault> {
     let failed = |e: io::Error| Fault::attempt(format!("cannot write: {e}")).at(path.display().to_string());
     let file = File::create(path).map_err(failed)?;
     let mut buffer = vec![7_u8; BLOCK];
-    for block in 0..blocks {
-        buffer[..8].copy_from_slice(&stamp(block));
-        file.write_all_at(&buffer, block * BLOCK as u64).map_err(failed)?;
-    }
-    file.sync_data().map_err(failed)?;
-    drop_cached(&file).map_err(failed)
+    let mut write = || {
+        for first in (0..blocks).step_by(WRITTEN_AT_ONCE as usize) {
+            until.check("the users' files to be written")?;
+            for block in first..blocks.min(first + WRITTEN_AT_ONCE) {
+                buffer[..8].copy_from_slice(&stamp(block));
+                file.write_all_at(&buffer, block * BLOCK as u64).map_err(failed)?;
+            }
+            file.sync_data().map_err(failed)?;
+        }
+        drop_cached(&file).map_err(failed)
+    };
+    write().inspect_err(|_| {
+        // It goes with its folder anyway.
+        let _ = fs::remove_file(path);
+    })
 }
 
 /// Drops a file's clean pages from the page cache (posix_fadvise(2)): pages stay charged to the group that
@@ -140,12 +153,19 @@ fn is_readable(file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::units::Seconds;
+    use std::sync::atomic::AtomicBool;
+
+    fn write(path: &Path, blocks: u64) {
+        let cancelled = AtomicBool::new(false);
+        write_blocks(path, blocks, &Deadline::new(Seconds(60.0), &cancelled)).expect("writes");
+    }
 
     #[test]
     fn what_was_written_is_read_again_and_again() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("file");
-        write_blocks(&path, 3).expect("writes");
+        write(&path, 3);
         let mut file = BlockFile::open(&path, None).expect("opens");
         (0..7).try_for_each(|index| file.read(index)).expect("reads in a circle");
         let mut random = Rng::seeded(1);
@@ -157,7 +177,7 @@ mod tests {
     fn other_content_and_short_files_are_faults() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("file");
-        write_blocks(&path, 2).expect("writes");
+        write(&path, 2);
         assert!(BlockFile::open(&path, Some(3 * BLOCK as u64)).is_err(), "is too short");
         let file = File::options().write(true).open(&path).expect("opens");
         file.write_all_at(&stamp(0), BLOCK as u64).expect("writes the first block's stamp");
@@ -170,7 +190,7 @@ mod tests {
     fn a_stream_ends_when_it_is_stopped() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("file");
-        write_blocks(&path, 2).expect("writes");
+        write(&path, 2);
         let (stop, writer) = io::pipe().expect("a pipe");
         let stop = File::from(std::os::fd::OwnedFd::from(stop));
         let streamed = thread::spawn(move || {

@@ -1,13 +1,15 @@
 //! What each user of an attempt is to do, with the files for it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_work::peer::Deadline;
 
 use crate::arrangement::{Arrangement, UserGroup};
 use crate::common::CommonFiles;
-use crate::files::{block_file, create};
+use crate::files::{block_file, check_space, create, missing};
 use crate::isolation::View;
 use crate::mix::{Activity, Mix, Size};
 use crate::orders::{Orders, Overlay, Task, UserOrders};
@@ -20,20 +22,22 @@ const BLOCKS: f64 = 20.0;
 /// The drivers' orders: one for each group of users. `folder` is the attempt's own, `files` stay for later ones.
 ///
 /// # Errors
-/// If files cannot be made, or the mix's file has changed.
+/// If files cannot be made, or not in time; a usage fault if there is too little space for them, or the mix's file has
+/// changed.
 pub fn orders(
     population: &Population,
     arrangement: &Arrangement,
     folder: &Path,
     files: &Path,
     seed: u64,
+    until: &Deadline,
 ) -> Result<Vec<Orders>, Fault> {
     let folders = folders(arrangement, folder)?;
     let groups = &arrangement.groups;
     let tasks: Vec<Vec<Task>> = match &population.load {
-        Load::Mix(name, _) => mix_tasks(population, name, groups, &folders, seed)?,
+        Load::Mix(name, _) => mix_tasks(population, name, groups, &folders, seed, until)?,
         Load::Each(each) => {
-            let tasks = tasks(population, each, files)?;
+            let tasks = tasks(population, each, files, until)?;
             groups.iter().map(|group| group.users.iter().map(|user| tasks[*user].clone()).collect()).collect()
         }
     };
@@ -72,10 +76,16 @@ fn mix_tasks(
     groups: &[UserGroup],
     folders: &[PathBuf],
     seed: u64,
+    until: &Deadline,
 ) -> Result<Vec<Vec<Task>>, Fault> {
     let mix = Mix::find(name)?;
     let file_size = mix.file_size(population.users());
-    let mut made: Vec<&PathBuf> = Vec::new();
+    let distinct: BTreeSet<&PathBuf> = folders.iter().collect();
+    // One is common to a folder's users, and each user writes one.
+    let files = (distinct.len() + population.users()) as f64;
+    let need = files * population.work * file_size.0 as f64;
+    folders.first().map_or(Ok(()), |folder| check_space(folder, Bytes(need as u64)))?;
+    let proceed = || until.check("the users' files to be written");
     let of_group = |(group, folder): (&UserGroup, &PathBuf)| {
         let common = folder.join("common");
         let task = |user: &usize| {
@@ -85,32 +95,42 @@ fn mix_tasks(
         };
         group.users.iter().map(task).collect()
     };
-    for folder in folders {
-        if !made.contains(&folder) {
-            made.push(folder);
-            create(&folder.join("common"))?;
-            CommonFiles::make(&folder.join("common"), file_size, population.work)?;
-        }
+    for folder in distinct {
+        create(&folder.join("common"))?;
+        CommonFiles::make(&folder.join("common"), file_size, population.work, &proceed)?;
     }
     Ok(groups.iter().zip(folders).map(of_group).collect())
 }
 
 /// The task of each user that has no jobs of a mix.
-fn tasks(population: &Population, each: &[Activity], files: &Path) -> Result<Vec<Task>, Fault> {
+fn tasks(
+    population: &Population,
+    each: &[Activity],
+    files: &Path,
+    until: &Deadline,
+) -> Result<Vec<Task>, Fault> {
     let blocks = (BLOCKS * population.work).round().max(1.0) as usize;
-    let task = |(user, activity): (usize, &Activity)| match activity {
-        Activity::Reread(size) => {
-            let size = whole_blocks(*size, population)?;
-            let file = block_file(files, &format!("reader-{user}"), size.0)?;
-            Ok(Task::Reread { file, size, jobs: population.jobs, blocks })
-        }
-        Activity::Stream(size) => {
-            let size = whole_blocks(*size, population)?;
-            Ok(Task::Stream { file: block_file(files, &format!("stream-{user}"), size.0)? })
-        }
-        Activity::Run(command) => Ok(Task::Run { command: command.clone() }),
+    // Files that users read, by name.
+    let mut sizes = BTreeMap::new();
+    let mut file = |kind: &str, user: usize, size: Size| -> Result<(PathBuf, Bytes), Fault> {
+        let (name, size) = (format!("{kind}-{user}"), whole_blocks(size, population)?);
+        sizes.insert(name.clone(), size);
+        Ok((files.join(name), size))
     };
-    each.iter().enumerate().map(task).collect()
+    let mut task = |(user, activity): (usize, &Activity)| {
+        Ok(match activity {
+            Activity::Reread(size) => {
+                let (file, size) = file("reader", user, *size)?;
+                Task::Reread { file, size, jobs: population.jobs, blocks }
+            }
+            Activity::Stream(size) => Task::Stream { file: file("stream", user, *size)?.0 },
+            Activity::Run(command) => Task::Run { command: command.clone() },
+        })
+    };
+    let tasks = each.iter().enumerate().map(&mut task).collect::<Result<_, Fault>>()?;
+    check_space(files, missing(files, &sizes))?;
+    sizes.iter().try_for_each(|(name, size)| block_file(&files.join(name), size.0, until))?;
+    Ok(tasks)
 }
 
 /// A file's size in whole blocks, at least one.
@@ -127,6 +147,9 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    use std::sync::atomic::AtomicBool;
+
+    use crosstalk_core::units::Seconds;
     use crosstalk_core::value::Params;
 
     #[test]
@@ -135,7 +158,9 @@ mod tests {
         let params = Params::default().with("mix", "reread").with("memory", "1 MiB").with("users", 5);
         let population = Population::read(&params.with("streamers", 2)).expect("is fine");
         let Load::Each(each) = &population.load else { panic!("they read") };
-        let tasks = tasks(&population, each, folder.path()).expect("makes the files");
+        let cancelled = AtomicBool::new(false);
+        let until = Deadline::new(Seconds(60.0), &cancelled);
+        let tasks = tasks(&population, each, folder.path(), &until).expect("makes the files");
         let file = |task: &Task| match task {
             Task::Stream { file } | Task::Reread { file, .. } => file.clone(),
             other => panic!("{other:?}"),

@@ -1,6 +1,6 @@
 //! A user at work: gets ready, waits for the beginning, does its jobs, and reports what it did.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -46,13 +46,14 @@ pub fn work(orders: &UserOrders, pipes: Pipes) -> Result<UserRecord, Fault> {
     // It ends when the driver has closed its end, or has ended.
     let _ = begin.read(&mut [0]);
     let (began, before, used) = (now(), ProcessWaits::now(), Usage::so_far());
-    let JobTotals { done, read, paused } = jobs.run(&stop)?;
+    let JobTotals { done, read, read_by_command, paused } = jobs.run(&stop)?;
     let (ended, after, used) = (now(), ProcessWaits::now(), Usage::so_far().since(used));
     Ok(UserRecord {
         began,
         ended,
         jobs: done,
         read,
+        read_by_command,
         run_delay: after.run_delay - before.run_delay,
         paused: paused.as_secs_f64(),
         major_faults: after.major_faults - before.major_faults,
@@ -93,13 +94,21 @@ impl<'a> Jobs<'a> {
                     paused += reread(file, next, *blocks, random)?;
                     next += *blocks as u64;
                 }
-                Ok(JobTotals { done: *jobs as u64, read: next * BLOCK as u64, paused })
+                Ok(JobTotals {
+                    done: *jobs as u64,
+                    read: next * BLOCK as u64,
+                    paused,
+                    ..JobTotals::default()
+                })
             }
             Jobs::Stream(file) => {
                 Ok(JobTotals { read: stream(file, stop)? * BLOCK as u64, ..JobTotals::default() })
             }
             Jobs::Run(command) => {
-                run_command(command).map(|()| JobTotals { done: 1, ..JobTotals::default() })
+                let before = read_by_calls();
+                run_command(command)?;
+                let read_by_command = read_by_calls().saturating_sub(before);
+                Ok(JobTotals { done: 1, read_by_command, ..JobTotals::default() })
             }
         }
     }
@@ -112,6 +121,8 @@ struct JobTotals {
     done: u64,
     /// Bytes that were read.
     read: u64,
+    /// Bytes that a command read by system calls.
+    read_by_command: u64,
     /// The time of pauses.
     paused: Duration,
 }
@@ -127,6 +138,13 @@ fn run_command(command: &str) -> Result<(), Fault> {
     }
     let remedy = "run it by itself to see what it prints";
     Err(Fault::attempt(format!("`{}` ended with {status}", quoted(command))).remedy(remedy))
+}
+
+/// The bytes that this process and those it has waited for have read by system calls; 0 if the kernel does not say.
+fn read_by_calls() -> u64 {
+    let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let count = |line: &str| line.strip_prefix("rchar:")?.trim().parse().ok();
+    text.lines().find_map(count).unwrap_or(0)
 }
 
 /// Seconds of CLOCK_MONOTONIC, which all processes of a host share.
@@ -148,5 +166,24 @@ impl ProcessWaits {
             run_delay: thread_schedstat().map_or(0.0, |stat| stat.delay_ns as f64 * 1e-9),
             major_faults: switches_and_faults().map_or(0, |counts| counts.major_faults),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_and_its_children_read_is_counted() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("file");
+        fs::write(&path, vec![7; 3 << 20]).expect("writes");
+        let before = read_by_calls();
+        if before == 0 {
+            eprintln!("skipped: the kernel does not count what processes read");
+            return;
+        }
+        run_command(&format!("(wc -c < /dev/null; md5sum '{}')", path.display())).expect("ends well");
+        assert!(read_by_calls() - before >= 3 << 20);
     }
 }

@@ -26,7 +26,7 @@ fn every_job_passes_and_leaves_nothing_behind(folder: &Path, work: f64) {
     fs::create_dir(&common).expect("makes");
     fs::create_dir(&own).expect("makes");
     let size = Bytes(100 << 10);
-    let common = CommonFiles::make(&common, size, work).expect("makes");
+    let common = CommonFiles::make(&common, size, work, &|| Ok(())).expect("makes");
     let mut user = User::new(own, common, work, size, (1, 0));
     for test in tests() {
         for _ in 0..2 {

@@ -27,7 +27,7 @@ pub fn main(args: &UserJobArgs, out: &Out) -> Result<ExitCode, Fault> {
     let (common, own) = (args.folder.join("common"), args.folder.join("own"));
     let fault = |e: io::Error| Fault::environment(e.to_string()).at(args.folder.display().to_string());
     [&common, &own].into_iter().try_for_each(fs::create_dir_all).map_err(fault)?;
-    let files = CommonFiles::make(&common, file_size, args.work)?;
+    let files = CommonFiles::make(&common, file_size, args.work, &|| Ok(()))?;
     let mut user = User::new(own.clone(), files, args.work, file_size, (args.seed, 0));
     let before = Usage::so_far();
     (0..args.jobs).try_for_each(|_| (test.run)(&mut user))?;

@@ -1,6 +1,8 @@
 //! What users do who have no jobs of a mix: they read files of their own, or run a command.
 
-use crosstalk_core::units::Bytes;
+use std::fmt;
+
+use crosstalk_core::units::{Bytes, human};
 
 /// What a user does.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +13,27 @@ pub enum Activity {
     Stream(Size),
     /// Runs a command once, by the shell.
     Run(String),
+}
+
+impl fmt::Display for Activity {
+    /// As a line of a mix has it, behind the number of users.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Activity::Reread(size) => write!(f, "reread {size}"),
+            Activity::Stream(size) => write!(f, "stream {size}"),
+            Activity::Run(command) => write!(f, "run {command}"),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Bytes(bytes) => f.write_str(&human(bytes.0 as f64, "B")),
+            // In hundredths of a percent, the least that a mix has.
+            Size::Share(share) => write!(f, "{}%", (share * 1e4).round() / 100.0),
+        }
+    }
 }
 
 /// The size of a file.
@@ -60,6 +83,18 @@ mod tests {
         assert_eq!(scaled(&[2, 14], Some(32)), Some(vec![5, 27]));
         assert_eq!(scaled(&[1, 100], Some(2)), Some(vec![1, 1]));
         assert_eq!(scaled(&[1, 1, 1], Some(2)), None);
+    }
+
+    #[test]
+    fn what_users_do_reads_as_in_a_mix() {
+        let size = Size::Bytes(Bytes(24 << 20));
+        let all = [
+            Activity::Stream(Size::Share(2.0)),
+            Activity::Reread(Size::Share(0.125)),
+            Activity::Reread(size),
+        ];
+        assert_eq!(all.map(|one| one.to_string()), ["stream 200%", "reread 12.5%", "reread 24 MiB"]);
+        assert_eq!(Activity::Run("./job 1".into()).to_string(), "run ./job 1");
     }
 
     proptest! {

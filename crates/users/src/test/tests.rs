@@ -18,7 +18,7 @@ fn user(folder: &Path, work: f64) -> User {
     let own = folder.join("own");
     fs::create_dir_all(&common).expect("makes");
     fs::create_dir_all(&own).expect("makes");
-    let common = CommonFiles::make(&common, Bytes(10 << 10), work).expect("makes");
+    let common = CommonFiles::make(&common, Bytes(10 << 10), work, &|| Ok(())).expect("makes");
     User::new(own, common, work, Bytes(10 << 10), (1, 0))
 }
 

@@ -73,7 +73,8 @@ fn check_programs(population: &Population) -> Result<(), Fault> {
         let Activity::Run(command) = activity else { continue };
         let Some(program) = first_word(command).filter(|word| known.insert(*word)) else { continue };
         if !shell_finds(program)? {
-            let message = format!("there is no program `{}`, which user {user} is to run", quoted(program));
+            let message =
+                format!("there is no program `{}`, which user {} is to run", quoted(program), user + 1);
             return Err(Fault::usage(message).remedy("check its name and PATH"));
         }
     }
@@ -120,7 +121,7 @@ mod tests {
         let fine = ["'true'", "/bin/true x", "if true; then :; fi", "A=1 no-such", "(no-such)", "cd / && ls"];
         assert_eq!(check(&fine), Ok(()), "what the shell only sees when it runs is left to it");
         let fault = check(&["true", "no-such-program --flag"]).expect_err("is missing");
-        assert!(fault.message.contains("`no-such-program`, which user 1"), "{fault}");
+        assert!(fault.message.contains("`no-such-program`, which user 2"), "{fault}");
         assert!(check(&["'no-such-program' '-c' 'x'"]).is_err() && check(&["./no-such-file"]).is_err());
     }
 }

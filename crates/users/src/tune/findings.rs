@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cached::cached_reads;
 use super::grouping::Grouping;
 use super::host::ReadLimit;
 use super::lines::lines;
@@ -10,7 +11,7 @@ use super::neighbours::{fewer, more};
 use super::plan::{GroupPlan, plan};
 use super::request::TuneRequest;
 use super::result::{
-    GroupRecord, GroupingRecord, Neighbour, RunRecord, SCHEMA, TimeParts, TuneResult, cliff,
+    GroupRecord, GroupingRecord, NEEDS, Neighbour, RunRecord, SCHEMA, TimeParts, TuneResult, cliff,
 };
 use super::run::{Ending, Run};
 use super::run_counts::RunCounts;
@@ -43,7 +44,7 @@ pub struct Findings {
 }
 
 /// A difference by this share needs no explanation.
-const AS_GOOD: f64 = 0.03;
+const SMALL: f64 = 0.03;
 
 /// The result.
 pub fn concluded(request: &TuneRequest, findings: Findings) -> TuneResult {
@@ -56,16 +57,23 @@ pub fn concluded(request: &TuneRequest, findings: Findings) -> TuneResult {
         PairsEnding::Cut(cap) => (None, None, Some(cap)),
     };
     let recommended = verdict.as_ref().is_some_and(|verdict| verdict.conclusion == Conclusion::Faster);
-    let neighbours: Vec<Neighbour> =
-        beyond(&space, best, &runs).into_iter().filter_map(|other| neighbour(&runs, best, other)).collect();
+    let users = request.population.users();
+    let neighbours: Vec<Neighbour> = beyond(&space, best, &runs, users)
+        .into_iter()
+        .filter_map(|other| neighbour(&runs, best, other, users))
+        .collect();
     let mut parts: Vec<TimeParts> = Vec::new();
-    let compared = [Grouping::PLAIN, best].into_iter().chain(beyond(&space, best, &runs));
+    let compared = [Grouping::PLAIN, best].into_iter().chain(beyond(&space, best, &runs, users));
     for grouping in compared {
         let is_new = parts.iter().all(|known| known.grouping != grouping.code());
         let counts = mean_counts(&runs, grouping).filter(|_| is_new);
-        parts.extend(counts.map(|counts| TimeParts { grouping: grouping.code(), counts }));
+        parts.extend(counts.map(|counts| TimeParts {
+            grouping: grouping.code(),
+            words: grouping.words(users),
+            counts,
+        }));
     }
-    let learning = learning.iter().map(|ending| run_record("needs".into(), 0, ending));
+    let learning = learning.iter().map(|ending| run_record(NEEDS.into(), 0, ending));
     let records = runs.iter().map(|run| run_record(run.grouping.code(), run.block, &run.ending));
     let groupings: BTreeSet<Grouping> = runs.iter().map(|run| run.grouping).collect();
     let grouping = |grouping: Grouping| GroupingRecord {
@@ -74,7 +82,9 @@ pub fn concluded(request: &TuneRequest, findings: Findings) -> TuneResult {
     };
     TuneResult {
         schema: SCHEMA.into(),
-        users: request.population.users(),
+        users,
+        activities: request.population.activities(),
+        drop_caches: request.drop_caches,
         memory: request.memory.0,
         read_rate: request.population.machine().read_rate.map(|rate| rate.0),
         seed: request.seed,
@@ -84,8 +94,12 @@ pub fn concluded(request: &TuneRequest, findings: Findings) -> TuneResult {
         runs: learning.chain(records).collect(),
         groupings: groupings.into_iter().map(grouping).collect(),
         chosen: best.code(),
-        words: best.to_string(),
+        words: best.words(users),
         estimate: ratio(&runs, Grouping::PLAIN, best),
+        // After the cache was dropped, they have read what is no file.
+        cached: mean_counts(&runs, Grouping::PLAIN)
+            .filter(|_| !request.drop_caches)
+            .and_then(|plain| cached_reads(&plain, request.memory)),
         verdict,
         killed,
         cut,
@@ -103,10 +117,10 @@ pub fn concluded(request: &TuneRequest, findings: Findings) -> TuneResult {
 }
 
 /// What is beyond the best: more groups up to the first that is a cliff, and the next with fewer.
-fn beyond(space: &[Grouping], best: Grouping, runs: &[Run<RunData>]) -> Vec<Grouping> {
+fn beyond(space: &[Grouping], best: Grouping, runs: &[Run<RunData>], users: usize) -> Vec<Grouping> {
     let mut beyond = Vec::new();
     for grouping in more(space, best) {
-        let Some(one) = neighbour(runs, best, grouping) else { break };
+        let Some(one) = neighbour(runs, best, grouping, users) else { break };
         beyond.push(grouping);
         if cliff(&[one]).is_some() {
             break;
@@ -150,7 +164,7 @@ fn ratio(runs: &[Run<RunData>], one: Grouping, other: Grouping) -> Option<f64> {
 }
 
 /// What a neighbour of the best did; `None` if it was not run.
-fn neighbour(runs: &[Run<RunData>], best: Grouping, other: Grouping) -> Option<Neighbour> {
+fn neighbour(runs: &[Run<RunData>], best: Grouping, other: Grouping, users: usize) -> Option<Neighbour> {
     let last = runs.iter().rev().find(|run| run.grouping == other)?;
     let (cut, killed) = match &last.ending {
         Ending::Done { .. } => (None, None),
@@ -162,10 +176,10 @@ fn neighbour(runs: &[Run<RunData>], best: Grouping, other: Grouping) -> Option<N
         cut.zip(of_best.and_then(|run| run.ending.makespan())).map(|(cap, makespan)| cap / makespan);
     let both = mean_counts(runs, best).zip(mean_counts(runs, other));
     let ratio = at_least.or_else(|| ratio(runs, other, best));
-    let both = both.filter(|_| ratio.is_some_and(|ratio| (ratio - 1.0).abs() > AS_GOOD));
+    let both = both.filter(|_| ratio.is_some_and(|ratio| (ratio - 1.0).abs() > SMALL));
     Some(Neighbour {
         grouping: other.code(),
-        words: other.to_string(),
+        words: other.words(users),
         ratio,
         cut: cut.is_some(),
         killed,

@@ -1,7 +1,5 @@
 //! A way to group users: how many groups, who is with whom, and what limits them.
 
-use std::fmt;
-
 /// A way to group users. In their order a simpler one comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grouping {
@@ -57,14 +55,16 @@ impl Grouping {
     }
 }
 
-impl fmt::Display for Grouping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Grouping {
+    /// Its name for people, among so many users: `plain`, or for example `4 groups, streamers apart, equal limits`.
+    pub fn words(&self, users: usize) -> String {
         if self.groups == 1 {
-            return f.write_str("plain");
+            return "plain".into();
         }
         let who = match self.who {
-            Who::Dealt => "users dealt out",
-            Who::Alike => "users who are alike together",
+            _ if self.groups == users => "one user each",
+            Who::Dealt => "mixed",
+            Who::Alike => "alike together",
             Who::Apart => "streamers apart",
         };
         let limits = match self.limits {
@@ -72,9 +72,18 @@ impl fmt::Display for Grouping {
             Limits::Equal => "equal limits",
             Limits::Need => "limits by need",
         };
-        write!(f, "{} groups, {who}, {limits}", self.groups)
+        format!("{} groups, {who}, {limits}", self.groups)
     }
 }
+
+/// What the parts of names mean, each once.
+pub const LEGEND: [(&str, &str); 5] = [
+    ("mixed", "each group has its share of users of every kind"),
+    ("alike together", "users who need about as much memory are in one group"),
+    ("streamers apart", "those who stream are in a group of their own, the others are mixed"),
+    ("equal limits", "a group's limit is its users' equal share of the memory"),
+    ("limits by need", "a group's limit is what its users need, as the first runs have shown"),
+];
 
 #[cfg(test)]
 impl std::str::FromStr for Grouping {
@@ -112,7 +121,8 @@ mod tests {
     #[test]
     fn words_say_what_is_done() {
         let grouping = Grouping { groups: 4, limits: Limits::Equal, who: Who::Apart };
-        assert_eq!(grouping.to_string(), "4 groups, streamers apart, equal limits");
-        assert_eq!(Grouping::PLAIN.to_string(), "plain");
+        assert_eq!(grouping.words(8), "4 groups, streamers apart, equal limits");
+        assert_eq!(grouping.words(4), "4 groups, one user each, equal limits");
+        assert_eq!(Grouping::PLAIN.words(8), "plain");
     }
 }

@@ -35,6 +35,21 @@ pub fn lock_obstacle() -> Option<String> {
     WaitCounter::attach(&[]).err().map(|fault| fault.sentence())
 }
 
+/// Drops all clean pages from this machine's page cache (`Documentation/admin-guide/sysctl/vm.rst`).
+///
+/// # Errors
+/// An environment fault if the kernel refuses.
+pub fn drop_caches() -> Result<(), Fault> {
+    const FILE: &str = "/proc/sys/vm/drop_caches";
+    // Pages that are not written yet would stay.
+    rustix::fs::sync();
+    fs::write(FILE, "1\n").map_err(|e| {
+        Fault::environment(format!("cannot drop the page cache: {e}"))
+            .at(FILE)
+            .remedy("run it as root on the host, or without --drop-caches")
+    })
+}
+
 /// A limit of what all groups together read from a disk, and where the kernel takes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadLimit {

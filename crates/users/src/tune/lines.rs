@@ -3,6 +3,7 @@
 use crosstalk_core::units::Bytes;
 
 use super::host::ReadLimit;
+use super::names::users_in_words;
 use super::plan::{GroupPlan, name};
 use crate::mix::Activity;
 use crate::population::{Load, Population};
@@ -21,9 +22,15 @@ pub fn lines(plans: &[GroupPlan], population: &Population, read: Option<&ReadLim
         bytes.map(|bytes| format!(" --memory-limit {}", size(bytes))).unwrap_or_default()
     };
     let mut lines = vec![format!("crosstalk groups create {PARENT}{}", limit(population.machine().memory))];
+    // Groups have equal shares anyway.
+    let are_equal = plans.windows(2).all(|two| two[0].users.len() == two[1].users.len());
+    let cpus = |group: &GroupPlan| match are_equal {
+        true => String::new(),
+        false => format!(" --cpus {}", group.users.len().min(MOST_CPUS)),
+    };
     let mut made: Vec<(String, Vec<String>)> = Vec::new();
     for (number, group) in plans.iter().enumerate() {
-        let options = format!("{} --cpus {}", limit(group.limit), group.users.len().min(MOST_CPUS));
+        let options = format!("{}{}", limit(group.limit), cpus(group));
         let name = full_name(number);
         match made.iter_mut().find(|(known, _)| *known == options) {
             Some((_, names)) => names.push(name),
@@ -58,7 +65,7 @@ fn read_lines(limit: &ReadLimit) -> Vec<String> {
     }
 }
 
-/// What starts the users' commands in their groups, or an example where they have none.
+/// What starts the users' commands in their groups. `COMMAND` stands for what users do who have none.
 fn starts(plans: &[GroupPlan], population: &Population) -> Vec<String> {
     let exec = |number, what: &str| format!("crosstalk exec --group {} -- {what}", full_name(number));
     let command = |user: &usize| match &population.load {
@@ -68,12 +75,17 @@ fn starts(plans: &[GroupPlan], population: &Population) -> Vec<String> {
         },
         Load::Mix(..) => None,
     };
-    let users = plans
-        .iter()
-        .enumerate()
-        .flat_map(|(number, group)| group.users.iter().map(move |user| (number, user)));
-    let lines = users.map(|(number, user)| Some(exec(number, &format!("sh -c {} &", quote(command(user)?)))));
-    lines.collect::<Option<_>>().unwrap_or_else(|| vec![exec(0, "COMMAND")])
+    let activities = population.activities();
+    let of_group = |(number, group): (usize, &GroupPlan)| {
+        let (have, have_none): (Vec<usize>, Vec<usize>) =
+            group.users.iter().partition(|user| command(user).is_some());
+        let commands = have.iter().filter_map(command);
+        let commands = commands.map(|command| exec(number, &format!("sh -c {} &", quote(command))));
+        let example = (!have_none.is_empty())
+            .then(|| exec(number, &format!("COMMAND   # {}", users_in_words(&have_none, &activities))));
+        commands.chain(example).collect::<Vec<String>>()
+    };
+    plans.iter().enumerate().flat_map(of_group).collect()
 }
 
 /// The name of the group of this number, as the commands make it.
@@ -114,8 +126,8 @@ mod tests {
             lines(&plans, &population, None),
             [
                 "crosstalk groups create tuned --memory-limit 512MiB",
-                "crosstalk groups create tuned/g0 tuned/g1 --memory-limit 64MiB --cpus 1",
-                "crosstalk groups create tuned/g2 --cpus 1",
+                "crosstalk groups create tuned/g0 tuned/g1 --memory-limit 64MiB",
+                "crosstalk groups create tuned/g2",
                 "crosstalk exec --group tuned/g0 -- sh -c 'tar c /a' &",
                 r"crosstalk exec --group tuned/g1 -- sh -c 'echo '\''b c'\''' &",
                 "crosstalk exec --group tuned/g2 -- sh -c './d' &",
@@ -130,7 +142,20 @@ mod tests {
         let population = Population::read(&params.with("users", 3)).expect("is fine");
         let said = lines(&[group(&[0, 2], None), group(&[1], Some(3))], &population, None);
         assert_eq!(said[0], "crosstalk groups create tuned --memory-limit 64MiB");
-        assert_eq!(said[3..], ["crosstalk exec --group tuned/g0 -- COMMAND"]);
+        assert_eq!(
+            said[1..3],
+            [
+                "crosstalk groups create tuned/g0 --cpus 2",
+                "crosstalk groups create tuned/g1 --memory-limit 3MiB --cpus 1"
+            ]
+        );
+        assert_eq!(
+            said[3..],
+            [
+                "crosstalk exec --group tuned/g0 -- COMMAND   # user 1 (stream 200%), user 3 (reread 4.6%)",
+                "crosstalk exec --group tuned/g1 -- COMMAND   # user 2 (reread 4.6%)",
+            ]
+        );
     }
 
     #[test]
@@ -157,7 +182,8 @@ mod tests {
     fn a_share_is_no_larger_than_the_kernel_s_weights() {
         let machine = Machine { memory: None, read_rate: None };
         let population = Population::of_commands(vec!["a".into(); 300], machine).expect("many");
-        let all: Vec<usize> = (0..300).collect();
-        assert!(lines(&[group(&all, None)], &population, None)[1].ends_with("--cpus 100"));
+        let all: Vec<usize> = (0..299).collect();
+        let said = lines(&[group(&all, None), group(&[299], None)], &population, None);
+        assert!(said[1].ends_with("--cpus 100") && said[2].ends_with("--cpus 1"), "{said:?}");
     }
 }

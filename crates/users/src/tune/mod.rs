@@ -5,6 +5,7 @@
 //! [`verdict`] decides, [`why`] says why; [`runner`] runs groups on this machine. [`comparison`] runs groupings as they
 //! are, with exact groups and limits.
 
+mod cached;
 mod checks;
 mod comparison;
 mod findings;
@@ -13,8 +14,10 @@ mod host;
 mod learning;
 mod limits;
 mod lines;
+mod names;
 mod need;
 mod neighbours;
+mod partial;
 mod plan;
 mod request;
 mod result;
@@ -26,15 +29,17 @@ mod tuning;
 mod verdict;
 mod why;
 
+pub use cached::CachedReads;
 pub use comparison::{ComparedGrouping, Comparison};
+pub use grouping::LEGEND;
 pub use host::memory_of_host;
 pub use limits::in_words;
 pub use lines::quote;
+pub use names::{numbers, users_in_words};
 pub use need::NeedsGap;
+pub use partial::PartialResult;
 pub use request::{ComparisonRequest, Progress, TuneRequest};
 pub use result::{GroupRecord, GroupingRecord, Neighbour, RunRecord, TimeParts, TuneResult, schema};
-pub use run::Ending;
 pub use run_counts::RunCounts;
-pub use runner::RunData;
 pub use tuning::{tune, tune_compare};
-pub use verdict::{Conclusion, Pair, Verdict};
+pub use verdict::{Conclusion, EQUIVALENT, Pair, Verdict};

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use crosstalk_core::units::{Bytes, Seconds};
 
-use super::result::GroupingRecord;
-use super::run::Ending;
-use super::runner::RunData;
+use super::result::{GroupingRecord, RunRecord};
 use super::verdict::Pair;
 use crate::population::Population;
 
@@ -25,6 +23,8 @@ pub struct TuneRequest {
     pub deadline: Seconds,
     /// Instead of searching, run every grouping in so many blocks, and no pairs.
     pub blocks: Option<usize>,
+    /// Whether the machine's page cache is dropped before each run.
+    pub drop_caches: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// A folder for the users' files.
@@ -58,10 +58,10 @@ pub enum Progress<'a> {
         number: usize,
         /// How many there are at most.
         most: usize,
-        /// What was run.
+        /// What was run, in words.
         what: &'a str,
-        /// How it ended.
-        ending: &'a Ending<RunData>,
+        /// The run.
+        run: &'a RunRecord,
         /// Plain's makespan over the best one's so far, by single runs.
         best: Option<f64>,
     },

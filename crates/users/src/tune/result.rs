@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
+use super::cached::CachedReads;
 use super::lines::full_name;
 use super::need::NeedsGap;
 use super::neighbours::CLIFF;
@@ -12,6 +13,8 @@ use super::verdict::{Conclusion, Verdict};
 
 /// The version of the result file.
 pub const SCHEMA: &str = "crosstalk.tune/1";
+/// What the run that shows what users need is called, which is none of a grouping.
+pub const NEEDS: &str = "needs";
 
 /// What tuning has found. Sizes are bytes, times are seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -20,10 +23,14 @@ pub struct TuneResult {
     pub schema: String,
     /// The number of users.
     pub users: usize,
+    /// What each user does, by number from 0.
+    pub activities: Vec<String>,
     /// The memory that limits divide.
     pub memory: u64,
     /// Bytes a second that all users together read at most; `None`: as many as the disk can.
     pub read_rate: Option<u64>,
+    /// Whether the machine's page cache was dropped before each run.
+    pub drop_caches: bool,
     /// The seed of everything random.
     pub seed: u64,
     /// What each user needs, by what the first runs have counted. For the users of `needs_gap` it is assumed.
@@ -42,6 +49,9 @@ pub struct TuneResult {
     pub words: String,
     /// The search's own estimate of plain's makespan over the chosen one's. It is too good: see `verdict`.
     pub estimate: Option<f64>,
+    /// What the users' commands read that was cached before, so that the runs do not show whether groups help; `None` if
+    /// there is no sign of that.
+    pub cached: Option<CachedReads>,
     /// What fresh pairs say; `None` if plain was chosen, or not all pairs were run.
     pub verdict: Option<Verdict>,
     /// The group whose memory was full in a fresh pair, so that there is no verdict.
@@ -114,6 +124,8 @@ pub struct Neighbour {
 pub struct TimeParts {
     /// The grouping.
     pub grouping: String,
+    /// The same in words.
+    pub words: String,
     /// What was counted, on average over its runs.
     pub counts: RunCounts,
 }
@@ -123,7 +135,7 @@ pub struct TimeParts {
 pub struct GroupRecord {
     /// The name that `commands` gives it.
     pub name: String,
-    /// The users in it, by number from 0.
+    /// The users in it, by number from 0. Texts for people number them from 1.
     pub users: Vec<usize>,
     /// Its memory limit; `None`: only the memory of all groups together limits it.
     pub memory_limit: Option<u64>,
@@ -145,6 +157,12 @@ impl TuneResult {
     /// Whether the groups are to be made.
     pub fn is_recommended(&self) -> bool {
         self.verdict.as_ref().is_some_and(|verdict| verdict.conclusion == Conclusion::Faster)
+    }
+
+    /// Whether the fresh pairs show a difference, so that there is something to explain.
+    pub fn is_different(&self) -> bool {
+        let conclusion = self.verdict.as_ref().map(|verdict| verdict.conclusion);
+        matches!(conclusion, Some(Conclusion::Faster | Conclusion::Slower))
     }
 }
 

@@ -22,6 +22,10 @@ pub struct RunCounts {
     pub run_delay: f64,
     /// Bytes that those who do not stream read from devices, all together.
     pub read: f64,
+    /// Bytes that users' commands read by system calls, all together: from files, pipes and devices.
+    pub read_by_commands: f64,
+    /// Bytes that these users read from devices.
+    pub read_by_commands_from_devices: f64,
     /// Pages that were reclaimed and needed again, of all groups together.
     pub refaults: Option<f64>,
     /// Pages that were reclaimed, of all groups together.
@@ -54,6 +58,11 @@ impl RunCounts {
             cpu_system: mean(|user| user.done.cpu_system),
             run_delay: mean(|user| user.done.run_delay),
             read: sum(|user| user.device_reads as f64),
+            read_by_commands: sum(|user| user.done.read_by_command as f64),
+            read_by_commands_from_devices: sum(|user| match user.done.read_by_command {
+                0 => 0.0,
+                _ => user.device_reads as f64,
+            }),
             refaults: refaults.map(|pages| pages as f64),
             // Version 1 does not count them.
             reclaimed: reclaimed.or(waits.map(|waits| waits.reclaimed)).map(|pages| pages as f64),
@@ -84,6 +93,8 @@ impl RunCounts {
             cpu_system: mean(|run| run.cpu_system),
             run_delay: mean(|run| run.run_delay),
             read: mean(|run| run.read),
+            read_by_commands: mean(|run| run.read_by_commands),
+            read_by_commands_from_devices: mean(|run| run.read_by_commands_from_devices),
             refaults: known(|run| run.refaults),
             reclaimed: known(|run| run.reclaimed),
             reclaim_time: known(|run| run.reclaim_time),

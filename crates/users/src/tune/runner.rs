@@ -6,6 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_work::peer::Deadline;
 
+use super::host::drop_caches;
 use super::lines::PARENT;
 use super::need::AloneUser;
 use super::plan::{GroupPlan, arrangement};
@@ -24,6 +25,8 @@ pub struct Runner<'a> {
     pub scratch: PathBuf,
     /// When all runs have to be done; the operator may interrupt them before.
     pub until: Deadline<'a>,
+    /// Whether the machine's page cache is dropped before each run.
+    pub drop_caches: bool,
     /// Whether this machine can count what tasks wait for in the kernel.
     pub can_count_waits: bool,
 }
@@ -60,6 +63,9 @@ impl Runner<'_> {
         purpose: Purpose,
     ) -> Result<Ending<RunData>, Fault> {
         let arrangement = arrangement(plans);
+        if self.drop_caches {
+            drop_caches()?;
+        }
         let waits = self.can_count_waits && purpose == Purpose::Explain;
         let conduct = Conduct { until: &self.until, most: Some(Seconds(cap)), waits };
         let outcome = attempt(self.population, &arrangement, &self.scratch, seed, &conduct);

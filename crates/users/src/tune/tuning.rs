@@ -10,7 +10,7 @@ use crosstalk_work::peer::Deadline;
 
 use super::checks::check;
 use super::comparison::{Comparison, compare};
-use super::findings::{Findings, concluded};
+use super::findings::{Findings, concluded, run_record};
 use super::grouping::{Grouping, Limits, Who};
 use super::host::{ReadLimit, lock_obstacle};
 use super::learning::{needs, users_alone};
@@ -18,7 +18,7 @@ use super::limits::RunLimits;
 use super::need::{Needs, NeedsGap};
 use super::plan::{GroupPlan, alone, plan, space};
 use super::request::{ComparisonRequest, Progress, TuneRequest};
-use super::result::{RunRecord, TuneResult};
+use super::result::{NEEDS, RunRecord, TuneResult};
 use super::run::{Ending, Run};
 use super::runner::{Purpose, RunData, Runner};
 use super::search::{CAP, SearchResult, best, search};
@@ -92,6 +92,7 @@ fn runner<'a>(request: &'a TuneRequest, cancelled: &'a AtomicBool, can_count_wai
         population: &request.population,
         scratch: request.scratch.clone(),
         until: Deadline::new(request.deadline, cancelled),
+        drop_caches: request.drop_caches,
         can_count_waits,
     }
 }
@@ -131,13 +132,14 @@ impl Tuning<'_> {
     fn learn(&mut self) -> Result<LearningRuns, Fault> {
         let (users, memory) = (self.request.population.users(), self.request.memory);
         let unknown = Needs::unknown(users, memory);
-        let plain = self.first(&plan(&Grouping::PLAIN, &unknown, memory))?;
+        let plain = self.first(&unknown)?;
         let each = Grouping { groups: users, limits: Limits::Equal, who: Who::Dealt };
         let cap = RunLimits::later(self.plain);
-        let first = self.run(&plan(&each, &unknown, memory), &each.to_string(), 0, cap)?;
+        let first = self.run_grouping(&each, &unknown, 0, cap)?;
         let between = Needs::for_second_trial(users_alone(&first), memory);
         let second = between.map(|needs| {
-            self.run(&alone(&needs, memory), "a group each, what others leave to those who need more", 0, cap)
+            let plans = alone(&needs, memory);
+            self.run(&plans, NEEDS, "one user each, those who filled theirs get what others leave", 0, cap)
         });
         let second = second.transpose()?;
         let (needs, needs_gap) = needs(users, memory, &first, second.as_ref());
@@ -147,9 +149,9 @@ impl Tuning<'_> {
     }
 
     /// Plain for the first time: it says how long all takes.
-    fn first(&mut self, plans: &[GroupPlan]) -> Result<Ending<RunData>, Fault> {
+    fn first(&mut self, needs: &Needs) -> Result<Ending<RunData>, Fault> {
         let began = Instant::now();
-        let plain = self.run(plans, "plain", 0, self.limits.first())?;
+        let plain = self.run_grouping(&Grouping::PLAIN, needs, 0, self.limits.first())?;
         self.plain = match &plain {
             Ending::Done { makespan, .. } => *makespan,
             Ending::Cut(_) => return Err(self.limits.first_is_late()),
@@ -169,11 +171,10 @@ impl Tuning<'_> {
         learning: &LearningRuns,
     ) -> Result<SearchResult<RunData>, Fault> {
         let budget = self.request.runs.saturating_sub(usize::from(learning.second.is_some()));
-        let TuneRequest { memory, seed, .. } = *self.request;
+        let seed = self.request.seed;
         let longest = RunLimits::later(self.plain);
         let mut measure = |grouping: &Grouping, block: usize, cap: Option<f64>| {
-            let plans = plan(grouping, &learning.needs, memory);
-            let ending = self.run(&plans, &grouping.to_string(), block, cap.unwrap_or(longest))?;
+            let ending = self.run_grouping(grouping, &learning.needs, block, cap.unwrap_or(longest))?;
             match ending {
                 Ending::Cut(cap) if *grouping == Grouping::PLAIN => Err(RunLimits::later_is_late(cap)),
                 ending => Ok(ending),
@@ -198,12 +199,11 @@ impl Tuning<'_> {
             let mut order = space.to_vec();
             random.shuffle(&mut order);
             for grouping in order {
-                let plans = plan(&grouping, needs, self.request.memory);
                 let cap = match grouping {
                     Grouping::PLAIN => RunLimits::later(self.plain),
                     _ => CAP * self.best.unwrap_or(self.plain),
                 };
-                let ending = self.run(&plans, &grouping.to_string(), block, cap)?;
+                let ending = self.run_grouping(&grouping, needs, block, cap)?;
                 runs.push(Run { grouping, block, ending });
             }
         }
@@ -244,9 +244,23 @@ impl Tuning<'_> {
     }
 
     /// A run of the search, of `cap` seconds at most.
+    fn run_grouping(
+        &mut self,
+        grouping: &Grouping,
+        needs: &Needs,
+        block: usize,
+        cap: f64,
+    ) -> Result<Ending<RunData>, Fault> {
+        let plans = plan(grouping, needs, self.request.memory);
+        let what = grouping.words(self.request.population.users());
+        self.run(&plans, &grouping.code(), &what, block, cap)
+    }
+
+    /// A run of these groups; `code` and `what` are their names in the result and for people.
     fn run(
         &mut self,
         plans: &[GroupPlan],
+        code: &str,
         what: &str,
         block: usize,
         cap: f64,
@@ -261,7 +275,7 @@ impl Tuning<'_> {
             number: self.made,
             most: self.most,
             what,
-            ending: &ending,
+            run: &run_record(code.into(), block, &ending),
             best: self.best.filter(|_| self.plain > 0.0).map(|best| self.plain / best),
         });
         Ok(ending)

@@ -5,9 +5,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crosstalk_stats::paired;
+use crosstalk_stats::verdict::{Margin, Side};
 
 /// The error of the interval: it covers the truth in 95 % of all cases.
 const ERROR: f64 = 0.05;
+/// Differences up to this share may come from the machine that is shared: none of them is a direction.
+const BEYOND: f64 = 0.01;
+/// Differences within this share do not matter: as for the commands that `run` compares.
+pub const EQUIVALENT: f64 = 0.02;
 
 /// A pair of runs with the same seed, right after each other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -52,22 +57,27 @@ pub struct Verdict {
 pub enum Conclusion {
     /// The groups are faster: they are recommended.
     Faster,
-    /// The interval has 1 in it: plain is as good, and nothing is recommended.
-    AsGood,
     /// The groups are slower.
     Slower,
+    /// The whole interval is within 2 % of 1.
+    Equivalent,
+    /// None of these: more pairs may decide.
+    Inconclusive,
 }
 
 impl Verdict {
     /// What `pairs` say; `None` of too few for an interval, or of times that are none.
     pub fn of(pairs: Vec<Pair>, stream_rate: Option<f64>) -> Option<Verdict> {
         let logs: Vec<f64> = pairs.iter().map(|pair| (pair.plain / pair.grouped).ln()).collect();
-        let interval = paired::estimate(&logs, ERROR)?.exp();
-        let conclusion = match () {
-            () if interval.low > 1.0 => Conclusion::Faster,
-            () if interval.high < 1.0 => Conclusion::Slower,
-            () => Conclusion::AsGood,
+        let interval = paired::estimate(&logs, ERROR)?;
+        let margin = Margin { beyond: BEYOND.ln_1p(), within: EQUIVALENT.ln_1p() };
+        let conclusion = match Side::of(&interval, margin) {
+            Some(Side::Above) => Conclusion::Faster,
+            Some(Side::Below) => Conclusion::Slower,
+            Some(Side::Within) => Conclusion::Equivalent,
+            None => Conclusion::Inconclusive,
         };
+        let interval = interval.exp();
         Some(Verdict {
             conclusion,
             speedup: interval.point,
@@ -98,6 +108,20 @@ mod tests {
         };
         assert!(faster(1.0) <= 20, "{} of 400", faster(1.0));
         assert_eq!((faster(1.3), faster(0.8)), (400, 0));
+    }
+
+    #[test]
+    fn small_differences_are_equivalent_and_wide_intervals_decide_nothing() {
+        let of = |ratios: [f64; 12]| {
+            let pairs = ratios.map(|plain| Pair { plain, grouped: 1.0 });
+            Verdict::of(pairs.into(), None).expect("12 pairs").conclusion
+        };
+        assert_eq!(of([1.0; 12]), Conclusion::Equivalent);
+        assert_eq!(of([1.005; 12]), Conclusion::Equivalent, "below what is a direction");
+        let mut wide = [1.03; 12];
+        wide[..4].fill(0.97);
+        assert_eq!(of(wide), Conclusion::Inconclusive);
+        assert_eq!((of([1.03; 12]), of([0.97; 12])), (Conclusion::Faster, Conclusion::Slower));
     }
 
     #[test]

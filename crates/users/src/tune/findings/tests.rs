@@ -33,6 +33,7 @@ fn result(more: Vec<Run<RunData>>, pairs: PairsEnding) -> TuneResult {
         pairs: 12,
         deadline: Seconds(60.0),
         blocks: None,
+        drop_caches: false,
         seed: 1,
         scratch: "/tmp".into(),
     };

@@ -80,11 +80,11 @@ fn best(surface: fn(&Grouping) -> f64) -> f64 {
 fn without_noise_the_best_is_found_and_what_is_beside_it_is_known() {
     for surface in [streaming, alike, few] {
         let found = found(surface, 0.0, 1, 30);
-        assert_eq!(surface(&found.best), best(surface), "{}", found.best);
+        assert_eq!(surface(&found.best), best(surface), "{}", found.best.code());
         let next = more(&space(), found.best).into_iter().take(1);
         for neighbour in next.chain(fewer(&space(), found.best)) {
             let known = found.runs.iter().any(|run| run.grouping == neighbour);
-            assert!(known, "{} is beside {}", neighbour, found.best);
+            assert!(known, "{} is beside {}", neighbour.code(), found.best.code());
         }
     }
     assert_eq!(found(alike, 0.0, 1, 30).best, Grouping::PLAIN);
@@ -167,7 +167,7 @@ proptest! {
         let runs = found(streaming, spread, seed, 30).runs;
         for (at, run) in runs.iter().enumerate() {
             let same = |other: &Run<()>| other.grouping == run.grouping && other.block == run.block;
-            prop_assert!(!runs[..at].iter().any(same), "{} in block {}", run.grouping, run.block);
+            prop_assert!(!runs[..at].iter().any(same), "{} in block {}", run.grouping.code(), run.block);
         }
     }
 }
