@@ -18,7 +18,7 @@ pub struct GroupsArgs {
 pub enum GroupsVerb {
     /// Make groups that stay until they are removed; needs root.
     #[command(after_help = "Examples:
-  crosstalk groups create lab lab/alice lab/bob  a private LRU each
+  crosstalk groups create lab lab/alice lab/bob  an LRU for each
   crosstalk groups create db --profile guaranteed --memory 4GiB --cpus 2
   crosstalk groups create lab/eve --memory 1GiB --memory-limit 2GiB --user eve
   crosstalk groups create batch --profile besteffort --memory-limit 4GiB --when-full warn
