@@ -112,6 +112,8 @@ fn besteffort_groups_are_ended_first() {
     registry.done(&["groups", "create", &rest, "--profile", "besteffort"]);
     let rest_runs = holds(&registry, &rest, 16);
     let keeper = Keeper::start(&registry);
+    let order = &keeper.of("keeps")[0]["order"];
+    assert_eq!((&order[0]["group"], &order[0]["reason"]), (&rest.as_str().into(), &"best-effort".into()));
     let user_runs = grows(&registry, &user);
     await_that("both are ended, one after the other", || keeper.of("ended").len() == 2);
     let ended: Vec<Value> = keeper.of("ended").iter().map(|event| event["group"].clone()).collect();
@@ -220,6 +222,8 @@ fn a_wrong_share_is_refused() {
     for (args, said) in [
         (&["groups", "keep", "--available", "5"][..], "--available"),
         (&["groups", "keep", "--available", "-1 %"], "--available"),
+        (&["groups", "keep", "--available", "101 %"], "--available: expected 0 % to 50 %"),
+        (&["groups", "keep", "--available", "1000000 %"], "--available: expected 0 % to 50 %"),
         (&["groups", "create", "x", "--when-full", "panic"], "possible values: end, warn, kernel"),
     ] {
         let output = registry.run(args);

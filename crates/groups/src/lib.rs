@@ -36,7 +36,7 @@ mod working_set;
 pub use comparison::{Comparison, Medians};
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
-pub use keep::{Event, Evictor, FullMemory, GroupEnd, Reason};
+pub use keep::{AvailableShare, Event, Evictor, FullMemory, GroupEnd, NextEnd, Reason};
 pub use launch::{CommandEnd, GroupCommand, KillCause, launch};
 pub use name::GroupName;
 pub use numbers::{Numbers, Rates};

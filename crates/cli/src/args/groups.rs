@@ -77,7 +77,7 @@ More: docs/how-to/pack-users.md.")]
   crosstalk groups keep --available '10 %' --json
 
 It acts when a group is at its memory limit and nothing can be pushed out, or when less than 5 % of the \
-machine's memory is available. A group that is full itself is ended. Of a full group that holds others, and \
+machine's memory is available. A share above 10 % is refused if less is available from the beginning on. A group that is full itself is ended. Of a full group that holds others, and \
 of the machine, the first of these is: the besteffort group with the most memory, then the burstable one \
 that is most above its request. For memory that is shared a guaranteed group is never ended, nor a burstable one within its \
 request. At its own limit a burstable group is ended also if its request is the limit, and a guaranteed one with \
@@ -189,7 +189,7 @@ impl From<WhenFullName> for WhenFull {
 
 #[derive(Args)]
 pub struct GroupsKeepArgs {
-    /// Share of the machine's memory below which it counts as full.
+    /// Share of the machine's memory below which it counts as full: 50 % at most.
     #[arg(long, value_name = "SHARE", default_value = "5 %", allow_hyphen_values = true)]
     pub available: String,
 }
