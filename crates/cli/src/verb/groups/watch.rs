@@ -10,6 +10,7 @@ use crosstalk_core::{Fault, FaultKind};
 use crosstalk_groups::watch::{
     Mechanism, Message, Placement, Supervisor, Tally, WatchRequest, WatchResult, watch,
 };
+use crosstalk_groups::processes_in_words;
 use crosstalk_host::Launcher;
 use serde_json::{Value, json};
 
@@ -140,16 +141,16 @@ fn summary(watched: &WatchResult) -> Vec<String> {
         ));
     }
     let also = [
-        (
-            tally.before,
-            "processes ran before, and were moved: their memory so far stays charged where it was",
-        ),
-        (tally.late, "processes were moved when they ran already"),
-        (u64::from(*restarts), "times the watcher was started again"),
+        (tally.before, "before it began: their memory so far stays charged where it was"),
+        (tally.late, "later than they started"),
     ];
-    lines.extend(
-        also.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")),
-    );
+    let moved = |(number, when): &(u64, &str)| {
+        format!("moved {} that ran already, {when}", processes_in_words(*number))
+    };
+    lines.extend(also.iter().filter(|(number, _)| *number > 0).map(moved));
+    if *restarts > 0 {
+        lines.push(format!("the watcher was started again {}", count(u64::from(*restarts), "time")));
+    }
     if !stay.is_empty() {
         lines.push(format!(
             "processes are in groups that rules made; these stay: {}",
