@@ -2,6 +2,7 @@
 //! own, and names of its own. Skipped where no control groups can be made.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -143,8 +144,63 @@ fn a_command_that_needs_too_much_memory_is_reported_with_its_group() {
     assert_eq!(output.status.code(), Some(137), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains(&format!("group `{small}` was out of its memory of 32 MiB")), "{said}");
+    assert!(said.contains("`sh` ended with exit code 137; the kernel killed a process"), "{said}");
     let shown = registry.lines(&["groups", "show", &small]);
     assert!(shown[0]["oom_kills"].as_u64().is_some_and(|kills| kills > 0), "{shown:?}");
+}
+
+#[test]
+fn a_command_that_somebody_kills_is_not_said_to_lack_memory() {
+    let Some(registry) = Registry::new("other-kill") else { return };
+    let small = registry.named("small");
+    registry.done(&["groups", "create", &small, "--memory-limit", "20 MiB"]);
+    let ready = registry.folder.path().join("ready");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; while :; do sleep 0.1; done", ready.display());
+    let sleeper = Running::start(registry.command(&["exec", "--group", &small, "--", "sh", "-c", &script]));
+    await_that("it runs", || ready.exists());
+    let hog = registry.run(&[
+        "exec",
+        "--group",
+        &small,
+        "--",
+        "dd",
+        "if=/dev/zero",
+        "of=/dev/null",
+        "bs=200M",
+        "count=1",
+    ]);
+    let said = stderr(&hog);
+    assert_eq!(hog.status.code(), Some(137), "{said}");
+    if fs::File::open("/dev/kmsg").is_ok_and(|mut log| log.read(&mut [0; 16384]).is_ok()) {
+        assert!(said.contains(&format!("`dd` was killed (SIGKILL): group `{small}` was out")), "{said}");
+    }
+    let pid = fs::read_to_string(&ready).expect("reads").trim().parse().expect("a number");
+    kill("-KILL", pid);
+    let output = sleeper.finish();
+    assert_eq!(output.status.code(), Some(137));
+    let said = stderr(&output);
+    assert!(said.contains("`sh` was killed (SIGKILL); the kernel killed a process"), "{said}");
+    assert!(said.contains("perhaps this one"), "{said}");
+}
+
+#[test]
+fn processes_that_are_refused_to_a_group_are_reported() {
+    let Some(registry) = Registry::new("pids") else { return };
+    let few = registry.named("few");
+    let output = registry.run(&["groups", "create", &few, "--processes", "4"]);
+    if output.status.code() == Some(4) {
+        eprintln!("skipped: {}", stderr(&output).trim());
+        return;
+    }
+    let bomb = "for i in 1 2 3 4 5 6; do sleep 300 >/dev/null 2>&1 & done; true";
+    let output = registry.run(&["exec", "--group", &few, "--", "sh", "-c", bomb]);
+    let said = stderr(&output);
+    let line = format!("group `{few}` has as many processes as it may: ");
+    assert!(said.contains(&line) && said.contains("more were refused meanwhile"), "{said}");
+    registry.done(&["groups", "remove", "--all", "--kill"]);
+    registry.done(&["groups", "create", &few, "--processes", "4"]);
+    let output = registry.run(&["exec", "--group", &few, "--", "true"]);
+    assert!(output.status.success() && stderr(&output).is_empty(), "{}", stderr(&output));
 }
 
 #[test]

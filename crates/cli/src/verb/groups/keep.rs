@@ -23,7 +23,8 @@ const LISTED: usize = 5;
 pub fn keep(args: &GroupsKeepArgs, out: &Out) -> Result<(), Fault> {
     // Groups fill up while a reader is slow.
     never_wait_for_readers()?;
-    let available = share(&args.available).and_then(AvailableShare::new).map_err(|fault| fault.at("--available"))?;
+    let available =
+        share(&args.available).and_then(AvailableShare::new).map_err(|fault| fault.at("--available"))?;
     let interrupted = signal::interrupted()?;
     let mut evictor = Evictor::open(available, &Launcher::current())?;
     let kept = evictor.kept();
@@ -86,7 +87,9 @@ fn sentence(event: &Event) -> String {
         }
         Event::Nobody { full } => {
             let ended = is_full(full);
-            format!("{ended}, and no group may be ended by rule. If nothing is left, the kernel chooses a process")
+            format!(
+                "{ended}, and no group may be ended by rule. If nothing is left, the kernel chooses a process"
+            )
         }
         Event::Nearly { full, memory } => {
             format!(

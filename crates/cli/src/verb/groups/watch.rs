@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_groups::processes_in_words;
 use crosstalk_groups::watch::{
     Mechanism, Message, Placement, Supervisor, Tally, WatchRequest, WatchResult, watch,
 };
-use crosstalk_groups::processes_in_words;
 use crosstalk_host::Launcher;
 use serde_json::{Value, json};
 
