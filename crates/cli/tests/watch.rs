@@ -196,6 +196,11 @@ fn a_killed_or_stopped_watcher_strands_nobody_and_is_started_again() {
     let lab = scene.registry.named("lab");
     scene.registry.done(&["groups", "create", &lab]);
     let watch = scene.watch(&format!("[[rule]]\nuser = {USER}\ngroup = \"{lab}\"\n"), &[]);
+    let rules = scene.folder().join("rules.toml");
+    let args = ["groups", "watch", "--rules", rules.to_str().expect("is text")];
+    let second = finish(scene.inside(&scene.registry.command(&args)).spawn().expect("starts"));
+    let who = format!("another groups watch runs already: process {}", watch.process.id());
+    assert!(second.status.code() == Some(4) && stderr(&second).contains(&who), "{}", stderr(&second));
     for signal in ["-KILL", "-STOP", "-STOP", "-KILL", "-STOP"] {
         let mut starter = scene.by(USER, "while read -r line; do /bin/true; echo done; done");
         let mut starter = starter.stdin(Stdio::piped()).spawn().expect("starts");
@@ -275,12 +280,19 @@ fn a_group_that_vanishes_is_reported_once_and_programs_start_without_it() {
 fn rules_make_groups_and_those_that_are_empty_go_with_the_watcher() {
     let Some(scene) = Scene::new("make") else { return };
     let name = scene.registry.named("u");
+    // One of them may be guaranteed as much, not both.
+    let meminfo = fs::read_to_string("/proc/meminfo").expect("reads");
+    let machine = meminfo.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+    let huge = machine.expect("it has memory") * 6 / 10;
     let rules = format!(
-        "[[rule]]\nuser = {}\ngroup = \"{name}-huge\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"1000 TiB\"\n\
+        "[[rule]]\nuser = {}\ngroup = \"{name}-{{uid}}-huge\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"{huge} KiB\"\n\
          [[rule]]\nuser = \"*\"\ngroup = \"{name}-{{uid}}\"\ncreate = true\nmemory_limit = \"1 GiB\"\n",
         USER + 2
     );
     let watch = scene.watch(&rules, &[]);
+    let half = scene.registry.named("half");
+    let memory = format!("{huge} KiB");
+    scene.registry.run(&["groups", "create", &half, "--profile", "guaranteed", "--memory", &memory]);
     let of = |user: u32| format!("{name}-{user}");
     let show = "cat /proc/self/cgroup";
     for user in [USER, USER + 1] {
@@ -288,16 +300,22 @@ fn rules_make_groups_and_those_that_are_empty_go_with_the_watcher() {
         await_that("it has its group", || is_in(&scene, &of(user), &scene.prints(user, show)));
     }
     assert!(!scene.prints(USER + 2, show).contains(&name), "its group cannot be made");
-    await_that("it is reported", || watch.complaints().contains("guaranteed memory adds up to"));
+    let why = format!("cannot make group `{name}-{}-huge`: --memory: guaranteed memory adds up to", USER + 2);
+    await_that("it is reported", || watch.complaints().contains(&why));
+    assert!(!watch.complaints().contains("has vanished"), "{}", watch.complaints());
     let limit = scene.registry.setting(&of(USER), &["memory.max", "memory.limit_in_bytes"]);
     assert_eq!(limit.as_deref(), Some("1073741824"));
     let sleeper = Running::of(scene.by(USER, "exec sleep 300").spawn().expect("starts"));
     await_that("it is in its group", || {
         scene.registry.setting(&of(USER), &["cgroup.procs"]).is_some_and(|pids| !pids.is_empty())
     });
+    let said = watch.said.clone();
     let result = watch.end();
     assert_eq!(result["stay"], serde_json::json!([of(USER)]), "{result}");
-    assert_eq!(scene.registry.listed(), [of(USER)]);
+    assert_eq!(scene.registry.listed(), [half, of(USER)]);
+    let said = fs::read_to_string(said).expect("reads");
+    let events = |event: &str| said.matches(&format!("{{\"event\":\"{event}\"")).count();
+    assert_eq!((events("made"), events("removed")), (2, 1), "{said}");
     drop(sleeper);
 }
 
@@ -434,17 +452,32 @@ fn wrong_rules_are_refused_with_their_line_and_a_remedy() {
         scene.registry.run(&args)
     };
     for (rules, said) in [
-        (format!("[[rule]]\ngroup = \"{lab}\"\n"), &["rules.toml", "line 2", "everybody", "name a user"][..]),
-        ("[[rule]]\nuser = \"root\"\ngroup = \"x\"\n".into(), &["line 2", "root or a system user"]),
+        (format!("[[rule]]\ngroup = \"{lab}\"\n"), &["rules.toml:2: ", "everybody", "name a user"][..]),
+        ("[[rule]]\nuser = \"root\"\ngroup = \"x\"\n".into(), &["rules.toml:2: user root"]),
+        (
+            "[[rule]]\nuser = 1000\ngroup = \"tasks\"\ncreate = true\n\n\
+             [[rule]]\nuser = 1001\ngroup = \"cgroup.procs\"\ncreate = true\n"
+                .into(),
+            &["rules.toml:", "the kernel has a file of this name", "choose another name"],
+        ),
+        (
+            "[[rule]]\nuser = 1000\ngroup = \"nix-{user}\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"900 TiB\"\n"
+                .into(),
+            &["rules.toml:2: memory: guaranteed memory adds up to"],
+        ),
+        (
+            "[[rule]]\nuser = 1000\ngroup = \"nix\"\ncreate = true\nprofile = \"guaranteed\"\n".into(),
+            &["rules.toml:2: profile: a guaranteed group needs", "memory = \"2 GiB\""],
+        ),
         (
             "\n[[rule]]\nuser = 1000\ngroup = \"nix\"\n".into(),
-            &["line 3", "no group `nix`", "crosstalk groups create nix"],
+            &["rules.toml:3: there is no group `nix`", "crosstalk groups create nix"],
         ),
         (
             "[[rule]]\nuser = \"*\"\ngroup = \"nix/{user}\"\ncreate = true\n".into(),
-            &["no group `nix` for the rule's groups to be in", "crosstalk groups create nix"],
+            &["rules.toml:2: there is no group `nix` for the rule's groups to be in", "crosstalk groups create nix"],
         ),
-        ("[[rule]]\nuser = \"no\\u001bbody\"\ngroup = \"x\"\n".into(), &["line 2", "unknown user"]),
+        ("[[rule]]\nuser = \"no\\u001bbody\"\ngroup = \"x\"\n".into(), &["rules.toml:2: unknown user"]),
     ] {
         let output = refused(Some(&rules), &[]);
         let text = stderr(&output);

@@ -79,7 +79,7 @@ fn check(sum: Protection, most: Bytes, whose: &str) -> Result<(), Fault> {
     let (sum, most) = (human(sum.min as f64, "B"), human(most.0 as f64, "B"));
     Err(Fault::usage(format!("guaranteed memory adds up to {sum}: {whose} {most}"))
         .at("--memory")
-        .remedy("guarantee less, or use --profile burstable; what groups have: crosstalk groups list"))
+        .remedy("guarantee less, or make it burstable; what groups have: crosstalk groups list"))
 }
 
 #[cfg(test)]

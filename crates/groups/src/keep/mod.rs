@@ -3,7 +3,6 @@
 
 mod ending;
 mod event;
-mod evictor_lock;
 mod limited_group;
 mod machine;
 mod order;
@@ -25,11 +24,11 @@ use crosstalk_host::{Launcher, Ledger};
 use crate::launch::kills;
 use crate::name::GroupName;
 use crate::numbers::limit;
+use crate::single::SingleLock;
 use crate::standing::{Existence, Standing, standing};
 use crate::when_full::WhenFull;
 use ending::Ending;
 pub use event::{Event, FullMemory};
-use evictor_lock::EvictorLock;
 use limited_group::{LimitedGroup, kept};
 pub use machine::AvailableShare;
 use machine::Machine;
@@ -71,7 +70,7 @@ pub struct Evictor {
     left: Vec<(GroupName, Instant)>,
     refreshed: Option<Instant>,
     ledger: Ledger,
-    _lock: EvictorLock,
+    _lock: SingleLock,
     /// It acts at once, also beside many programs.
     _undisturbed: Option<Undisturbed>,
 }
@@ -85,7 +84,7 @@ impl Evictor {
         if !is_root() {
             return Err(Fault::environment("only root may end what others run").remedy("run it as root"));
         }
-        let lock = EvictorLock::take()?;
+        let lock = SingleLock::take("keep")?;
         // It is needed most when the group is full that it was started in.
         move_to_roots();
         keep_in_memory();
