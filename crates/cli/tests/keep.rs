@@ -186,6 +186,29 @@ fn a_killed_or_stopped_keeper_leaves_the_choice_to_the_kernel() {
 }
 
 #[test]
+fn what_a_keeper_leaves_that_was_killed_with_its_reapers_is_undone_by_the_next_command() {
+    let Some(registry) = Registry::new("keep-all-killed") else { return };
+    let small = registry.named("small");
+    registry.done(&["groups", "create", &small, "--memory-limit", "32 MiB"]);
+    for next in [&["exec", "--group", &small, "--", "true"][..], &["groups", "show"], &["groups", "list"]] {
+        let mut keeper = Keeper::start(&registry);
+        let id = keeper.child.id();
+        let reapers = || {
+            let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it runs");
+            children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
+        };
+        await_that("it has two reapers", || reapers().len() == 2);
+        let all = [vec![id], reapers()].concat();
+        all.iter().for_each(|pid| kill("-STOP", *pid));
+        all.iter().for_each(|pid| kill("-KILL", *pid));
+        keeper.child.wait().expect("is ours");
+        assert!(held(&registry, &small), "nobody is left to undo it");
+        registry.done(next);
+        assert!(!held(&registry, &small), "{next:?}");
+    }
+}
+
+#[test]
 fn it_leaves_the_group_that_it_is_started_in_and_runs_once_and_as_root() {
     let Some(registry) = Registry::new("keep-place") else { return };
     let small = registry.named("small");

@@ -14,6 +14,7 @@ use crosstalk_cgroup::group::Group;
 use crosstalk_cgroup::group::reading::oom_kills;
 use crosstalk_core::units::human;
 use crosstalk_core::{Fault, quoted};
+use crosstalk_host::Ledger;
 use crosstalk_host::process::{StartFault, Started, cannot, is_resource_shortage, start_in};
 
 use crate::keep::{GroupEnd, ends};
@@ -79,6 +80,8 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fa
     let (program, arguments) = split.ok_or_else(|| {
         Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --flag")
     })?;
+    // A killed evictor may have left its settings, in which the command would wait.
+    Ledger::undo_abandoned();
     let found = standing(Some(name))?.into_iter().next();
     let found = found.ok_or_else(|| Fault::usage(format!("there is no group `{name}`")))?;
     let first = found.group.paths().into_iter().next().unwrap_or_default();

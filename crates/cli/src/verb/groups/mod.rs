@@ -16,7 +16,7 @@ use crosstalk_core::units::{Bytes, human};
 use crosstalk_groups::{
     CreateRequest, GroupName, Profile, ProfileRequest, RemoveRequest, User, create, remove,
 };
-use crosstalk_host::Launcher;
+use crosstalk_host::{Launcher, Ledger};
 use serde_json::json;
 
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsRemoveArgs, GroupsVerb};
@@ -28,6 +28,10 @@ pub use watch::place;
 
 /// Runs `crosstalk groups`.
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
+    if matches!(args.verb, GroupsVerb::List | GroupsVerb::Show(_)) {
+        // Settings of a killed `groups keep`, in which programs may wait.
+        Ledger::undo_abandoned();
+    }
     match args.verb {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::List => view::list(out)?,
