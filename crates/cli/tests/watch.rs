@@ -407,6 +407,28 @@ fn a_fork_bomb_is_contained_by_its_group_and_reported() {
 }
 
 #[test]
+fn a_program_that_its_loader_starts_is_found_while_it_runs() {
+    let Some(scene) = Scene::new("loader") else { return };
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+    let Some(loader) = loaders.into_iter().find(|path| Path::new(path).exists()) else {
+        eprintln!("skipped: no known loader");
+        return;
+    };
+    let lab = scene.registry.named("lab");
+    scene.registry.done(&["groups", "create", &lab]);
+    let watch = scene.watch(&format!("[[rule]]\nuser = {USER}\ngroup = \"{lab}\"\n"), &[]);
+    let mut program = Command::new("setpriv");
+    program.args(["--reuid", &USER.to_string(), "--clear-groups", loader, "/bin/sleep", "300"]);
+    let sleeper = Running::of(scene.inside(&program).spawn().expect("starts"));
+    await_that("it is in its group", || {
+        let pids = scene.registry.setting(&lab, &["cgroup.procs"]);
+        pids.is_some_and(|pids| pids == sleeper.id().to_string())
+    });
+    watch.end();
+    drop(sleeper);
+}
+
+#[test]
 fn process_events_are_a_fallback_that_is_said_to_be_one() {
     let Some(scene) = Scene::new("events") else { return };
     let lab = scene.registry.named("lab");

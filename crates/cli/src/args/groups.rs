@@ -66,10 +66,15 @@ is in a group already. Programs of root and of system users (below 1000), and wh
 in containers, stay where they are; login sessions do not. Programs in groups stay there when it ends.
 
 Programs are held by fanotify until they are moved. Where a host has no fanotify, process events are the \
-fallback: programs are moved when they run already, and short ones have often ended before. Programs on network \
-and FUSE file systems, which are named at the start, and those that are started from another mount namespace are \
-found when they run already, after 10 s or longer. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
-More: docs/how-to/pack-users.md.")]
+fallback: programs are moved when they run already, and short ones have often ended before. Some are found when they \
+run already, by a search after some seconds: programs on network and FUSE file systems, which are named at the start, \
+on mounts that are not older than 0.1 s, of other mount namespaces, of files without a mount (memfd), and those that \
+are started by their loader (ld.so). Short ones of these have ended before. Nobody waits longer than 1 s for a watcher that was killed \
+or stopped.
+
+A group that a rule with create = true makes stays while processes are in it: when the watch ends it is removed if it is \
+empty, that of a login session within a minute. Both are printed. The command watches once for each registry. If it is killed \
+itself, nobody is watched any more: run it as a service. More: docs/how-to/pack-users.md.")]
     Watch(GroupsWatchArgs),
     /// End groups by rule when memory is full, and name them, before the kernel chooses a process; needs root.
     #[command(after_help = "Examples:
@@ -88,7 +93,9 @@ A group is full when less than this is left of its limit, file pages not counted
 16th, but 2 MiB to 256 MiB; of a limit below 8 MiB a quarter. In v2 its programs are \
 slowed down there (memory.high). In v1 they wait at the limit until a group is ended, some milliseconds \
 later; a system call that needs memory meanwhile fails (memory.oom_control). If the kernel chose a process all \
-the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest.")]
+the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest. If its two reapers \
+(crosstalk-reap) are killed with it, programs of a full group wait until exec --group, groups list or crosstalk clean \
+is run.")]
     Keep(GroupsKeepArgs),
     /// Remove groups, with those in them.
     #[command(after_help = "Examples:

@@ -22,8 +22,9 @@ use super::waiting::Waiting;
 use crate::name::GroupName;
 use crate::unusable::vanished;
 
-/// Time between two searches for processes that were missed: at least this, and so many times what one took.
-const SEARCH_INTERVAL: Duration = Duration::from_secs(10);
+/// Time between two searches for processes that were missed: at least this, and so many times what one took, so that
+/// they take a thousandth of a processor at most.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 const SEARCH_SHARE: u32 = 1000;
 /// How often groups are looked at that have as many processes as they may.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
