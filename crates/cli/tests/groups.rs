@@ -2,7 +2,7 @@
 //! own, and names of its own. Skipped where no control groups can be made.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -182,6 +182,7 @@ fn a_command_that_needs_too_much_memory_is_reported_with_its_group() {
     assert_eq!(output.status.code(), Some(137), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains(&format!("group `{small}` was out of its memory of 32 MiB")), "{said}");
+    assert!(said.contains("`sh` ended with exit code 137; the kernel killed a process"), "{said}");
     let shown = registry.lines(&["groups", "show", &small]);
     assert!(shown[0]["oom_kills"].as_u64().is_some_and(|kills| kills > 0), "{shown:?}");
 }
@@ -201,7 +202,7 @@ fn a_fork_bomb_is_contained_and_reported() {
     let output = registry.run(&["exec", "--group", &bomb, "--", "sh", "-c", script]);
     assert_ne!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stderr(&output);
-    assert!(said.contains(&format!("group `{bomb}` was at a limit of processes and threads")), "{said}");
+    assert!(said.contains(&format!("group `{bomb}` has as many processes as it may: ")), "{said}");
     let shown = registry.lines(&["groups", "show"]);
     let of = |name: &str| shown.iter().find(|line| line["name"] == name).expect("is shown");
     let threads = &of(&bomb)["threads"];
@@ -213,6 +214,40 @@ fn a_fork_bomb_is_contained_and_reported() {
     let table = registry.done(&["groups", "show"]);
     assert!(table.contains("refused") && table.contains(" of 12)"), "{table}");
     registry.done(&["exec", "--group", &calm, "--", "true"]);
+}
+
+#[test]
+fn a_command_that_somebody_kills_is_not_said_to_lack_memory() {
+    let Some(registry) = Registry::new("other-kill") else { return };
+    let small = registry.named("small");
+    registry.done(&["groups", "create", &small, "--memory-limit", "20 MiB"]);
+    let ready = registry.folder.path().join("ready");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; while :; do sleep 0.1; done", ready.display());
+    let sleeper = Running::start(registry.command(&["exec", "--group", &small, "--", "sh", "-c", &script]));
+    await_that("it runs", || ready.exists());
+    let hog = registry.run(&[
+        "exec",
+        "--group",
+        &small,
+        "--",
+        "dd",
+        "if=/dev/zero",
+        "of=/dev/null",
+        "bs=200M",
+        "count=1",
+    ]);
+    let said = stderr(&hog);
+    assert_eq!(hog.status.code(), Some(137), "{said}");
+    if fs::File::open("/dev/kmsg").is_ok_and(|mut log| log.read(&mut [0; 16384]).is_ok()) {
+        assert!(said.contains(&format!("`dd` was killed (SIGKILL): group `{small}` was out")), "{said}");
+    }
+    let pid = fs::read_to_string(&ready).expect("reads").trim().parse().expect("a number");
+    kill("-KILL", pid);
+    let output = sleeper.finish();
+    assert_eq!(output.status.code(), Some(137));
+    let said = stderr(&output);
+    assert!(said.contains("`sh` was killed (SIGKILL); the kernel killed a process"), "{said}");
+    assert!(said.contains("perhaps this one"), "{said}");
 }
 
 #[test]

@@ -112,6 +112,8 @@ fn besteffort_groups_are_ended_first() {
     registry.done(&["groups", "create", &rest, "--profile", "besteffort"]);
     let rest_runs = holds(&registry, &rest, 16);
     let keeper = Keeper::start(&registry);
+    let order = &keeper.of("keeps")[0]["order"];
+    assert_eq!((&order[0]["group"], &order[0]["reason"]), (&rest.as_str().into(), &"best-effort".into()));
     let user_runs = grows(&registry, &user);
     await_that("both are ended, one after the other", || keeper.of("ended").len() == 2);
     let ended: Vec<Value> = keeper.of("ended").iter().map(|event| event["group"].clone()).collect();
@@ -184,6 +186,29 @@ fn a_killed_or_stopped_keeper_leaves_the_choice_to_the_kernel() {
 }
 
 #[test]
+fn what_a_keeper_leaves_that_was_killed_with_its_reapers_is_undone_by_the_next_command() {
+    let Some(registry) = Registry::new("keep-all-killed") else { return };
+    let small = registry.named("small");
+    registry.done(&["groups", "create", &small, "--memory-limit", "32 MiB"]);
+    for next in [&["exec", "--group", &small, "--", "true"][..], &["groups", "show"], &["groups", "list"]] {
+        let mut keeper = Keeper::start(&registry);
+        let id = keeper.child.id();
+        let reapers = || {
+            let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).expect("it runs");
+            children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
+        };
+        await_that("it has two reapers", || reapers().len() == 2);
+        let all = [vec![id], reapers()].concat();
+        all.iter().for_each(|pid| kill("-STOP", *pid));
+        all.iter().for_each(|pid| kill("-KILL", *pid));
+        keeper.child.wait().expect("is ours");
+        assert!(held(&registry, &small), "nobody is left to undo it");
+        registry.done(next);
+        assert!(!held(&registry, &small), "{next:?}");
+    }
+}
+
+#[test]
 fn it_leaves_the_group_that_it_is_started_in_and_runs_once_and_as_root() {
     let Some(registry) = Registry::new("keep-place") else { return };
     let small = registry.named("small");
@@ -204,7 +229,7 @@ fn it_leaves_the_group_that_it_is_started_in_and_runs_once_and_as_root() {
     await_that("its own group cannot stop it", || !inside());
     let second = registry.run(&["groups", "keep"]);
     assert_eq!(second.status.code(), Some(4), "{}", stderr(&second));
-    assert!(stderr(&second).contains("another groups keep runs already"), "{}", stderr(&second));
+    assert!(stderr(&second).contains("another groups keep runs already: process "), "{}", stderr(&second));
     keeper.end();
     assert!(!held(&registry, &small));
     let mut user = std::process::Command::new("setpriv");
@@ -220,6 +245,8 @@ fn a_wrong_share_is_refused() {
     for (args, said) in [
         (&["groups", "keep", "--available", "5"][..], "--available"),
         (&["groups", "keep", "--available", "-1 %"], "--available"),
+        (&["groups", "keep", "--available", "101 %"], "--available: expected 0 % to 50 %"),
+        (&["groups", "keep", "--available", "1000000 %"], "--available: expected 0 % to 50 %"),
         (&["groups", "create", "x", "--when-full", "panic"], "possible values: end, warn, kernel"),
     ] {
         let output = registry.run(args);

@@ -1,156 +1,18 @@
 //! `crosstalk groups watch` in a mount namespace of the test's own, so that nothing else on this machine waits for it.
 //! Skipped without root, fanotify, or control groups.
 
+mod scene;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-
-use crosstalk_host::starts::PendingStarts;
-use crosstalk_host::user::is_root;
+use std::process::{Command, Output, Stdio};
 
 use crate::common::external::{Running, await_that};
-use crate::common::groups::Registry;
 use crate::common::{command, finish, kill, stderr, stdout};
 
-/// A user that no machine has.
-const USER: u32 = 47_110;
-
-/// A mount namespace, a registry of groups, and a folder that any user may read.
-struct Scene {
-    holder: Running,
-    registry: Registry,
-}
-
-impl Scene {
-    fn new(test: &str) -> Option<Scene> {
-        let skipped = |why: &str| {
-            eprintln!("skipped: {why}");
-            None
-        };
-        if !is_root() {
-            return skipped("only root sees which programs others start");
-        }
-        if let Err(e) = PendingStarts::open() {
-            return skipped(&format!("no fanotify: {e}"));
-        }
-        let registry = Registry::new(test)?;
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "--propagation", "private", "sleep", "600"]);
-        let holder = Running::start(unshare);
-        let own = fs::read_link("/proc/self/ns/mnt").expect("is there");
-        let link = format!("/proc/{}/ns/mnt", holder.id());
-        await_that("it has a mount namespace", || fs::read_link(&link).is_ok_and(|link| link != own));
-        Some(Scene { holder, registry })
-    }
-
-    fn folder(&self) -> &Path {
-        self.registry.folder.path()
-    }
-
-    /// A program in the namespace.
-    fn inside(&self, program: &Command) -> Command {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--mount=/proc/{}/ns/mnt", self.holder.id())).arg("--");
-        command.arg(program.get_program()).args(program.get_args());
-        for (name, value) in program.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    /// A shell's line, run by a user.
-    fn by(&self, user: u32, line: &str) -> Command {
-        let mut program = Command::new("setpriv");
-        program.args(["--reuid", &user.to_string(), "--regid", &user.to_string(), "--clear-groups"]);
-        program.args(["sh", "-c", line]);
-        let mut command = self.inside(&program);
-        command.current_dir("/");
-        command
-    }
-
-    /// What a shell's line prints that a user runs.
-    fn prints(&self, user: u32, line: &str) -> String {
-        let output = finish(self.by(user, line).spawn().expect("nsenter starts"));
-        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
-        stdout(&output)
-    }
-
-    fn rules(&self, text: &str) -> PathBuf {
-        let path = self.folder().join("rules.toml");
-        fs::write(&path, format!("schema = \"crosstalk.watch/1\"\n{text}")).expect("writes");
-        path
-    }
-
-    /// A watcher with rules, once it watches.
-    fn watch(&self, rules: &str, more: &[&str]) -> Watch {
-        let rules = self.rules(rules);
-        let mut args = vec!["groups", "watch", "--json", "--rules", rules.to_str().expect("is text")];
-        args.extend(more);
-        let said = self.folder().join("said");
-        let complaints = self.folder().join("complaints");
-        let mut command = self.inside(&self.registry.command(&args));
-        command.stdout(fs::File::create(&said).expect("makes"));
-        command.stderr(fs::File::create(&complaints).expect("makes"));
-        let watch = Watch { process: command.spawn().expect("starts"), said, complaints };
-        await_that("it watches", || watch.said().contains("\"watching\""));
-        watch
-    }
-}
-
-/// A running `groups watch`.
-struct Watch {
-    process: Child,
-    said: PathBuf,
-    complaints: PathBuf,
-}
-
-impl Watch {
-    fn said(&self) -> String {
-        fs::read_to_string(&self.said).expect("reads")
-    }
-
-    fn complaints(&self) -> String {
-        fs::read_to_string(&self.complaints).expect("reads")
-    }
-
-    /// The number of the watcher's process, which answers.
-    fn watcher(&self) -> Option<u32> {
-        let id = self.process.id();
-        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
-        let named = |pid: &u32| {
-            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "crosstalk-watch")
-        };
-        children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(named)
-    }
-
-    /// Ends it: its last line.
-    fn end(mut self) -> serde_json::Value {
-        kill("-INT", self.process.id());
-        let status = self.process.wait().expect("is ours");
-        assert_eq!(status.code(), Some(0), "{}", self.complaints());
-        let said = self.said();
-        serde_json::from_str(said.lines().last().expect("a result")).expect("is JSON")
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Whether each tree of a group says so in a text of `/proc/PID/cgroup`.
-fn is_in(scene: &Scene, group: &str, cgroup: &str) -> bool {
-    let trees = scene.registry.dirs(group).len();
-    trees > 0 && cgroup.lines().filter(|line| line.ends_with(&format!("/{group}"))).count() == trees
-}
+use scene::{Scene, USER, is_in};
 
 #[test]
 fn programs_are_in_their_group_before_they_run_and_so_is_what_they_start() {
@@ -196,6 +58,11 @@ fn a_killed_or_stopped_watcher_strands_nobody_and_is_started_again() {
     let lab = scene.registry.named("lab");
     scene.registry.done(&["groups", "create", &lab]);
     let watch = scene.watch(&format!("[[rule]]\nuser = {USER}\ngroup = \"{lab}\"\n"), &[]);
+    let rules = scene.folder().join("rules.toml");
+    let args = ["groups", "watch", "--rules", rules.to_str().expect("is text")];
+    let second = finish(scene.inside(&scene.registry.command(&args)).spawn().expect("starts"));
+    let who = format!("another groups watch runs already: process {}", watch.process.id());
+    assert!(second.status.code() == Some(4) && stderr(&second).contains(&who), "{}", stderr(&second));
     for signal in ["-KILL", "-STOP", "-STOP", "-KILL", "-STOP"] {
         let mut starter = scene.by(USER, "while read -r line; do /bin/true; echo done; done");
         let mut starter = starter.stdin(Stdio::piped()).spawn().expect("starts");
@@ -275,12 +142,19 @@ fn a_group_that_vanishes_is_reported_once_and_programs_start_without_it() {
 fn rules_make_groups_and_those_that_are_empty_go_with_the_watcher() {
     let Some(scene) = Scene::new("make") else { return };
     let name = scene.registry.named("u");
+    // One of them may be guaranteed as much, not both.
+    let meminfo = fs::read_to_string("/proc/meminfo").expect("reads");
+    let machine = meminfo.split_ascii_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok());
+    let huge = machine.expect("it has memory") * 6 / 10;
     let rules = format!(
-        "[[rule]]\nuser = {}\ngroup = \"{name}-huge\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"1000 TiB\"\n\
+        "[[rule]]\nuser = {}\ngroup = \"{name}-{{uid}}-huge\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"{huge} KiB\"\n\
          [[rule]]\nuser = \"*\"\ngroup = \"{name}-{{uid}}\"\ncreate = true\nmemory_limit = \"1 GiB\"\n",
         USER + 2
     );
     let watch = scene.watch(&rules, &[]);
+    let half = scene.registry.named("half");
+    let memory = format!("{huge} KiB");
+    scene.registry.run(&["groups", "create", &half, "--profile", "guaranteed", "--memory", &memory]);
     let of = |user: u32| format!("{name}-{user}");
     let show = "cat /proc/self/cgroup";
     for user in [USER, USER + 1] {
@@ -288,16 +162,22 @@ fn rules_make_groups_and_those_that_are_empty_go_with_the_watcher() {
         await_that("it has its group", || is_in(&scene, &of(user), &scene.prints(user, show)));
     }
     assert!(!scene.prints(USER + 2, show).contains(&name), "its group cannot be made");
-    await_that("it is reported", || watch.complaints().contains("guaranteed memory adds up to"));
+    let why = format!("cannot make group `{name}-{}-huge`: --memory: guaranteed memory adds up to", USER + 2);
+    await_that("it is reported", || watch.complaints().contains(&why));
+    assert!(!watch.complaints().contains("has vanished"), "{}", watch.complaints());
     let limit = scene.registry.setting(&of(USER), &["memory.max", "memory.limit_in_bytes"]);
     assert_eq!(limit.as_deref(), Some("1073741824"));
     let sleeper = Running::of(scene.by(USER, "exec sleep 300").spawn().expect("starts"));
     await_that("it is in its group", || {
         scene.registry.setting(&of(USER), &["cgroup.procs"]).is_some_and(|pids| !pids.is_empty())
     });
+    let said = watch.said.clone();
     let result = watch.end();
     assert_eq!(result["stay"], serde_json::json!([of(USER)]), "{result}");
-    assert_eq!(scene.registry.listed(), [of(USER)]);
+    assert_eq!(scene.registry.listed(), [half, of(USER)]);
+    let said = fs::read_to_string(said).expect("reads");
+    let events = |event: &str| said.matches(&format!("{{\"event\":\"{event}\"")).count();
+    assert_eq!((events("made"), events("removed")), (2, 1), "{said}");
     drop(sleeper);
 }
 
@@ -389,6 +269,28 @@ fn a_fork_bomb_is_contained_by_its_group_and_reported() {
 }
 
 #[test]
+fn a_program_that_its_loader_starts_is_found_while_it_runs() {
+    let Some(scene) = Scene::new("loader") else { return };
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+    let Some(loader) = loaders.into_iter().find(|path| Path::new(path).exists()) else {
+        eprintln!("skipped: no known loader");
+        return;
+    };
+    let lab = scene.registry.named("lab");
+    scene.registry.done(&["groups", "create", &lab]);
+    let watch = scene.watch(&format!("[[rule]]\nuser = {USER}\ngroup = \"{lab}\"\n"), &[]);
+    let mut program = Command::new("setpriv");
+    program.args(["--reuid", &USER.to_string(), "--clear-groups", loader, "/bin/sleep", "300"]);
+    let sleeper = Running::of(scene.inside(&program).spawn().expect("starts"));
+    await_that("it is in its group", || {
+        let pids = scene.registry.setting(&lab, &["cgroup.procs"]);
+        pids.is_some_and(|pids| pids == sleeper.id().to_string())
+    });
+    watch.end();
+    drop(sleeper);
+}
+
+#[test]
 fn process_events_are_a_fallback_that_is_said_to_be_one() {
     let Some(scene) = Scene::new("events") else { return };
     let lab = scene.registry.named("lab");
@@ -434,17 +336,32 @@ fn wrong_rules_are_refused_with_their_line_and_a_remedy() {
         scene.registry.run(&args)
     };
     for (rules, said) in [
-        (format!("[[rule]]\ngroup = \"{lab}\"\n"), &["rules.toml", "line 2", "everybody", "name a user"][..]),
-        ("[[rule]]\nuser = \"root\"\ngroup = \"x\"\n".into(), &["line 2", "root or a system user"]),
+        (format!("[[rule]]\ngroup = \"{lab}\"\n"), &["rules.toml:2: ", "everybody", "name a user"][..]),
+        ("[[rule]]\nuser = \"root\"\ngroup = \"x\"\n".into(), &["rules.toml:2: user root"]),
+        (
+            "[[rule]]\nuser = 1000\ngroup = \"tasks\"\ncreate = true\n\n\
+             [[rule]]\nuser = 1001\ngroup = \"cgroup.procs\"\ncreate = true\n"
+                .into(),
+            &["rules.toml:", "the kernel has a file of this name", "choose another name"],
+        ),
+        (
+            "[[rule]]\nuser = 1000\ngroup = \"nix-{user}\"\ncreate = true\nprofile = \"guaranteed\"\nmemory = \"900 TiB\"\n"
+                .into(),
+            &["rules.toml:2: memory: guaranteed memory adds up to"],
+        ),
+        (
+            "[[rule]]\nuser = 1000\ngroup = \"nix\"\ncreate = true\nprofile = \"guaranteed\"\n".into(),
+            &["rules.toml:2: profile: a guaranteed group needs", "memory = \"2 GiB\""],
+        ),
         (
             "\n[[rule]]\nuser = 1000\ngroup = \"nix\"\n".into(),
-            &["line 3", "no group `nix`", "crosstalk groups create nix"],
+            &["rules.toml:3: there is no group `nix`", "crosstalk groups create nix"],
         ),
         (
             "[[rule]]\nuser = \"*\"\ngroup = \"nix/{user}\"\ncreate = true\n".into(),
-            &["no group `nix` for the rule's groups to be in", "crosstalk groups create nix"],
+            &["rules.toml:2: there is no group `nix` for the rule's groups to be in", "crosstalk groups create nix"],
         ),
-        ("[[rule]]\nuser = \"no\\u001bbody\"\ngroup = \"x\"\n".into(), &["line 2", "unknown user"]),
+        ("[[rule]]\nuser = \"no\\u001bbody\"\ngroup = \"x\"\n".into(), &["rules.toml:2: unknown user"]),
     ] {
         let output = refused(Some(&rules), &[]);
         let text = stderr(&output);

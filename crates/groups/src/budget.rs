@@ -84,7 +84,7 @@ fn check(sum: Protection, most: Bytes, has: impl Fn() -> String) -> Result<(), F
     let sum = human(sum.min as f64, "B");
     Err(Fault::usage(format!("guaranteed memory adds up to {sum}: {}", has()))
         .at("--memory")
-        .remedy("guarantee less, or use --profile burstable; what groups have: crosstalk groups list"))
+        .remedy("guarantee less, or make it burstable; what groups have: crosstalk groups list"))
 }
 
 #[cfg(test)]

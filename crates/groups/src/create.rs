@@ -97,7 +97,7 @@ pub(crate) fn create_from(
 }
 
 /// Checks that nobody else has a group of that name: it would be taken for ours, and undone.
-fn check_free(name: &GroupName, group: &Group) -> Result<(), Fault> {
+pub(crate) fn check_free(name: &GroupName, group: &Group) -> Result<(), Fault> {
     let Some(taken) = group.paths().into_iter().find(|path| path.exists()) else { return Ok(()) };
     let fault = if taken.is_dir() {
         Fault::usage(format!("there is a control group `{name}` that is not registered")).remedy(format!(
@@ -105,9 +105,14 @@ fn check_free(name: &GroupName, group: &Group) -> Result<(), Fault> {
             taken.display()
         ))
     } else {
-        Fault::usage("the kernel has a file of this name").remedy("choose another name")
+        kernels_file()
     };
     Err(fault.at(taken.display().to_string()))
+}
+
+/// The fault of a name that a file of the kernel has.
+pub(crate) fn kernels_file() -> Fault {
+    Fault::usage("the kernel has a file of this name").remedy("choose another name")
 }
 
 /// Changes that are listed in the ledger until the registry has taken the groups over.
@@ -162,7 +167,7 @@ fn make(
 }
 
 /// The registry with the requested groups.
-fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault> {
+pub(crate) fn with(contents: &Contents, request: &CreateRequest) -> Result<Contents, Fault> {
     let mut next = contents.clone();
     for name in &request.names {
         if let Some(parent) = name.parent() {

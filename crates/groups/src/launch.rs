@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -13,13 +14,18 @@ use crosstalk_cgroup::group::Group;
 use crosstalk_cgroup::group::reading::oom_kills;
 use crosstalk_core::units::human;
 use crosstalk_core::{Fault, quoted};
+use crosstalk_host::Ledger;
 use crosstalk_host::process::{StartFault, Started, cannot, is_resource_shortage, start_in};
 
 use crate::keep::{GroupEnd, ends};
+use crate::kernel_log::KernelLog;
 use crate::name::GroupName;
-use crate::numbers::Threads;
+use crate::process_limit::RefusalCount;
 use crate::standing::{Standing, standing};
 use crate::unusable::{BUSY, holds_groups, vanished};
+
+/// SIGKILL of signal(7).
+const KILL: i32 = 9;
 
 /// A command that runs in a named group.
 #[derive(Debug)]
@@ -33,10 +39,10 @@ pub struct GroupCommand {
     killed: Option<u64>,
     /// Ends of the group before.
     ends: Vec<GroupEnd>,
-    /// Starts of processes that were refused in the group before.
-    refused: u64,
-    /// What is not as requested, in a line.
-    pub note: Option<String>,
+    /// Processes that are refused.
+    refused: Vec<RefusalCount>,
+    /// What the kernel says meanwhile.
+    log: KernelLog,
 }
 
 /// How it ended.
@@ -46,17 +52,21 @@ pub struct CommandEnd {
     pub code: u8,
     /// CPU time of the command, with all that it has waited for.
     pub cpu: Duration,
+    /// Whether it was killed (SIGKILL). Else the code is its own.
+    pub was_killed: bool,
     /// Why it may have been killed: what happened to its group meanwhile.
     pub cause: Option<KillCause>,
-    /// How many starts of processes and threads a limit refused in the group meanwhile.
-    pub refused: u64,
+    /// The group that has as many processes as it may, and how many more the kernel has refused meanwhile.
+    pub refused: Option<(GroupName, u64)>,
 }
 
 /// Why a process of a group was killed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KillCause {
-    /// The kernel chose it: the group whose memory was full, for people.
+    /// The kernel says that it chose it: the group whose memory was full, for people.
     Kernel(String),
+    /// The kernel chose a process of the group, which may be another one: the same.
+    Meanwhile(String),
     /// `groups keep` ended the group.
     Keep(GroupName, GroupEnd),
 }
@@ -70,6 +80,8 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fa
     let (program, arguments) = split.ok_or_else(|| {
         Fault::usage("there is no command").remedy("write it behind two dashes: -- ./my-job --flag")
     })?;
+    // A killed evictor may have left its settings, in which the command would wait.
+    Ledger::undo_abandoned();
     let found = standing(Some(name))?.into_iter().next();
     let found = found.ok_or_else(|| Fault::usage(format!("there is no group `{name}`")))?;
     let first = found.group.paths().into_iter().next().unwrap_or_default();
@@ -84,14 +96,14 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fa
         command.args(arguments);
         Ok(start_in(&mut command, unified, tasks))
     };
-    let (killed, refused_starts, before) = (kills(&found.group), refusals(&found.group), ends(name));
-    let (mut started, mut note) = (start(unified.as_ref())?, None);
+    let (killed, before) = (kills(&found.group), ends(name));
+    let (refused_before, log) = (RefusalCount::begin(name, &found.group), KernelLog::begin());
+    let mut started = start(unified.as_ref())?;
     if let Err(StartFault::Group(e)) = &started
         && e.kind() == ErrorKind::PermissionDenied
         && found.group.dir("cpu").is_some()
     {
         // In v1's trees the group is the user's; v2's tree has no controller here, and only counts.
-        note = Some(format!("`{name}`: v2 does not let this user in, so that its pressure is not counted"));
         started = start(None)?;
     }
     let started = started.map_err(|fault| match fault {
@@ -107,16 +119,8 @@ pub fn launch(name: &GroupName, command: &[OsString]) -> Result<GroupCommand, Fa
         Some(limit) => format!("group `{name}` was out of its memory of {}", human(limit.0 as f64, "B")),
         None => format!("group `{name}` was out of memory, by the limit of a group that it is in"),
     };
-    Ok(GroupCommand {
-        started,
-        name: name.clone(),
-        group: found.group,
-        what,
-        killed,
-        ends: before,
-        refused: refused_starts,
-        note,
-    })
+    let (name, group, refused) = (name.clone(), found.group, refused_before);
+    Ok(GroupCommand { started, name, group, what, killed, ends: before, refused, log })
 }
 
 /// The files of v1 that take a thread, open for writing.
@@ -157,11 +161,6 @@ pub(crate) fn kills(group: &Group) -> Option<u64> {
     oom_kills(&fs::read_to_string(file).ok()?)
 }
 
-/// Starts of processes and threads that a limit refused in the group.
-fn refusals(group: &Group) -> u64 {
-    Threads::read(group).map_or(0, |threads| threads.refused)
-}
-
 impl GroupCommand {
     /// The number of the command's process.
     pub fn pid(&self) -> u32 {
@@ -173,25 +172,20 @@ impl GroupCommand {
     /// # Errors
     /// If it cannot be waited for.
     pub fn wait(self, then: impl FnOnce()) -> Result<CommandEnd, Fault> {
-        let GroupCommand {
-            started,
-            name,
-            group,
-            what,
-            killed,
-            ends: before,
-            refused: refused_before,
-            note: _,
-        } = self;
+        let GroupCommand { started, name, group, what, killed, ends: before, mut refused, mut log } = self;
+        let pid = started.pid();
         let ended = started.wait().map_err(|e| Fault::environment(format!("cannot wait for it: {e}")));
         then();
         let (status, cpu) = ended?;
+        let was_killed = status.signal() == Some(KILL);
         let more = killed.zip(kills(&group)).is_some_and(|(before, now)| now > before);
         let cause = match ends(&name).into_iter().find(|end| !before.contains(end)) {
             Some(end) => Some(KillCause::Keep(name, end)),
-            None => more.then_some(KillCause::Kernel(what)),
+            None if more && was_killed && log.names(pid) => Some(KillCause::Kernel(what)),
+            None => more.then_some(KillCause::Meanwhile(what)),
         };
-        let refused = refusals(&group).saturating_sub(refused_before);
-        Ok(CommandEnd { code: exit_code(status), cpu, cause, refused })
+        let mut refused = refused.iter_mut().map(|count| (count.more(), count.name.clone()));
+        let refused = refused.find(|(more, _)| *more > 0).map(|(more, name)| (name, more));
+        Ok(CommandEnd { code: exit_code(status), cpu, was_killed, cause, refused })
     }
 }

@@ -61,32 +61,76 @@ impl ProfileRequest {
     }
 }
 
+/// How a request is written: that is how faults name its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// Options of a command: `--memory-limit`.
+    Options,
+    /// Keys of a file: `memory_limit`.
+    Keys,
+}
+
+impl Spelling {
+    /// The name of a part, which is `key` in a file.
+    pub fn part(self, key: &str) -> String {
+        match self {
+            Spelling::Options => format!("--{}", key.replace('_', "-")),
+            Spelling::Keys => key.into(),
+        }
+    }
+
+    /// A part with its value, as it is to be written.
+    fn written(self, key: &str, value: &str) -> String {
+        match self {
+            Spelling::Options if value.contains(' ') => format!("{} '{value}'", self.part(key)),
+            Spelling::Options => format!("{} {value}", self.part(key)),
+            Spelling::Keys => format!("{key} = \"{value}\""),
+        }
+    }
+}
+
 impl TryFrom<ProfileRequest> for Profile {
     type Error = Fault;
 
     fn try_from(request: ProfileRequest) -> Result<Self, Fault> {
-        let ProfileRequest { kind, memory, limit, cpus } = request;
-        for (bytes, option) in [(memory, "--memory"), (limit, "--memory-limit")] {
+        request.profile(Spelling::Options)
+    }
+}
+
+impl ProfileRequest {
+    /// The profile, if the request is consistent.
+    ///
+    /// # Errors
+    /// A usage fault at the part that is wrong, as it is written.
+    pub fn profile(self, spelling: Spelling) -> Result<Profile, Fault> {
+        let ProfileRequest { kind, memory, limit, cpus } = self;
+        let burstable = || format!("leave it out, or use {}", spelling.written("profile", "burstable"));
+        for (bytes, key) in [(memory, "memory"), (limit, "memory_limit")] {
             if bytes.is_some_and(|bytes| bytes.0 < LEAST_MEMORY) {
-                return Err(Fault::usage("expected at least 1 MiB: no program runs in less").at(option));
+                let fault = Fault::usage("expected at least 1 MiB: no program runs in less");
+                return Err(fault.at(spelling.part(key)));
             }
         }
         if let Some(cpus) = cpus.filter(|cpus| !PROCESSORS.contains(cpus)) {
             let (least, most) = (PROCESSORS.start(), PROCESSORS.end());
-            return Err(
-                Fault::usage(format!("expected {least} to {most} processors, found {cpus}")).at("--cpus")
-            );
+            let fault = Fault::usage(format!("expected {least} to {most} processors, found {cpus}"));
+            return Err(fault.at(spelling.part("cpus")));
         }
         match kind {
             ProfileKind::Guaranteed => {
                 let lacking = || {
                     let fault = Fault::usage("a guaranteed group needs the memory that it is guaranteed");
-                    fault.at("--profile guaranteed").remedy("add for example --memory '2 GiB'")
+                    let place = match spelling {
+                        Spelling::Options => spelling.written("profile", "guaranteed"),
+                        Spelling::Keys => spelling.part("profile"),
+                    };
+                    fault.at(place).remedy(format!("add for example {}", spelling.written("memory", "2 GiB")))
                 };
                 if limit.is_some() {
-                    return Err(Fault::usage("a guaranteed group's limit is its --memory")
-                        .at("--memory-limit")
-                        .remedy("leave it out, or use --profile burstable"));
+                    let memory = spelling.part("memory");
+                    return Err(Fault::usage(format!("a guaranteed group's limit is its {memory}"))
+                        .at(spelling.part("memory_limit"))
+                        .remedy(burstable()));
                 }
                 Ok(Profile::Guaranteed { memory: memory.ok_or_else(lacking)?, cpus })
             }
@@ -95,17 +139,18 @@ impl TryFrom<ProfileRequest> for Profile {
                     && limit < memory
                 {
                     let (limit, memory) = (human(limit.0 as f64, "B"), human(memory.0 as f64, "B"));
-                    return Err(Fault::usage(format!("expected at least --memory {memory}, found {limit}"))
-                        .at("--memory-limit"));
+                    let part = spelling.part("memory");
+                    return Err(Fault::usage(format!("expected at least {part} {memory}, found {limit}"))
+                        .at(spelling.part("memory_limit")));
                 }
                 Ok(Profile::Burstable { memory, limit, cpus })
             }
             ProfileKind::BestEffort => {
-                let requested = [(memory.is_some(), "--memory"), (cpus.is_some(), "--cpus")];
+                let requested = [(memory.is_some(), "memory"), (cpus.is_some(), "cpus")];
                 match requested.iter().find(|(is, _)| *is) {
-                    Some((_, option)) => Err(Fault::usage("a besteffort group has no request")
-                        .at(*option)
-                        .remedy("leave it out, or use --profile burstable")),
+                    Some((_, key)) => Err(Fault::usage("a besteffort group has no request")
+                        .at(spelling.part(key))
+                        .remedy(burstable())),
                     None => Ok(Profile::BestEffort { limit }),
                 }
             }
@@ -142,6 +187,10 @@ mod tests {
         ] {
             let fault = Profile::try_from(request).expect_err("is refused");
             assert_eq!(fault.place.as_deref(), Some(place), "{fault}");
+            let fault = request.profile(Spelling::Keys).expect_err("is refused");
+            let key = place.trim_start_matches("--").replace('-', "_");
+            assert_eq!(fault.place.as_deref(), key.split(' ').next(), "{fault}");
+            assert!(!fault.sentence().contains("--"), "{}", fault.sentence());
         }
     }
 }

@@ -45,7 +45,7 @@ impl Controls {
     pub(super) fn new(group: Group, hierarchy: &Hierarchy, ledger: &Ledger) -> Result<Self, Fault> {
         may_be_set(&group)?;
         // A guard that was killed is no longer in the way, and what it set may still be there.
-        ledger.undo_abandoned();
+        Ledger::undo_abandoned();
         let has = |setting: &Setting| group.place(setting).is_some();
         let take = |setting: Setting| has(&setting).then(|| group.knob(&setting, ledger)).transpose();
         let frozen = Setting::Frozen(true);

@@ -83,10 +83,15 @@ is in a group already. Programs of root and of system users (below 1000), and wh
 in containers, stay where they are; login sessions do not. Programs in groups stay there when it ends.
 
 Programs are held by fanotify until they are moved. Where a host has no fanotify, process events are the \
-fallback: programs are moved when they run already, and short ones have often ended before. Programs on network \
-and FUSE file systems, which are named at the start, and those that are started from another mount namespace are \
-found when they run already, after 10 s or longer. Nobody waits longer than 1 s for a watcher that was killed or stopped. \
-More: docs/how-to/pack-users.md.")]
+fallback: programs are moved when they run already, and short ones have often ended before. Some are found when they \
+run already, by a search after some seconds: programs on network and FUSE file systems, which are named at the start, \
+on mounts that are not older than 0.1 s, of other mount namespaces, of files without a mount (memfd), and those that \
+are started by their loader (ld.so). Short ones of these have ended before. Nobody waits longer than 1 s for a watcher that was killed \
+or stopped.
+
+A group that a rule with create = true makes stays while processes are in it: when the watch ends it is removed if it is \
+empty, that of a login session within a minute. Both are printed. The command watches once for each registry. If it is killed \
+itself, nobody is watched any more: run it as a service. More: docs/how-to/pack-users.md.")]
     Watch(GroupsWatchArgs),
     /// End groups by rule when memory is full, and name them, before the kernel chooses a process; needs root.
     #[command(after_help = "Examples:
@@ -94,7 +99,7 @@ More: docs/how-to/pack-users.md.")]
   crosstalk groups keep --available '10 %' --json
 
 It acts when a group is at its memory limit and nothing can be pushed out, or when less than 5 % of the \
-machine's memory is available. A group that is full itself is ended. Of a full group that holds others, and \
+machine's memory is available. A share above 10 % is refused if less is available from the beginning on. A group that is full itself is ended. Of a full group that holds others, and \
 of the machine, the first of these is: the besteffort group with the most memory, then the burstable one \
 that is most above its request. For memory that is shared a guaranteed group is never ended, nor a burstable one within its \
 request. At its own limit a burstable group is ended also if its request is the limit, and a guaranteed one with \
@@ -105,7 +110,9 @@ A group is full when less than this is left of its limit, file pages not counted
 16th, but 2 MiB to 256 MiB; of a limit below 8 MiB a quarter. In v2 its programs are \
 slowed down there (memory.high). In v1 they wait at the limit until a group is ended, some milliseconds \
 later; a system call that needs memory meanwhile fails (memory.oom_control). If the kernel chose a process all \
-the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest.")]
+the same, that is reported. If the command is killed or stopped, the kernel chooses again after 4 s at the latest. If its two reapers \
+(crosstalk-reap) are killed with it, programs of a full group wait until exec --group, groups list or crosstalk clean \
+is run.")]
     Keep(GroupsKeepArgs),
     /// Remove groups, with those in them.
     #[command(after_help = "Examples:
@@ -240,7 +247,7 @@ impl From<WhenFullName> for WhenFull {
 
 #[derive(Args)]
 pub struct GroupsKeepArgs {
-    /// Share of the machine's memory below which it counts as full.
+    /// Share of the machine's memory below which it counts as full: 50 % at most.
     #[arg(long, value_name = "SHARE", default_value = "5 %", allow_hyphen_values = true)]
     pub available: String,
 }

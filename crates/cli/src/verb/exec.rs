@@ -1,13 +1,15 @@
 //! `crosstalk exec`: a command in a control group of its own, or in a named one.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_cgroup::exec::{ExecRequest, begin};
 use crosstalk_cgroup::group::{Group, Setting};
-use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
+use crosstalk_core::{Fault, quoted};
 use crosstalk_groups::{KillCause, launch};
 use crosstalk_host::process::{in_foreground, send, spawn_thread};
 use crosstalk_host::{Launcher, Ledger};
@@ -64,7 +66,10 @@ fn in_own(args: &ExecArgs, signals: Signals, out: &Out) -> Result<ExitCode, Faul
     // Nothing is passed while the group is taken away.
     let ended = running.wait(stop)?;
     if let (Some(memory), KILLED) = (&args.memory, ended.code) {
-        print_error(&format!("it was killed (SIGKILL): it may have needed more than `--memory {memory}`"));
+        let named = called(&args.command);
+        print_error(&format!(
+            "{named} was killed (SIGKILL): it may have needed more than `--memory {memory}`"
+        ));
     }
     Ok(conclude(ended.code, ended.cpu, out))
 }
@@ -73,28 +78,40 @@ fn in_own(args: &ExecArgs, signals: Signals, out: &Out) -> Result<ExitCode, Faul
 fn in_named(name: &str, args: &ExecArgs, signals: Signals, out: &Out) -> Result<ExitCode, Fault> {
     let name = name.parse().map_err(|fault: Fault| fault.at("--group"))?;
     let launched = launch(&name, &args.command)?;
-    launched.note.iter().for_each(|note| print_error(note));
     let pid = launched.pid();
     // Without its signals it could not be ended.
     let stop = pass_signals(signals, pid, None).inspect_err(|_| send(pid, SIGKILL))?;
     let ended = launched.wait(stop)?;
     if let (Some(cause), KILLED) = (&ended.cause, ended.code) {
-        print_error(&format!("it was killed (SIGKILL): {}", in_words(cause)));
+        print_error(&kill_in_words(&called(&args.command), ended.was_killed, cause));
     }
-    if ended.refused > 0 {
-        let starts = if ended.refused == 1 { "1 start".into() } else { format!("{} starts", ended.refused) };
+    if let Some((group, more)) = &ended.refused {
         print_error(&format!(
-            "group `{name}` was at a limit of processes and threads, which refused {starts}"
+            "group `{group}` has as many processes as it may: {more} more were refused meanwhile"
         ));
     }
     Ok(conclude(ended.code, Some(ended.cpu), out))
 }
 
-fn in_words(cause: &KillCause) -> String {
+/// The command's program, for people.
+fn called(command: &[OsString]) -> String {
+    let program = command.first().map(Path::new).and_then(Path::file_name).unwrap_or_default();
+    format!("`{}`", quoted(program.as_encoded_bytes()))
+}
+
+/// What is known of an end with [`KILLED`]: without a signal the code is the command's own, mostly that of its child.
+fn kill_in_words(named: &str, was_killed: bool, cause: &KillCause) -> String {
+    let how = if was_killed { "was killed (SIGKILL)" } else { "ended with exit code 137" };
+    let which = if was_killed {
+        "a process of its group meanwhile, perhaps this one"
+    } else {
+        "a process of its group"
+    };
     match cause {
-        KillCause::Kernel(what) => what.clone(),
+        KillCause::Kernel(what) => format!("{named} {how}: {what}"),
+        KillCause::Meanwhile(what) => format!("{named} {how}; the kernel killed {which}: {what}"),
         KillCause::Keep(group, end) => {
-            format!("`groups keep` ended group `{group}`: {}", why(end.reason, &end.full))
+            format!("{named} {how}: `groups keep` ended group `{group}`: {}", why(end.reason, &end.full))
         }
     }
 }

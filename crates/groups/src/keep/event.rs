@@ -13,6 +13,9 @@ pub struct FullMemory {
     pub of: Option<GroupName>,
     /// How much that is.
     pub limit: Bytes,
+    /// Of the machine's: less than this is available.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<Bytes>,
 }
 
 /// What happened.
@@ -41,7 +44,7 @@ pub enum Event {
         /// How many.
         processes: usize,
     },
-    /// Memory is full, and no group may be ended by rule: the kernel chooses a process.
+    /// Memory is full, and no group may be ended by rule. If nothing is left, the kernel chooses a process.
     Nobody {
         /// Which memory.
         full: FullMemory,

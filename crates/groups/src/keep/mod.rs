@@ -3,9 +3,9 @@
 
 mod ending;
 mod event;
-mod evictor_lock;
 mod limited_group;
 mod machine;
+mod order;
 mod record;
 mod victim;
 
@@ -24,13 +24,15 @@ use crosstalk_host::{Launcher, Ledger};
 use crate::launch::kills;
 use crate::name::GroupName;
 use crate::numbers::limit;
+use crate::single::SingleLock;
 use crate::standing::{Existence, Standing, standing};
 use crate::when_full::WhenFull;
 use ending::Ending;
 pub use event::{Event, FullMemory};
-use evictor_lock::EvictorLock;
 use limited_group::{LimitedGroup, kept};
+pub use machine::AvailableShare;
 use machine::Machine;
+pub use order::NextEnd;
 pub use record::GroupEnd;
 pub(crate) use record::ends;
 pub use victim::Reason;
@@ -68,21 +70,21 @@ pub struct Evictor {
     left: Vec<(GroupName, Instant)>,
     refreshed: Option<Instant>,
     ledger: Ledger,
-    _lock: EvictorLock,
+    _lock: SingleLock,
     /// It acts at once, also beside many programs.
     _undisturbed: Option<Undisturbed>,
 }
 
 impl Evictor {
-    /// Begins. `available`: the share of the machine's memory below which it counts as full.
+    /// Begins. `available`: below it the machine's memory counts as full.
     ///
     /// # Errors
     /// If this user is not root, or another evictor runs.
-    pub fn open(available: f64, launcher: &Launcher) -> Result<Evictor, Fault> {
+    pub fn open(available: AvailableShare, launcher: &Launcher) -> Result<Evictor, Fault> {
         if !is_root() {
             return Err(Fault::environment("only root may end what others run").remedy("run it as root"));
         }
-        let lock = EvictorLock::take()?;
+        let lock = SingleLock::take("keep")?;
         // It is needed most when the group is full that it was started in.
         move_to_roots();
         keep_in_memory();
@@ -115,6 +117,11 @@ impl Evictor {
         self.limited.iter().map(|one| one.name.clone()).collect()
     }
 
+    /// Whom the machine's memory would cost, as things are, the first at the front.
+    pub fn order(&self) -> Vec<NextEnd> {
+        order::order(&self.occupied(None))
+    }
+
     /// When memory is to be looked at again.
     pub fn due(&self) -> Instant {
         let first = self.limited.iter().map(|one| one.due).min();
@@ -136,7 +143,11 @@ impl Evictor {
         let ending = &self.ending;
         let freeing = |within: &GroupName| ending::freeing(ending, Some(within));
         if let Some(at) = self.limited.iter_mut().position(|one| one.is_full(freeing)) {
-            let full = FullMemory { of: Some(self.limited[at].name.clone()), limit: self.limited[at].limit };
+            let full = FullMemory {
+                of: Some(self.limited[at].name.clone()),
+                limit: self.limited[at].limit,
+                available: None,
+            };
             let event = self.end(full);
             match event {
                 // Whoever waits there goes on.
@@ -146,8 +157,8 @@ impl Evictor {
                 _ => self.limited[at].shrinks(),
             }
             events.extend(event);
-        } else if let Some(limit) = self.machine.full(ending::freeing(ending, None)) {
-            let event = self.end(FullMemory { of: None, limit });
+        } else if let Some(full) = self.machine.full(ending::freeing(ending, None)) {
+            let event = self.end(full);
             if matches!(event, Some(Event::Nobody { .. })) {
                 self.machine.leave(LEFT);
             }
@@ -165,27 +176,17 @@ impl Evictor {
     /// Ends the group that is to be ended by rule, and does not wait for that: others grow meanwhile. `None` if there
     /// is no other one than those that are ending, or it has ended by itself. A group without processes has nothing to end.
     fn end(&mut self, full: FullMemory) -> Option<Event> {
-        let is_meant =
-            |one: &&Standing| full.of.as_ref().is_none_or(|of| one.name == *of || one.name.is_in(of));
         let is_ending = |one: &Standing| self.ending.iter().any(|ending| ending.one.name == one.name);
-        let leaves: Vec<&Standing> =
-            self.groups.iter().filter(|one| self.is_leaf(one)).filter(is_meant).collect();
-        let leaves: Vec<&Standing> = leaves
-            .into_iter()
-            .filter(|one| !is_ending(one) && !one.group.processes_in_any_tree().is_empty())
-            .collect();
+        let mut leaves = self.occupied(full.of.as_ref());
+        leaves.retain(|one| !is_ending(one));
         let ending: Vec<&Ending> = self
             .ending
             .iter()
             .filter(|ending| !ending.stays)
-            .filter(|ending| is_meant(&&ending.one))
+            .filter(|ending| is_within(&ending.one, full.of.as_ref()))
             .collect();
         let memory: Vec<Bytes> = leaves.iter().map(|one| kept(&one.group)).collect();
-        let candidate = |(one, memory): (&&Standing, &Bytes)| Candidate {
-            profile: one.registered.profile,
-            rule: one.registered.when_full(),
-            memory: *memory,
-        };
+        let candidate = |(one, memory): (&&Standing, &Bytes)| Candidate::of(one, *memory);
         let candidates: Vec<Candidate> = leaves.iter().zip(&memory).map(candidate).collect();
         let last = ending.iter().map(|ending| kept(&ending.one.group)).max().unwrap_or(Bytes(0));
         let own = leaves.iter().position(|one| {
@@ -207,6 +208,12 @@ impl Evictor {
         let (group, processes) = (one.name.clone(), inside.len());
         self.ending.push(Ending::new(one, inside));
         Some(Event::Ended { group, reason, full, memory, processes, named })
+    }
+
+    /// Groups with processes that hold no others, within a group or all.
+    fn occupied(&self, within: Option<&GroupName>) -> Vec<&Standing> {
+        let meant = self.groups.iter().filter(|one| is_within(one, within) && self.is_leaf(one));
+        meant.filter(|one| !one.group.processes_in_any_tree().is_empty()).collect()
     }
 
     fn is_leaf(&self, one: &Standing) -> bool {
@@ -272,7 +279,7 @@ impl Evictor {
                 (true, false) => {
                     self.nearly.push(one.name.clone());
                     events.push(Event::Nearly {
-                        full: FullMemory { of: Some(one.name.clone()), limit },
+                        full: FullMemory { of: Some(one.name.clone()), limit, available: None },
                         memory,
                     });
                 }
@@ -282,4 +289,9 @@ impl Evictor {
         }
         events
     }
+}
+
+/// Whether it is that group or in it; each is, if none is named.
+fn is_within(one: &Standing, within: Option<&GroupName>) -> bool {
+    within.is_none_or(|within| one.name == *within || one.name.is_in(within))
 }

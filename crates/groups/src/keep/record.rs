@@ -81,7 +81,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join(FILE);
         let name = |text: &str| text.parse::<GroupName>().expect("is a name");
-        let full = FullMemory { of: None, limit: Bytes(1 << 30) };
+        let full = FullMemory { of: None, limit: Bytes(1 << 30), available: None };
         let add = |of: &str| add_at(&path, &name(of), Reason::BestEffort, &full, |one| *one != name("gone"));
         assert_eq!(read(&path), Record::new(), "there is none yet");
         add("lab/bob").expect("writes");

@@ -7,6 +7,7 @@ use crosstalk_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
+use crate::standing::Standing;
 use crate::when_full::WhenFull;
 
 /// Ending a group that has less than this part of what the largest one has would help nobody.
@@ -21,6 +22,13 @@ pub struct Candidate {
     pub rule: WhenFull,
     /// Memory that goes with it.
     pub memory: Bytes,
+}
+
+impl Candidate {
+    /// A group, with what it has.
+    pub fn of(one: &Standing, memory: Bytes) -> Self {
+        Candidate { profile: one.registered.profile, rule: one.registered.when_full(), memory }
+    }
 }
 
 /// Why a group was chosen.

@@ -59,7 +59,7 @@ pub struct RuleEntry {
     pub session: bool,
     /// Its group: a name, in which `{user}`, `{uid}` and `{session}` are replaced.
     pub group: String,
-    /// Whether the group is made when it is missing.
+    /// Whether the group is made when it is missing. When the watch ends it is removed, unless processes are in it.
     #[serde(default)]
     pub create: bool,
     /// The profile of a group that is made.
@@ -90,19 +90,21 @@ pub fn watch_schema() -> serde_json::Value {
 }
 
 impl RulesFile {
-    /// Reads a file's text. Returns the rules with their lines.
+    /// Reads the text of the file at `place`. Returns the rules with their lines.
     ///
     /// # Errors
     /// A usage fault that names the line, where that is known, and what was expected.
-    pub fn parse(text: &str) -> Result<Vec<(usize, RuleEntry)>, Fault> {
-        let file: RulesFile = toml::from_str(text).map_err(|e| unreadable(&e, text))?;
+    pub fn parse(text: &str, place: &str) -> Result<Vec<(usize, RuleEntry)>, Fault> {
+        let file: RulesFile = toml::from_str(text).map_err(|e| unreadable(&e, text, place))?;
         if file.schema.as_deref() != Some(SCHEMA) {
             let found = file.schema.map_or("nothing".into(), |schema| format!("`{schema}`"));
             return Err(Fault::usage(format!("expected the schema `{SCHEMA}`, found {found}"))
+                .at(place)
                 .remedy(format!("write on the first line: schema = \"{SCHEMA}\"")));
         }
         if file.rule.is_empty() {
             return Err(Fault::usage("there is no rule")
+                .at(place)
                 .remedy("add one: [[rule]], user = \"alice\", group = \"alice\", on a line each"));
         }
         let heads = text.lines().zip(1..).filter(|(line, _)| line.trim_start().starts_with(HEAD));
@@ -113,9 +115,10 @@ impl RulesFile {
 }
 
 /// What is wrong, and on which line; not the line itself, which may be as long as the file.
-fn unreadable(error: &toml::de::Error, text: &str) -> Fault {
+fn unreadable(error: &toml::de::Error, text: &str, place: &str) -> Fault {
     let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
     let line = before.map_or(1, |before| 1 + before.iter().filter(|byte| **byte == b'\n').count());
-    Fault::usage(format!("line {line}: {}", message(in_plain_words(error.message()))))
+    Fault::usage(message(in_plain_words(error.message())))
+        .at(format!("{place}:{line}"))
         .remedy("write rules as docs/how-to/pack-users.md has them, or as docs/schema/watch.json says")
 }

@@ -1,7 +1,7 @@
 //! What the thread that moves processes is to do.
 
 use super::judge::Goal;
-use crate::name::GroupName;
+use super::message::Answer;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub enum Task {
     /// Put a process into a group.
     Put(Job),
     /// The supervisor has tried to make a group.
-    Answered(GroupName),
+    Answered(Answer),
 }
 
 /// A process that goes into a group.

@@ -37,6 +37,8 @@ pub struct Settings {
 pub struct Answer {
     /// Its name.
     pub group: GroupName,
+    /// Why it cannot be made.
+    pub refusal: Option<String>,
 }
 
 /// From the watcher to its supervisor.
@@ -67,6 +69,28 @@ pub enum Message {
     Tally(Box<Tally>),
     /// It cannot watch.
     Failed(Fault),
+}
+
+/// What whoever runs the supervisor is to know.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WatchEvent {
+    /// Programs are watched from now on.
+    Ready {
+        /// How.
+        mechanism: Mechanism,
+        /// Mounts whose programs are seen; none by process events.
+        mounts: usize,
+        /// Why it is not the other mechanism.
+        because: Option<String>,
+    },
+    /// A program was put into a group.
+    Placed(Placement),
+    /// A group was made by a rule.
+    Made(GroupName),
+    /// Such a group was removed, since no process is in it.
+    Removed(GroupName),
+    /// What is not as it should be.
+    Note(String),
 }
 
 /// A program in a group.

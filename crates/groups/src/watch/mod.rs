@@ -33,7 +33,7 @@ mod whereabouts;
 
 pub use child::PLACE;
 pub use file::watch_schema;
-pub use message::{Mechanism, Message, Placement};
+pub use message::{Mechanism, Placement, WatchEvent};
 pub use supervisor::{Supervisor, WatchRequest, WatchResult};
 pub use tally::Tally;
 pub use watcher::watch;

@@ -14,7 +14,7 @@ use crosstalk_host::undisturbed::run_first;
 
 use super::job::{Discovery, Job, Task};
 use super::judge::{Goal, Judge, Verdict, program_of};
-use super::message::{Message, Placement};
+use super::message::{Answer, Message, Placement};
 use super::outbox::Outbox;
 use super::tally::{Outcome, Tally};
 use super::targets::{Refusal, Targets};
@@ -22,8 +22,9 @@ use super::waiting::Waiting;
 use crate::name::GroupName;
 use crate::unusable::vanished;
 
-/// Time between two searches for processes that were missed: at least this, and so many times what one took.
-const SEARCH_INTERVAL: Duration = Duration::from_secs(10);
+/// Time between two searches for processes that were missed: at least this, and so many times what one took, so that
+/// they take a thousandth of a processor at most.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
 const SEARCH_SHARE: u32 = 1000;
 /// How often groups are looked at that have as many processes as they may.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
@@ -122,8 +123,8 @@ struct Mover<'a> {
     targets: Targets,
     /// Groups that the supervisor is making → processes that go into them.
     wanted: BTreeMap<GroupName, Vec<Job>>,
-    /// Groups that could not be made, and when that was.
-    failed: BTreeMap<GroupName, Instant>,
+    /// Groups that could not be made: when that was, and why.
+    failed: BTreeMap<GroupName, (Instant, String)>,
 }
 
 impl Mover<'_> {
@@ -137,19 +138,22 @@ impl Mover<'_> {
     fn act(&mut self, task: Task) {
         match task {
             Task::Put(job) => self.put(job),
-            Task::Answered(group) => {
+            Task::Answered(Answer { group, refusal }) => {
                 self.shared.judge.refresh();
+                if let Some(why) = &refusal {
+                    self.failed.insert(group.clone(), (Instant::now(), why.clone()));
+                }
                 for job in self.wanted.remove(&group).unwrap_or_default() {
                     if !self.still_goes(&job) {
                         self.refused(&job);
                         continue;
                     }
-                    match self.targets.put(&job.goal.group, job.pid) {
-                        Err(Refusal::Missing) => {
-                            self.failed.insert(group.clone(), Instant::now());
-                            self.refuse(&job, missing(&group));
+                    match &refusal {
+                        Some(why) => self.refuse(&job, unmade(&group, why)),
+                        None => {
+                            let done = self.targets.put(&group, job.pid);
+                            self.done(&job, done);
                         }
-                        done => self.done(&job, done),
                     }
                 }
             }
@@ -206,9 +210,11 @@ impl Mover<'_> {
             Err(Refusal::Missing) => {
                 let makes =
                     self.shared.judge.rules().get(job.goal.rule).is_some_and(|rule| rule.make.is_some());
-                let tried = self.failed.get(group).is_some_and(|at| at.elapsed() < RETRY);
-                if !makes || tried {
-                    return self.refuse(&job, missing(group));
+                let failed = self.failed.get(group).filter(|(at, _)| at.elapsed() < RETRY);
+                match failed {
+                    _ if !makes => return self.refuse(&job, missing(group)),
+                    Some((_, why)) => return self.refuse(&job, unmade(group, why)),
+                    None => {}
                 }
                 let wanted = Message::MissingGroup { group: group.clone(), rule: job.goal.rule };
                 self.wanted.insert(group.clone(), vec![job]);
@@ -230,6 +236,9 @@ impl Mover<'_> {
     fn moved(&self, job: &Job) {
         let waited = self.shared.waiting.release(job.pid);
         self.shared.outbox.forget(&missing(&job.goal.group));
+        if let Some((_, why)) = self.failed.get(&job.goal.group) {
+            self.shared.outbox.forget(&unmade(&job.goal.group, why));
+        }
         match (job.discovery, waited) {
             (Discovery::WaitingStart, Some(waited)) => self.shared.count(Outcome::Moved, waited),
             (Discovery::ProcessEvent, _) => self.shared.count(Outcome::Moved, Duration::ZERO),
@@ -263,6 +272,10 @@ impl Mover<'_> {
             self.shared.count(Outcome::Missed, Duration::ZERO);
         }
     }
+}
+
+fn unmade(group: &GroupName, why: &str) -> String {
+    format!("programs start outside of their group: cannot make group `{group}`: {why}")
 }
 
 fn missing(group: &GroupName) -> String {

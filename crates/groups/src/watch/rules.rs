@@ -12,13 +12,15 @@ use super::file::{RuleEntry, RulesFile, UserWord};
 use super::template::{Starter, Template, user_part};
 use crate::name::GroupName;
 use crate::profile::Profile;
-use crate::request::ProfileRequest;
+use crate::request::{ProfileRequest, Spelling};
 use crate::user::User;
 
 /// The first number of a user who may log in, and the one that stands for nobody (`UID_MIN` of login.defs(5); Debian
 /// policy 9.2.2).
 pub const FIRST_USER: u32 = 1000;
 const NOBODY: u32 = 65_534;
+/// The most processes of a kernel (`PID_MAX_LIMIT`).
+const MOST_PROCESSES: u32 = 1 << 22;
 /// Longer than what people write by hand, in bytes.
 const LONGEST: u64 = 1 << 20;
 
@@ -64,18 +66,17 @@ impl Rules {
                 .at(place.clone())
                 .remedy("name a file of rules, as in docs/how-to/pack-users.md")
         })?;
-        Self::parse(&text, users).map_err(|fault| fault.at(place))
+        Self::parse(&text, &place, users)
     }
 
-    /// Reads a file's text.
+    /// Reads the text of the file at `place`.
     ///
     /// # Errors
     /// As [`Rules::read`].
-    pub fn parse(text: &str, users: &[User]) -> Result<Self, Fault> {
-        let rules = RulesFile::parse(text)?.into_iter().map(|(line, entry)| {
-            Rule::new(line, entry, users)
-                .map_err(|fault| Fault { message: format!("line {line}: {}", fault.message), ..fault })
-        });
+    pub fn parse(text: &str, place: &str, users: &[User]) -> Result<Self, Fault> {
+        let rules = RulesFile::parse(text, place)?
+            .into_iter()
+            .map(|(line, entry)| Rule::new(line, entry, users).map_err(|fault| at_line(place, line, fault)));
         rules.collect::<Result<_, _>>().map(Rules)
     }
 
@@ -192,10 +193,22 @@ impl Rule {
         })
     }
 
-    /// Where it is, for people: nothing for one that is in no file.
-    pub fn place(&self) -> Option<String> {
-        (self.line > 0).then(|| format!("line {}", self.line))
+    /// A fault of it at its line of the file at `place`.
+    pub fn fault(&self, place: &str, fault: Fault) -> Fault {
+        at_line(place, self.line, fault)
     }
+}
+
+/// A fault of a rule. Its place so far is the key, or an option of that name.
+fn at_line(place: &str, line: usize, fault: Fault) -> Fault {
+    let message = match &fault.place {
+        Some(option) if option.starts_with("--") => {
+            format!("{}: {}", option.trim_start_matches("--").replace('-', "_"), fault.message)
+        }
+        Some(place) => format!("{place}: {}", fault.message),
+        None => fault.message.clone(),
+    };
+    Fault { message, place: None, ..fault }.at(format!("{place}:{line}"))
 }
 
 /// The user's number; `None` for all.
@@ -241,10 +254,10 @@ fn made(entry: &RuleEntry) -> Result<Option<NewGroup>, Fault> {
             false => Ok(None),
         };
     }
-    if entry.processes == Some(0) {
-        return Err(
-            Fault::usage("processes: expected at least 1, found 0").remedy("leave it out for no limit")
-        );
+    if let Some(processes) = entry.processes.filter(|most| !(1..=MOST_PROCESSES).contains(most)) {
+        return Err(Fault::usage(format!("expected 1 to {MOST_PROCESSES}, found {processes}"))
+            .at("processes")
+            .remedy("leave it out for no limit"));
     }
     let request = ProfileRequest {
         kind: entry.profile.unwrap_or_default(),
@@ -252,7 +265,7 @@ fn made(entry: &RuleEntry) -> Result<Option<NewGroup>, Fault> {
         limit: entry.memory_limit,
         cpus: entry.cpus,
     };
-    Ok(Some(NewGroup { profile: Profile::try_from(request)?, processes: entry.processes }))
+    Ok(Some(NewGroup { profile: request.profile(Spelling::Keys)?, processes: entry.processes }))
 }
 
 #[cfg(test)]

@@ -16,13 +16,15 @@ use crosstalk_host::user::is_root;
 use crosstalk_host::{Launcher, kernel};
 
 use super::child::Watcher;
-use super::message::{Answer, Mechanism, Message, Settings};
-use super::rules::Rules;
+use super::message::{Answer, Mechanism, Message, Settings, WatchEvent};
+use super::rules::{NewGroup, Rules};
 use super::tally::Tally;
 use crate::create::{CreateRequest, create_from};
+use crate::feasible;
 use crate::name::GroupName;
 use crate::registry::Registry;
 use crate::remove::{RemoveRequest, remove};
+use crate::single::SingleLock;
 use crate::standing::{Existence, Standing, standing};
 use crate::user::User;
 
@@ -60,6 +62,7 @@ pub struct Supervisor {
     /// The same of the one that runs.
     running: Tally,
     restarts: u32,
+    _lock: SingleLock,
 }
 
 /// What has been done.
@@ -77,32 +80,35 @@ impl Supervisor {
     /// Reads the rules, and checks that their groups exist.
     ///
     /// # Errors
-    /// A usage fault if a rule is wrong or a group is missing, an environment fault if this user is not root.
+    /// A usage fault if a rule is wrong, a group is missing or could never be made; an environment fault if this user
+    /// is not root, or another process watches for the same registry.
     pub fn new(request: &WatchRequest, launcher: &Launcher) -> Result<Self, Fault> {
         if !is_root() {
             return Err(
                 Fault::environment("only root sees which programs others start").remedy("run it as root")
             );
         }
+        // Where the command was started: groups are made from there.
+        let hierarchy = Hierarchy::here();
         let users = User::all();
         let groups = standing(None)?;
         let rules = match &request.rules {
             Some(path) => {
                 let rules = Rules::read(path, &users)?;
-                check(&rules, &groups).map_err(|fault| fault.at(path.display().to_string()))?;
+                check(&rules, &path.display().to_string(), &groups, &hierarchy)?;
                 rules
             }
             None => {
-                let names: Vec<GroupName> = groups.iter().map(|group| group.name.clone()).collect();
-                let rules = Rules::by_names(&names, &users)?;
-                check(&rules, &groups)?;
-                rules
+                let is_there = |group: &&Standing| group.existence() != Existence::Vanished;
+                let names: Vec<GroupName> =
+                    groups.iter().filter(is_there).map(|group| group.name.clone()).collect();
+                Rules::by_names(&names, &users)?
             }
         };
+        let lock = SingleLock::take("watch")?;
         let own = kernel::text("/proc/self/cgroup").unwrap_or_default();
         let settings =
             Settings { rules, mechanism: request.mechanism, verbose: request.verbose, again: false, own };
-        let hierarchy = Hierarchy::here();
         // A full or frozen group would stop it, and the watcher, which inherits this.
         move_to_roots();
         keep_in_memory();
@@ -115,6 +121,7 @@ impl Supervisor {
             before: Tally::default(),
             running: Tally::default(),
             restarts: 0,
+            _lock: lock,
         })
     }
 
@@ -130,30 +137,29 @@ impl Supervisor {
     pub fn run(
         mut self,
         is_over: &dyn Fn() -> bool,
-        report: &mut dyn FnMut(&Message),
+        report: &mut dyn FnMut(WatchEvent),
     ) -> Result<WatchResult, Fault> {
         let ended = self.watch(is_over, report);
-        self.made.retain(|name| !is_removed(name));
+        self.made.retain(|name| !is_removed(name, report));
         ended.map(|()| WatchResult { tally: self.before, restarts: self.restarts, stay: self.made })
     }
 
-    fn watch(&mut self, is_over: &dyn Fn() -> bool, report: &mut dyn FnMut(&Message)) -> Result<(), Fault> {
+    fn watch(&mut self, is_over: &dyn Fn() -> bool, report: &mut dyn FnMut(WatchEvent)) -> Result<(), Fault> {
         let (mut failed_starts, mut tidied) = (0, Instant::now());
         while !is_over() {
             let began = Instant::now();
             let mut watcher = Watcher::start(&self.launcher, &self.settings)?;
             while !is_over() && watcher.is_there() {
                 for message in watcher.read()? {
-                    report(&message);
-                    self.handle(&message, &mut watcher, report);
+                    self.handle(message, &mut watcher, report);
                 }
                 if tidied.elapsed() >= TIDY_INTERVAL {
                     tidied = Instant::now();
-                    self.sessions.retain(|name| !is_removed(name));
+                    self.sessions.retain(|name| !is_removed(name, report));
                 }
             }
             for message in watcher.end() {
-                self.handle(&message, &mut watcher, report);
+                self.handle(message, &mut watcher, report);
             }
             self.before.add(&std::mem::take(&mut self.running));
             if is_over() {
@@ -169,7 +175,7 @@ impl Supervisor {
             }
             self.restarts += 1;
             self.settings.again = true;
-            report(&Message::Note(
+            report(WatchEvent::Note(
                 "the watcher was killed, or stopped for too long: it is started again".into(),
             ));
             while !is_over() && began.elapsed() < RESTART_INTERVAL {
@@ -179,73 +185,93 @@ impl Supervisor {
         Ok(())
     }
 
-    fn handle(&mut self, message: &Message, watcher: &mut Watcher, report: &mut dyn FnMut(&Message)) {
+    fn handle(&mut self, message: Message, watcher: &mut Watcher, report: &mut dyn FnMut(WatchEvent)) {
         match message {
-            Message::Tally(tally) => self.running = (**tally).clone(),
+            Message::Tally(tally) => self.running = *tally,
             Message::MissingGroup { group, rule } => {
-                if let Err(fault) = self.make(group, *rule) {
-                    report(&Message::Note(format!("cannot make group `{group}`: {}", fault.sentence())));
+                let made = self.make(&group, rule);
+                watcher.answer(&Answer {
+                    group: group.clone(),
+                    refusal: made.as_ref().err().map(Fault::sentence),
+                });
+                if made == Ok(true) {
+                    report(WatchEvent::Made(group));
                 }
-                watcher.answer(&Answer { group: group.clone() });
             }
-            Message::Ready { .. } => watcher.is_ready = true,
-            Message::Placed(_) | Message::Note(_) | Message::Failed(_) => {}
+            Message::Ready { mechanism, mounts, because } => {
+                watcher.is_ready = true;
+                report(WatchEvent::Ready { mechanism, mounts, because });
+            }
+            Message::Placed(placement) => report(WatchEvent::Placed(placement)),
+            Message::Note(text) => report(WatchEvent::Note(text)),
+            Message::Failed(_) => {}
         }
     }
 
-    fn make(&mut self, group: &GroupName, rule: usize) -> Result<(), Fault> {
+    /// Makes the group of a rule. Returns whether that makes groups.
+    fn make(&mut self, group: &GroupName, rule: usize) -> Result<bool, Fault> {
         let Some((rule, made)) = self.settings.rules.get(rule).and_then(|rule| Some((rule, rule.make?)))
         else {
-            return Ok(());
+            return Ok(false);
         };
         // One that has vanished is registered still.
         let registered = Registry::own()?.read()?;
         if registered.groups.contains_key(group) {
             remove(&RemoveRequest { names: Some(vec![group.clone()]), kill: false })?;
         }
-        let (profile, processes) = (made.profile, made.processes);
-        let request =
-            CreateRequest { names: vec![group.clone()], profile, user: None, processes, when_full: None };
-        create_from(&self.hierarchy, &request, &self.launcher)?;
+        create_from(&self.hierarchy, &creation(group, made), &self.launcher)?;
         if rule.group.needs_session() {
             self.sessions.insert(group.clone());
         }
         self.made.insert(group.clone());
-        Ok(())
+        Ok(true)
     }
 }
 
-/// Checks that the groups exist which rules do not make.
-fn check(rules: &Rules, groups: &[Standing]) -> Result<(), Fault> {
-    let at = |rule: &super::rules::Rule, fault: Fault| match rule.place() {
-        Some(line) => Fault { message: format!("{line}: {}", fault.message), ..fault },
-        None => fault,
+fn creation(group: &GroupName, made: NewGroup) -> CreateRequest {
+    let NewGroup { profile, processes } = made;
+    CreateRequest { names: vec![group.clone()], profile, user: None, processes, when_full: None }
+}
+
+/// Checks that the groups exist which rules do not make, and that the others could be made, as far as that is known.
+/// `place`: the file of the rules.
+fn check(rules: &Rules, place: &str, groups: &[Standing], hierarchy: &Hierarchy) -> Result<(), Fault> {
+    let exists = |name: &GroupName| {
+        groups.iter().any(|group| group.name == *name && group.existence() != Existence::Vanished)
     };
     for rule in rules.iter() {
-        if let Some(name) = rule.group.fixed().filter(|_| rule.make.is_none()) {
-            let existence = groups.iter().find(|group| group.name == name).map(Standing::existence);
-            if !matches!(existence, Some(Existence::Whole | Existence::Partly)) {
-                let fault = Fault::usage(format!("there is no group `{name}`"));
-                return Err(at(
-                    rule,
-                    fault.remedy(format!(
-                        "make it: crosstalk groups create {name}; or let the rule make it: create = true"
-                    )),
-                ));
-            }
-        }
-        if let Some(parent) = rule.group.fixed_parent()
-            && !groups.iter().any(|group| group.name == parent && group.group.exists())
-        {
+        if let Some(parent) = rule.group.fixed_parent().filter(|parent| !exists(parent)) {
             let fault = Fault::usage(format!("there is no group `{parent}` for the rule's groups to be in"));
-            return Err(at(rule, fault.remedy(format!("make it: crosstalk groups create {parent}"))));
+            let fault = fault.remedy(format!("make it: crosstalk groups create {parent}"));
+            return Err(rule.fault(place, fault));
+        }
+        let fixed = rule.group.fixed();
+        if let (Some(name), None) = (fixed.as_ref().filter(|name| !exists(name)), rule.make) {
+            let fault = Fault::usage(format!("there is no group `{name}`"));
+            return Err(rule.fault(
+                place,
+                fault.remedy(format!(
+                    "make it: crosstalk groups create {name}; or let the rule make it: create = true"
+                )),
+            ));
+        }
+        // One that vanished is made anew.
+        let is_new = |name: &GroupName| !groups.iter().any(|group| group.name == *name);
+        let in_known = |name: &GroupName| name.parent() == rule.group.fixed_parent();
+        let example = fixed.or_else(|| rule.group.example());
+        if let (Some(name), Some(made)) = (example.filter(|name| is_new(name) && in_known(name)), rule.make) {
+            feasible::check(hierarchy, &creation(&name, made)).map_err(|fault| rule.fault(place, fault))?;
         }
     }
     Ok(())
 }
 
-/// Removes a group if nobody is in it. Returns whether it is gone.
-fn is_removed(name: &GroupName) -> bool {
+/// Removes a group if nobody is in it, and reports that. Returns whether it is gone.
+fn is_removed(name: &GroupName, report: &mut dyn FnMut(WatchEvent)) -> bool {
     let request = RemoveRequest { names: Some(vec![name.clone()]), kill: false };
-    remove(&request).is_ok() || standing(Some(name)).is_err()
+    if remove(&request).is_err() {
+        return standing(Some(name)).is_err();
+    }
+    report(WatchEvent::Removed(name.clone()));
+    true
 }

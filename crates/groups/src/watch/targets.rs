@@ -1,15 +1,15 @@
 //! The groups that programs are put into, with their files open: a program waits meanwhile.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::{io, iter};
+use std::path::PathBuf;
 
 use crosstalk_cgroup::group::Group;
-use crosstalk_cgroup::group::reading::keyed;
 
 use crate::name::GroupName;
+use crate::process_limit::RefusalCount;
 use crate::standing::{Existence, standing};
 use crate::unusable::{BUSY, holds_groups};
 
@@ -31,8 +31,8 @@ pub enum Refusal {
 #[derive(Debug, Default)]
 pub struct Targets {
     open: BTreeMap<GroupName, Vec<(PathBuf, File)>>,
-    /// Groups in use and those that they are in → how many processes the kernel had refused them.
-    refused: BTreeMap<GroupName, (PathBuf, u64)>,
+    /// How many processes the kernel had refused groups in use, and those that they are in.
+    refused: BTreeMap<GroupName, RefusalCount>,
 }
 
 impl Targets {
@@ -51,29 +51,15 @@ impl Targets {
 
     /// Groups to which the kernel has refused processes since this was called last: they have as many as they may.
     pub fn full(&mut self) -> Vec<GroupName> {
-        let mut full = Vec::new();
-        for (name, (file, before)) in &mut self.refused {
-            let now = refused(file).unwrap_or(0);
-            if now > *before {
-                full.push(name.clone());
-            }
-            *before = now;
-        }
-        full
+        let counts = self.refused.values_mut();
+        counts.filter_map(|count| (count.more() > 0).then(|| count.name.clone())).collect()
     }
 
     /// Counts from now on what is refused to a group, and to those that it is in.
     fn count_refused(&mut self, name: &GroupName) {
-        let groups = iter::successors(Some(name.clone()), GroupName::parent);
-        for name in groups {
-            let found = standing(Some(&name)).ok().and_then(|found| found.into_iter().next());
-            let file =
-                found.and_then(|found| found.group.file(&[("", "pids.events"), ("pids", "pids.events")]));
-            if let Some(file) = file {
-                let before = refused(&file).unwrap_or(0);
-                self.refused.insert(name, (file, before));
-            }
-        }
+        let found = standing(Some(name)).ok().and_then(|found| found.into_iter().next());
+        let counts = found.map(|found| RefusalCount::begin(name, &found.group)).unwrap_or_default();
+        self.refused.extend(counts.into_iter().map(|count| (count.name.clone(), count)));
     }
 
     fn write(&mut self, name: &GroupName, pid: u32) -> Result<(), Refusal> {
@@ -96,11 +82,6 @@ impl Targets {
         }
         written
     }
-}
-
-/// How many processes the kernel has refused a group (`pids.events`, of both versions).
-fn refused(file: &Path) -> Option<u64> {
-    keyed(&fs::read_to_string(file).ok()?, "max")
 }
 
 fn files(name: &GroupName) -> Result<Vec<(PathBuf, File)>, Refusal> {

@@ -61,6 +61,11 @@ impl Template {
         self.0[..end].rsplit_once('/').and_then(|(parent, _)| parent.parse().ok())
     }
 
+    /// A group by this name that nobody gets: root's.
+    pub fn example(&self) -> Option<GroupName> {
+        self.name(&Starter { uid: 0, user: None, session: Some("0") })
+    }
+
     /// The group of a starter. `None` without a session where the name says it, or if the name becomes too long.
     pub fn name(&self, starter: &Starter<'_>) -> Option<GroupName> {
         let mut text = self.0.replace("{uid}", &starter.uid.to_string());

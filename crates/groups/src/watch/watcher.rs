@@ -251,9 +251,9 @@ impl Watcher {
             match input.read_line(&mut line) {
                 Ok(0) => return false,
                 Ok(_) => {
-                    if let Ok(Answer { group }) = serde_json::from_str(&line) {
+                    if let Ok(answer) = serde_json::from_str::<Answer>(&line) {
                         // Without the thread the loop ends.
-                        let _ = self.tasks.send(Task::Answered(group));
+                        let _ = self.tasks.send(Task::Answered(answer));
                     }
                 }
                 Err(e) => return e.kind() == ErrorKind::Interrupted,

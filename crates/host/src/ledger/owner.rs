@@ -66,9 +66,9 @@ impl Ledger {
         self.inner.reapers.lock().unwrap_or_else(PoisonError::into_inner).renew()
     }
 
-    /// Undoes changes of owners that have ended meanwhile, as opening a ledger does. To be called before
-    /// reading a setting that they may have changed.
-    pub fn undo_abandoned(&self) {
+    /// Undoes changes of owners that have ended, as opening a ledger does. To be called before reading a setting that
+    /// they may have changed.
+    pub fn undo_abandoned() {
         // Changes that cannot be undone stay listed. `crosstalk clean` reports them.
         let _ = undo::clean_all(&folders(), UndoTime::Short);
     }

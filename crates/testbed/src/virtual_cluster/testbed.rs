@@ -70,7 +70,7 @@ impl VirtualTestbed {
             notes: Vec::new(),
             interrupted: Arc::clone(&self.interrupted),
             folder,
-            ledger,
+            _ledger: ledger,
         };
         cluster.notes = cluster.order(&create_order(nodes, &self.launcher)?, None)?;
         // Read here: the limit is the host's, and not visible in the cluster's namespaces.
@@ -126,7 +126,7 @@ struct VirtualCluster {
     // Dropped after the nodes have ended.
     folder: TemporaryFolder,
     // Dropped last: its reaper runs until all has been removed.
-    ledger: Ledger,
+    _ledger: Ledger,
 }
 
 impl VirtualCluster {
@@ -233,6 +233,6 @@ impl Drop for VirtualCluster {
             let _ = self.child.wait();
         }
         // Changes of agents that were killed before they undid them.
-        self.ledger.undo_abandoned();
+        Ledger::undo_abandoned();
     }
 }

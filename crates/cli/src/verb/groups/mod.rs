@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_groups::{CreateRequest, GroupName, Profile, ProfileRequest, User, create};
-use crosstalk_host::Launcher;
+use crosstalk_host::{Launcher, Ledger};
 use serde_json::json;
 
 use crate::args::{GroupsArgs, GroupsCreateArgs, GroupsVerb};
@@ -29,6 +29,10 @@ pub use watch::place;
 
 /// Runs `crosstalk groups`.
 pub fn main(args: GroupsArgs, out: &Out) -> Result<ExitCode, Fault> {
+    if matches!(args.verb, GroupsVerb::List | GroupsVerb::Show(_)) {
+        // Settings of a killed `groups keep`, in which programs may wait.
+        Ledger::undo_abandoned();
+    }
     match args.verb {
         GroupsVerb::Create(args) => make(&args, out)?,
         GroupsVerb::Set(args) => set::set(&args, out)?,

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, FaultKind};
+use crosstalk_groups::processes_in_words;
 use crosstalk_groups::watch::{
-    Mechanism, Message, Placement, Supervisor, Tally, WatchRequest, WatchResult, watch,
+    Mechanism, Placement, Supervisor, Tally, WatchEvent, WatchRequest, WatchResult, watch,
 };
 use crosstalk_host::Launcher;
 use serde_json::{Value, json};
@@ -36,20 +37,28 @@ pub fn main(args: &GroupsWatchArgs, out: &Out) -> Result<ExitCode, Fault> {
     let is_over =
         || interrupted.load(Ordering::SeqCst) || limit.is_some_and(|limit| began.elapsed() >= limit);
     let mut has_begun = false;
-    let watched = supervisor.run(&is_over, &mut |message| match message {
-        Message::Ready { mechanism, mounts, because } if !has_begun => {
+    let watched = supervisor.run(&is_over, &mut |event| match event {
+        WatchEvent::Ready { mechanism, mounts, because } if !has_begun => {
             has_begun = true;
-            out.say(&first_line(*mechanism, *mounts, rules, because.as_deref()));
+            out.say(&first_line(mechanism, mounts, rules, because.as_deref()));
             out.record(&json!({
                 "event": "watching", "by": mechanism, "mounts": mounts, "rules": rules, "because": because,
             }));
         }
-        Message::Placed(placement) => {
-            out.say(&line(placement));
-            out.record(&event(placement));
+        WatchEvent::Ready { .. } => {}
+        WatchEvent::Placed(placement) => {
+            out.say(&line(&placement));
+            out.record(&placed(&placement));
         }
-        Message::Note(text) => print_error(text),
-        Message::Ready { .. } | Message::MissingGroup { .. } | Message::Tally(_) | Message::Failed(_) => {}
+        WatchEvent::Made(group) => {
+            out.say(&format!("made {group}, by a rule"));
+            out.record(&json!({ "event": "made", "group": group }));
+        }
+        WatchEvent::Removed(group) => {
+            out.say(&format!("removed {group}, which a rule had made: no process is in it"));
+            out.record(&json!({ "event": "removed", "group": group }));
+        }
+        WatchEvent::Note(text) => print_error(&text),
     })?;
     summary(&watched).iter().for_each(|line| out.say(line));
     out.record(&result(&watched));
@@ -104,7 +113,7 @@ fn line(placement: &Placement) -> String {
     format!("{group}: {program} (process {pid} of user {uid}), {how}")
 }
 
-fn event(placement: &Placement) -> Value {
+fn placed(placement: &Placement) -> Value {
     let mut event = json!(placement);
     event["event"] = "placed".into();
     event
@@ -140,16 +149,16 @@ fn summary(watched: &WatchResult) -> Vec<String> {
         ));
     }
     let also = [
-        (
-            tally.before,
-            "processes ran before, and were moved: their memory so far stays charged where it was",
-        ),
-        (tally.late, "processes were moved when they ran already"),
-        (u64::from(*restarts), "times the watcher was started again"),
+        (tally.before, "before it began: their memory so far stays charged where it was"),
+        (tally.late, "later than they started"),
     ];
-    lines.extend(
-        also.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")),
-    );
+    let moved = |(number, when): &(u64, &str)| {
+        format!("moved {} that ran already, {when}", processes_in_words(*number))
+    };
+    lines.extend(also.iter().filter(|(number, _)| *number > 0).map(moved));
+    if *restarts > 0 {
+        lines.push(format!("the watcher was started again {}", count(u64::from(*restarts), "time")));
+    }
     if !stay.is_empty() {
         lines.push(format!(
             "processes are in groups that rules made; these stay: {}",

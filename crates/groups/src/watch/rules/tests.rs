@@ -6,7 +6,7 @@ fn users() -> Vec<User> {
 }
 
 fn parse(rules: &str) -> Result<Rules, Fault> {
-    Rules::parse(&format!("schema = \"crosstalk.watch/1\"\n{rules}"), &users())
+    Rules::parse(&format!("schema = \"crosstalk.watch/1\"\n{rules}"), "r.toml", &users())
 }
 
 fn chosen(rules: &Rules, uid: u32, session: Option<&str>, program: &str) -> Option<String> {
@@ -70,16 +70,45 @@ fn what_means_everybody_or_a_service_is_refused_with_its_line() {
             "a group that the rule makes",
             "create = true",
         ),
-        ("user = \"alice\"\ngroup = \"lab\"\ncreate = true\nprocesses = 0", "at least 1", "no limit"),
         (
-            "user = \"alice\"\ngroup = \"lab\"\ncreate = true\nprofile = \"guaranteed\"",
-            "needs the memory",
-            "--memory",
+            "user = 1000\ngroup = \"lab\"\ncreate = true\nprocesses = 0",
+            "processes: expected 1 to",
+            "no limit",
+        ),
+        (
+            "user = 1000\ngroup = \"lab\"\ncreate = true\nprocesses = 4294967295",
+            "processes: expected 1 to 4194304",
+            "no limit",
+        ),
+        (
+            "user = 1000\ngroup = \"lab\"\ncreate = true\nprofile = \"guaranteed\"",
+            "profile: a guaranteed group needs the memory",
+            "memory = \"2 GiB\"",
+        ),
+        (
+            "user = 1000\ngroup = \"lab\"\ncreate = true\nprofile = \"besteffort\"\ncpus = 1.0",
+            "cpus: a besteffort group has no request",
+            "profile = \"burstable\"",
         ),
     ] {
         let fault = parse(&format!("\n[[rule]]\n{rule}\n")).expect_err(rule);
-        assert!(fault.message.starts_with("line 3: ") && fault.message.contains(said), "{rule}: {fault}");
+        assert_eq!(fault.place.as_deref(), Some("r.toml:3"), "{rule}: {fault}");
+        assert!(fault.message.contains(said), "{rule}: {fault}");
         assert!(fault.remedy.as_deref().is_some_and(|text| text.contains(remedy)), "{rule}: {fault}");
+    }
+}
+
+#[test]
+fn values_are_named_as_in_the_file() {
+    for (line, said) in [
+        (
+            "memory_limit = \"4 KiB\"",
+            "r.toml:2: memory_limit: expected at least 1 MiB: no program runs in less",
+        ),
+        ("cpus = nan", "r.toml:2: cpus: expected 0.01 to 8192 processors, found NaN"),
+    ] {
+        let rule = format!("[[rule]]\nuser = 1000\ngroup = \"lab\"\ncreate = true\n{line}\n");
+        assert_eq!(parse(&rule).expect_err(line).to_string(), said);
     }
 }
 
@@ -90,11 +119,11 @@ fn a_file_that_cannot_be_read_is_refused_with_what_is_expected() {
         ("schema = \"crosstalk.watch/9\"\n", "found `crosstalk.watch/9`"),
         ("schema = \"crosstalk.watch/1\"\n", "there is no rule"),
         ("schema = \"crosstalk.watch/1\"\n[[rule]]\nuser = \"alice\"\n", "group"),
-        ("schema = \"crosstalk.watch/1\"\n[[rule]]\ngroup = \"x\"\ncolour = 1\n", "line 4"),
+        ("schema = \"crosstalk.watch/1\"\n[[rule]]\ngroup = \"x\"\ncolour = 1\n", "r.toml:4"),
         ("schema = \"crosstalk.watch/1\"\n[[rule]]\ngroup = 3\n", "expected text, found the number `3`"),
     ] {
-        let fault = Rules::parse(text, &users()).expect_err(text);
-        assert!(fault.message.contains(said) && fault.remedy.is_some(), "{text}: {fault}");
+        let fault = Rules::parse(text, "r.toml", &users()).expect_err(text);
+        assert!(fault.to_string().contains(said) && fault.remedy.is_some(), "{text}: {fault}");
     }
 }
 
