@@ -13,6 +13,7 @@ mod exec;
 mod faults;
 mod graphs_and_ratings;
 mod groups;
+mod groups_exec;
 mod groups_set;
 mod habits;
 mod house;
