@@ -9,9 +9,11 @@ use crosstalk_core::Fault;
 use crosstalk_groups::{Comparison, GroupName, Medians, Protection, Rates, table};
 use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
+use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
 use super::cost::Cost;
+use super::frame::Content;
 use super::names::parse;
 use super::view::{GroupReading, NONE, Snapshot, delay, event, rate, rows, share};
 use crate::args::GroupsShowArgs;
@@ -29,12 +31,14 @@ pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
     let within = parse(&args.names)?;
     let interrupted = signal::interrupted()?;
     let mut before = Snapshot::take(&within)?;
+    let paused = signal::pause_flag()?;
     let mut page = Page::open(args, out)?;
-    while page.wait(&interrupted) {
+    while page.wait(&interrupted, &paused)? {
         let after = Snapshot::take(&within)?;
         page.show(after.since(&before))?;
         before = after;
     }
+    page.leave();
     out.record(&json!({
         "result": "groups",
         "groups": page.counted.len(),
@@ -78,6 +82,8 @@ struct Page<'a> {
     cost: Cost,
     /// On a terminal.
     picture: Option<Picture<'a>>,
+    /// The columns and lines of the terminal for which it was drawn.
+    screen: (usize, usize),
     counted: Vec<GroupReading>,
     /// The group that is protected, or will be.
     chosen: Option<GroupName>,
@@ -95,21 +101,24 @@ struct Page<'a> {
 impl<'a> Page<'a> {
     fn open(args: &GroupsShowArgs, out: &'a Out) -> Result<Self, Fault> {
         let chosen: Option<GroupName> = args.protect.as_deref().map(str::parse).transpose()?;
-        let draws = Picture::is_possible(out);
-        let ledger = (draws || chosen.is_some()).then(|| Ledger::open(&Launcher::current())).transpose()?;
+        let ledger = (Picture::is_possible(out) || chosen.is_some())
+            .then(|| Ledger::open(&Launcher::current()))
+            .transpose()?;
         let mut page = Page {
             out,
             cost: Cost::from_now(),
-            picture: draws.then(|| Picture::new(out)),
+            picture: None,
+            screen: out.screen(),
             counted: Vec::new(),
             chosen,
             comparison: Comparison::default(),
             is_mixed: false,
             fault: None,
             protection: None,
-            keys: ledger.as_ref().filter(|_| draws).map(Ledger::keys).transpose()?.flatten(),
+            keys: None,
             ledger,
         };
+        page.take_terminal()?;
         if page.chosen.is_some() {
             page.switch();
             page.fault.take().map_or(Ok(()), Err)?;
@@ -118,24 +127,56 @@ impl<'a> Page<'a> {
     }
 
     /// Waits for the next page. Returns false if it is to end.
-    fn wait(&mut self, interrupted: &AtomicBool) -> bool {
+    fn wait(&mut self, interrupted: &AtomicBool, paused: &AtomicBool) -> Result<bool, Fault> {
         let until = Instant::now() + COUNTED;
         while Instant::now() < until {
             if interrupted.load(Ordering::SeqCst) {
-                return false;
+                return Ok(false);
+            }
+            if paused.swap(false, Ordering::SeqCst) {
+                self.pause()?;
+            }
+            if self.keys.is_some() && self.screen != self.out.screen() {
+                self.draw();
             }
             let mut buffer = [0; 16];
             match &self.keys {
                 Some(keys) => {
                     let pressed = keys.pressed(POLL_INTERVAL, &mut buffer).to_vec();
                     if !pressed.is_empty() && !self.press(&pressed) {
-                        return false;
+                        return Ok(false);
                     }
                 }
                 None => thread::sleep(POLL_INTERVAL),
             }
         }
-        true
+        Ok(true)
+    }
+
+    /// Pauses this program, as Ctrl-Z asks. The shell gets its terminal back meanwhile. The lease of the protection ends
+    /// by itself.
+    fn pause(&mut self) -> Result<(), Fault> {
+        self.keys = None;
+        let _ = kill_process(getpid(), Signal::STOP);
+        self.is_mixed = true;
+        self.take_terminal()
+    }
+
+    /// Takes the terminal's keys, if it draws on a terminal that is this program's to read.
+    fn take_terminal(&mut self) -> Result<(), Fault> {
+        if Picture::is_possible(self.out) {
+            self.keys = self.ledger.as_ref().map(Ledger::keys).transpose()?.flatten();
+            let whole = self.keys.as_ref().map(|_| Picture::of_screen(self.out));
+            self.picture = Some(whole.unwrap_or(Picture::new(self.out)));
+        }
+        Ok(())
+    }
+
+    /// Sets the terminal back, and leaves there what was found.
+    fn leave(&mut self) {
+        if self.keys.take().is_some() {
+            self.protected().iter().for_each(|line| self.out.say(line));
+        }
     }
 
     /// Does what keys say. Returns false if it is to end.
@@ -209,26 +250,24 @@ impl<'a> Page<'a> {
     }
 
     fn draw(&mut self) {
-        let mut lines = rows(&self.counted);
+        let chosen = self.counted.iter().position(|one| Some(&one.standing.name) == self.chosen.as_ref());
+        let mut rows = rows(&self.counted);
+        let mut foot = self.protected();
+        foot.push(format!("This page takes {:.1} % of a processor", self.cost.processors() * 100.0));
         if self.keys.is_some() {
-            for (number, line) in lines.iter_mut().enumerate() {
-                let one = number.checked_sub(1).and_then(|row| self.counted.get(row));
-                let is_chosen = one.is_some_and(|one| Some(&one.standing.name) == self.chosen.as_ref());
+            for (number, line) in rows.iter_mut().enumerate() {
+                let is_chosen = number.checked_sub(1).is_some_and(|row| Some(row) == chosen);
                 line.insert_str(0, if is_chosen { "> " } else { "  " });
             }
+            foot.push("↑ ↓ choose a group   p protection on, off   q end".into());
         }
-        lines.extend(self.protected());
-        lines.push(format!("This page takes {:.1} % of a processor", self.cost.processors() * 100.0));
-        match &mut self.picture {
-            Some(picture) => {
-                let cut = |line: String| line.chars().take(self.out.width()).collect();
-                picture.draw(&lines.into_iter().map(cut).collect::<Vec<String>>());
-            }
-            None => {
-                lines.iter().for_each(|line| self.out.say(line));
-                self.out.say("");
-            }
-        }
+        let Some(picture) = &mut self.picture else {
+            rows.iter().chain(&foot).for_each(|line| self.out.say(line));
+            return self.out.say("");
+        };
+        self.screen = self.out.screen();
+        let head = rows.drain(..1).collect();
+        picture.draw(&Content { head, rows, chosen, foot }.frame(self.screen.0, self.screen.1));
     }
 
     /// What protection is on, and what both states do, side by side.
@@ -240,7 +279,10 @@ impl<'a> Page<'a> {
                 Some(protection) => format!("Protection of {name} is on: {}", protection.what.join("; ")),
                 None => format!("Protection of {name} is off"),
             });
-            lines.extend(side_by_side(&self.counted, &self.comparison));
+            lines.extend(side_by_side(
+                self.counted.iter().filter(|one| one.standing.name == *name),
+                &self.comparison,
+            ));
             let delay_when =
                 |is_on| delay(self.comparison.medians(is_on, name).and_then(|found| found.rates.delay));
             lines.push(format!(
@@ -250,10 +292,6 @@ impl<'a> Page<'a> {
             ));
         }
         lines.extend(self.fault.as_ref().map(|fault| format!("crosstalk: {fault}").replace('\n', "; ")));
-        if self.keys.is_some() {
-            lines.push(String::new());
-            lines.push("↑ ↓ choose a group   p protection on, off   q end".into());
-        }
         lines
     }
 
@@ -269,7 +307,7 @@ impl<'a> Page<'a> {
 }
 
 /// A table of medians: off and on, side by side.
-fn side_by_side(counted: &[GroupReading], comparison: &Comparison) -> Vec<String> {
+fn side_by_side<'a>(counted: impl Iterator<Item = &'a GroupReading>, comparison: &Comparison) -> Vec<String> {
     let cells = |one: &GroupReading| {
         let name = &one.standing.name;
         let [off, on] = [false, true].map(|is_on| comparison.medians(is_on, name));
@@ -288,7 +326,7 @@ fn side_by_side(counted: &[GroupReading], comparison: &Comparison) -> Vec<String
             counts.join(" | "),
         ]
     };
-    let rows: Vec<[String; 7]> = counted.iter().map(cells).collect();
+    let rows: Vec<[String; 7]> = counted.map(cells).collect();
     let head = ["medians, off | on", "delay", "waits for CPU", "for memory", "refaults", "CPU", "seconds"];
     table(head, &rows)
 }
