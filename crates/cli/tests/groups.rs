@@ -2,9 +2,11 @@
 //! own, and names of its own. Skipped where no control groups can be made.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -229,6 +231,26 @@ fn show_goes_on_with_watch_while_groups_come_and_go() {
     assert_eq!(child.wait().expect("is ours").code(), Some(0));
     let text = fs::read_to_string(&said).expect("reads");
     assert!(text.lines().last().is_some_and(|line| line.contains("\"result\":\"groups\"")), "{text}");
+}
+
+#[test]
+fn show_with_watch_ends_when_its_reader_does() {
+    let Some(registry) = Registry::new("reader") else { return };
+    registry.done(&["groups", "create", &registry.named("lab")]);
+    for format in [&[][..], &["--json"]] {
+        let mut start = registry.command(&[&["groups", "show", "--watch"], format].concat());
+        let mut child = start.stdout(Stdio::piped()).spawn().expect("starts");
+        let mut output = BufReader::new(child.stdout.take().expect("is piped"));
+        let mut first = String::new();
+        output.read_line(&mut first).expect("has a line");
+        drop(output);
+        let mut code = None;
+        await_that("it ends", || {
+            code = child.try_wait().expect("is ours");
+            code.is_some()
+        });
+        assert_eq!(code.and_then(|code| code.code()), Some(0), "{format:?}: {first}");
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::args::GroupsShowArgs;
 use crate::out::Out;
 use crate::picture::Picture;
 use crate::signal;
+use crate::streams::output_has_no_reader;
 
 /// The time over which each page counts.
 const COUNTED: Duration = Duration::from_secs(1);
@@ -130,7 +131,7 @@ impl<'a> Page<'a> {
     fn wait(&mut self, interrupted: &AtomicBool, paused: &AtomicBool) -> Result<bool, Fault> {
         let until = Instant::now() + COUNTED;
         while Instant::now() < until {
-            if interrupted.load(Ordering::SeqCst) {
+            if interrupted.load(Ordering::SeqCst) || output_has_no_reader() {
                 return Ok(false);
             }
             if paused.swap(false, Ordering::SeqCst) {
