@@ -97,6 +97,9 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
             .into_owned()
     };
     await_that("the page is there", || shown().contains("q end"));
+    press(b"p");
+    await_that("it says that no group is chosen", || shown().contains("no group is chosen"));
+    assert!(pair.is_set_back());
     press(b"\x1b[B");
     await_that("the first group is chosen", || {
         shown().contains(&format!("Protection of {} is off", pair.lab))
@@ -104,7 +107,8 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
     press(b"p");
     await_that("it is protected", || pair.is_protected());
     await_that("the page says so", || shown().contains(&format!("Protection of {} is on", pair.lab)));
-    await_that("it says what that does", || shown().contains("that is ready waits for a processor: "));
+    await_that("it does not compare yet", || shown().contains("Too early to compare: "));
+    assert!(shown().contains("\u{1b}[?1049h") && !shown().contains("\u{1b}[?1049l"), "{}", shown());
     assert!(shown().contains("This page takes "), "{}", shown());
     press(b"p");
     await_that("it is not", || pair.is_set_back());
@@ -116,6 +120,7 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
     await_that("it is protected again", || pair.is_protected());
     kill("-KILL", page);
     await_that("all is set back", || pair.is_set_back());
+    await_that("the former screen is back", || shown().contains("\u{1b}[?1049l"));
     await_that("the terminal, too", || pair.registry.folder.path().join("restored").exists());
     terminal.kill();
 }

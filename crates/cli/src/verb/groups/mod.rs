@@ -1,6 +1,7 @@
 //! `crosstalk groups` with its verbs.
 
 mod cost;
+mod effect;
 mod frame;
 mod keep;
 mod names;

@@ -6,13 +6,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_groups::{Comparison, GroupName, Medians, Protection, Rates, table};
+use crosstalk_groups::{Comparison, GroupName, Measure, Medians, Protection, Rates, table};
 use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
+use crosstalk_report::wrap;
 use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
 use super::cost::Cost;
+use super::effect::sentences;
 use super::frame::Content;
 use super::names::parse;
 use super::view::{GroupReading, NONE, Snapshot, delay, event, rate, rows, share};
@@ -140,7 +142,7 @@ impl<'a> Page<'a> {
             if self.keys.is_some() && self.screen != self.out.screen() {
                 self.draw();
             }
-            let mut buffer = [0; 16];
+            let mut buffer = [0; 256];
             match &self.keys {
                 Some(keys) => {
                     let pressed = keys.pressed(POLL_INTERVAL, &mut buffer).to_vec();
@@ -201,6 +203,7 @@ impl<'a> Page<'a> {
         let next = at.map_or(0, |at| at.saturating_add_signed(rows).min(last));
         if let Some(one) = self.counted.get(next).filter(|_| at != Some(next)) {
             self.chosen = Some(one.standing.name.clone());
+            self.fault = None;
             self.protection = None;
             self.comparison = Comparison::default();
             self.is_mixed = true;
@@ -209,12 +212,12 @@ impl<'a> Page<'a> {
 
     /// Switches protection of the chosen group on, or off.
     fn switch(&mut self) {
-        if self.chosen.is_none() {
-            self.choose(0);
-        }
-        let (Some(name), Some(ledger)) = (&self.chosen, &self.ledger) else { return };
-        self.is_mixed = true;
         self.fault = None;
+        let (Some(name), Some(ledger)) = (&self.chosen, &self.ledger) else {
+            self.fault = Some(Fault::usage("no group is chosen").remedy("choose one: ↑ ↓"));
+            return;
+        };
+        self.is_mixed = true;
         if self.protection.take().is_some() {
             return;
         }
@@ -251,6 +254,7 @@ impl<'a> Page<'a> {
     }
 
     fn draw(&mut self) {
+        self.screen = self.out.screen();
         let chosen = self.counted.iter().position(|one| Some(&one.standing.name) == self.chosen.as_ref());
         let mut rows = rows(&self.counted);
         let mut foot = self.protected();
@@ -266,7 +270,6 @@ impl<'a> Page<'a> {
             rows.iter().chain(&foot).for_each(|line| self.out.say(line));
             return self.out.say("");
         };
-        self.screen = self.out.screen();
         let head = rows.drain(..1).collect();
         picture.draw(&Content { head, rows, chosen, foot }.frame(self.screen.0, self.screen.1));
     }
@@ -284,24 +287,32 @@ impl<'a> Page<'a> {
                 self.counted.iter().filter(|one| one.standing.name == *name),
                 &self.comparison,
             ));
-            let delay_when =
-                |is_on| delay(self.comparison.medians(is_on, name).and_then(|found| found.rates.delay));
-            lines.push(format!(
-                "A thread of {name} that is ready waits for a processor: {} protected, {} not",
-                delay_when(true),
-                delay_when(false)
-            ));
+            let said = sentences(name, &self.others(name), &self.comparison);
+            match self.picture {
+                Some(_) => lines.extend(said.iter().flat_map(|line| wrap(line, self.screen.0))),
+                None => lines.extend(said),
+            }
         }
         lines.extend(self.fault.as_ref().map(|fault| format!("crosstalk: {fault}").replace('\n', "; ")));
         lines
     }
 
-    /// The medians of both states, as JSON.
+    /// The groups that may pay for a group's protection: those with processes, without those that it is in or that are
+    /// in it.
+    fn others(&self, name: &GroupName) -> Vec<&GroupName> {
+        let has_processes = self.counted.iter().filter(|one| one.numbers.processes > 0);
+        let names = has_processes.map(|one| &one.standing.name);
+        names.filter(|other| *other != name && !other.is_in(name) && !name.is_in(other)).collect()
+    }
+
+    /// The medians of both states and what differs, as JSON. Each interval holds by itself.
     fn compared(&self) -> Vec<Value> {
         let of = |one: &GroupReading| {
             let name = &one.standing.name;
             let medians = |is_on| self.comparison.medians(is_on, name);
-            json!({ "name": name, "off": medians(false), "on": medians(true) })
+            let change = |measure| self.comparison.change(name, measure, 1);
+            let changes: Vec<_> = Measure::ALL.into_iter().filter_map(change).collect();
+            json!({ "name": name, "off": medians(false), "on": medians(true), "changes": changes })
         };
         if self.chosen.is_some() { self.counted.iter().map(of).collect() } else { Vec::new() }
     }
@@ -319,16 +330,16 @@ fn side_by_side<'a>(counted: impl Iterator<Item = &'a GroupReading>, comparison:
         let counts = [off, on].map(|state| state.map_or(0, |medians| medians.n).to_string());
         [
             name.to_string(),
+            counts.join(" | "),
             pair(|rates| delay(rates.delay)),
             pair(|rates| share(rates.waits.cpu)),
             pair(|rates| share(rates.waits.memory)),
             pair(|rates| rate(rates.refaults)),
             pair(|rates| rates.processors.map_or(NONE.into(), |cpu| format!("{cpu:.2}"))),
-            counts.join(" | "),
         ]
     };
     let rows: Vec<[String; 7]> = counted.map(cells).collect();
-    let head = ["medians, off | on", "delay", "waits for CPU", "for memory", "refaults", "CPU", "seconds"];
+    let head = ["medians, off | on", "seconds", "delay", "waits for CPU", "for memory", "refaults", "CPU"];
     table(head, &rows)
 }
 
