@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn no_frame_is_larger_than_its_terminal() {
-        for rows in [0, 1, 5, 36, 1000] {
+        for rows in [0_usize, 1, 5, 36, 1000] {
             for chosen in [None, Some(0), Some(rows / 2), rows.checked_sub(1)] {
                 for (foot, columns, lines) in
                     [(0, 1, 1), (3, 0, 0), (9, 3, 2), (9, 80, 24), (30, 80, 24), (2, 7, 5)]

@@ -256,7 +256,7 @@ impl<'a> Page<'a> {
     fn draw(&mut self) {
         self.screen = self.out.screen();
         let chosen = self.counted.iter().position(|one| Some(&one.standing.name) == self.chosen.as_ref());
-        let mut rows = rows(&self.counted);
+        let mut rows = rows(&self.counted.iter().collect::<Vec<_>>());
         let mut foot = self.protected();
         foot.push(format!("This page takes {:.1} % of a processor", self.cost.processors() * 100.0));
         if self.keys.is_some() {
