@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -209,6 +209,35 @@ fn show_counts_what_a_group_uses() {
         table.contains("working set") && table.contains("delay") && table.contains(" of 1 GiB"),
         "{table}"
     );
+    spinner.end();
+}
+
+#[test]
+fn a_terminal_shows_idle_groups_on_one_line() {
+    let Some(registry) = Registry::new("idle") else { return };
+    let [busy, first, second] = ["busy", "first", "second"].map(|name| registry.named(name));
+    registry.done(&["groups", "create", &busy, &first, &second]);
+    let spin = registry.command(&["exec", "--group", &busy, "--", "sh", "-c", "while :; do :; done"]);
+    let spinner = Running::start(spin);
+    let show = format!("{} groups show", env!("CARGO_BIN_EXE_crosstalk"));
+    let on_terminal = || {
+        let mut start = Command::new("script");
+        start.args(["-qec", &show, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
+        start.env("XDG_RUNTIME_DIR", registry.folder.path()).output().ok().map(|output| stdout(&output))
+    };
+    if on_terminal().is_none() {
+        eprintln!("skipped: there is no `script`");
+        spinner.end();
+        return;
+    }
+    await_that("it spins", || {
+        on_terminal().is_some_and(|shown| {
+            shown.contains(&format!("2 idle groups have 0 B of memory: {first}, {second}"))
+        })
+    });
+    let table = registry.done(&["groups", "show"]);
+    assert!(table.contains(&first) && !table.contains("idle groups"), "{table}");
+    assert!(table.contains("waits: CPU/memory/disk"), "{table}");
     spinner.end();
 }
 

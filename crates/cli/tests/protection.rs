@@ -159,6 +159,18 @@ fn descendant(pid: u32, name: &str) -> Option<u32> {
 }
 
 #[test]
+fn who_may_not_protect_reads_who_may() {
+    let Some(pair) = Pair::new("nobody") else { return };
+    let mut user = Command::new("setpriv");
+    user.args(["--reuid", "65534", "--clear-groups", env!("CARGO_BIN_EXE_crosstalk")]);
+    user.args(["groups", "show", "--watch", "--protect", &pair.lab]);
+    let output = user.env("XDG_RUNTIME_DIR", pair.registry.folder.path()).output().expect("runs");
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(stderr(&output).contains("run it as root"), "{}", stderr(&output));
+    assert!(pair.is_set_back());
+}
+
+#[test]
 fn what_cannot_be_protected_is_refused() {
     let Some(pair) = Pair::new("unprotected") else { return };
     for (args, said) in [
