@@ -1,8 +1,38 @@
-//! What protection does to a group and to the others, in sentences. Nothing is said before there are enough readings
+//! What protection does to a group and to the others, in numbers and sentences. Nothing is said before there are enough readings
 //! of both states, and then with an interval.
 
 use crosstalk_core::units::human;
-use crosstalk_groups::{Change, Comparison, GroupName, Measure, readings_needed};
+use crosstalk_groups::{Change, Comparison, GroupName, Measure, Medians, Rates, readings_needed, table};
+
+use super::view::{GroupReading, NONE, delay, rate, share};
+
+/// A table of medians: off and on, side by side.
+pub fn side_by_side<'a>(
+    counted: impl Iterator<Item = &'a GroupReading>,
+    comparison: &Comparison,
+) -> Vec<String> {
+    let cells = |one: &GroupReading| {
+        let name = &one.standing.name;
+        let [off, on] = [false, true].map(|is_on| comparison.medians(is_on, name));
+        let cell = |state: &Option<Medians>, print: fn(&Rates) -> String| {
+            state.as_ref().map_or(NONE.into(), |medians| print(&medians.rates))
+        };
+        let pair = |print: fn(&Rates) -> String| format!("{} | {}", cell(&off, print), cell(&on, print));
+        let counts = [off, on].map(|state| state.map_or(0, |medians| medians.n).to_string());
+        [
+            name.to_string(),
+            counts.join(" | "),
+            pair(|rates| delay(rates.delay)),
+            pair(|rates| share(rates.waits.cpu)),
+            pair(|rates| share(rates.waits.memory)),
+            pair(|rates| rate(rates.refaults)),
+            pair(|rates| rates.processors.map_or(NONE.into(), |cpu| format!("{cpu:.2}"))),
+        ]
+    };
+    let rows: Vec<[String; 7]> = counted.map(cells).collect();
+    let head = ["medians, off | on", "seconds", "delay", "waits for CPU", "for memory", "refaults", "CPU"];
+    table(head, &rows)
+}
 
 /// What protection of `chosen` does to it, and what it costs the `others`.
 pub fn sentences(chosen: &GroupName, others: &[&GroupName], comparison: &Comparison) -> Vec<String> {
@@ -94,7 +124,6 @@ fn sentence(name: &GroupName, change: &Change) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crosstalk_groups::Rates;
 
     fn name(name: &str) -> GroupName {
         name.parse().expect("is a name")

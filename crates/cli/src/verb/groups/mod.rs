@@ -4,6 +4,7 @@ mod cost;
 mod effect;
 mod frame;
 mod keep;
+mod keys;
 mod names;
 mod page;
 mod tune;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_groups::{Comparison, GroupName, Measure, Medians, Protection, Rates, table};
+use crosstalk_groups::{Comparison, GroupName, Measure, Protection};
 use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
 use crosstalk_report::wrap;
@@ -14,10 +14,11 @@ use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
 use super::cost::Cost;
-use super::effect::sentences;
+use super::effect::{sentences, side_by_side};
 use super::frame::Content;
+use super::keys::{Key, keys};
 use super::names::parse;
-use super::view::{GroupReading, NONE, Snapshot, delay, event, rate, rows, share};
+use super::view::{GroupReading, Snapshot, event, rows};
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
 use crate::picture::Picture;
@@ -50,34 +51,6 @@ pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
         "own_processors": page.cost.processors(),
     }));
     Ok(())
-}
-
-/// What a key does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Up,
-    Down,
-    Protect,
-    End,
-}
-
-/// The keys that a terminal has sent. Several may come at once; others do nothing.
-fn keys(mut bytes: &[u8]) -> Vec<Key> {
-    let codes: [(&[u8], Key); 6] = [
-        (b"\x1b[A", Key::Up),
-        (b"\x1bOA", Key::Up),
-        (b"\x1b[B", Key::Down),
-        (b"\x1bOB", Key::Down),
-        (b"p", Key::Protect),
-        (b"q", Key::End),
-    ];
-    let mut found = Vec::new();
-    while !bytes.is_empty() {
-        let known = codes.iter().find(|(code, _)| bytes.starts_with(code));
-        found.extend(known.map(|(_, key)| *key));
-        bytes = &bytes[known.map_or(1, |(code, _)| code.len())..];
-    }
-    found
 }
 
 struct Page<'a> {
@@ -315,41 +288,5 @@ impl<'a> Page<'a> {
             json!({ "name": name, "off": medians(false), "on": medians(true), "changes": changes })
         };
         if self.chosen.is_some() { self.counted.iter().map(of).collect() } else { Vec::new() }
-    }
-}
-
-/// A table of medians: off and on, side by side.
-fn side_by_side<'a>(counted: impl Iterator<Item = &'a GroupReading>, comparison: &Comparison) -> Vec<String> {
-    let cells = |one: &GroupReading| {
-        let name = &one.standing.name;
-        let [off, on] = [false, true].map(|is_on| comparison.medians(is_on, name));
-        let cell = |state: &Option<Medians>, print: fn(&Rates) -> String| {
-            state.as_ref().map_or(NONE.into(), |medians| print(&medians.rates))
-        };
-        let pair = |print: fn(&Rates) -> String| format!("{} | {}", cell(&off, print), cell(&on, print));
-        let counts = [off, on].map(|state| state.map_or(0, |medians| medians.n).to_string());
-        [
-            name.to_string(),
-            counts.join(" | "),
-            pair(|rates| delay(rates.delay)),
-            pair(|rates| share(rates.waits.cpu)),
-            pair(|rates| share(rates.waits.memory)),
-            pair(|rates| rate(rates.refaults)),
-            pair(|rates| rates.processors.map_or(NONE.into(), |cpu| format!("{cpu:.2}"))),
-        ]
-    };
-    let rows: Vec<[String; 7]> = counted.map(cells).collect();
-    let head = ["medians, off | on", "seconds", "delay", "waits for CPU", "for memory", "refaults", "CPU"];
-    table(head, &rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_may_come_at_once() {
-        assert_eq!(keys(b"\x1b[Bp\x1bOAxq"), [Key::Down, Key::Protect, Key::Up, Key::End]);
-        assert_eq!(keys(b"\x1b[5~"), []);
     }
 }
