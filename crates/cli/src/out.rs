@@ -87,6 +87,12 @@ impl Out {
         terminal_width().unwrap_or(80).clamp(20, 200)
     }
 
+    /// The terminal's columns and lines, now: its window may have changed.
+    pub fn screen(&self) -> (usize, usize) {
+        terminal_size::terminal_size()
+            .map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)))
+    }
+
     /// Whether to print colours (see no-color.org).
     pub fn colour(&self) -> bool {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) || is_dumb();

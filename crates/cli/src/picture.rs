@@ -8,12 +8,19 @@ use crate::out::{Out, is_dumb};
 pub struct Picture<'a> {
     out: &'a Out,
     drawn: usize,
+    /// Whether it has the whole screen.
+    is_whole: bool,
 }
 
 impl<'a> Picture<'a> {
     /// None drawn yet.
     pub fn new(out: &'a Out) -> Self {
-        Picture { out, drawn: 0 }
+        Picture { out, drawn: 0, is_whole: false }
+    }
+
+    /// One that has the whole screen.
+    pub fn of_screen(out: &'a Out) -> Self {
+        Picture { is_whole: true, ..Picture::new(out) }
     }
 
     /// Whether the output is a terminal that can show one.
@@ -39,6 +46,10 @@ impl<'a> Picture<'a> {
 
     /// What takes the last lines away, from wherever the cursor stands in its line: keys may have been shown.
     fn erasing(&self) -> String {
+        if self.is_whole {
+            // However its window has changed since.
+            return "\x1b[H\x1b[J".into();
+        }
         if self.drawn == 0 { String::new() } else { format!("\r\x1b[{}A\x1b[J", self.drawn) }
     }
 }

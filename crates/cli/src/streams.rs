@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crosstalk_core::Fault;
 use crosstalk_host::streams::output_is_closed;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::writer::Writer;
 
@@ -106,6 +106,14 @@ pub fn write_text_if_idle(stream: Stream, text: String) -> bool {
         return true;
     };
     writers.of(stream).queue_if_idle(text)
+}
+
+/// Whether nobody reads the output any more (`| head`). What has no end of its own asks for it.
+pub fn output_has_no_reader() -> bool {
+    let output = std::io::stdout();
+    let mut polled = [PollFd::new(&output, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
 /// Writes a text. A reader that has gone (`| head`, a terminal that was closed) is no fault. A full disk is one, but

@@ -2,7 +2,7 @@
 //! own, and names of its own. Skipped where no control groups can be made.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -158,6 +158,35 @@ fn show_counts_what_a_group_uses() {
 }
 
 #[test]
+fn a_terminal_shows_idle_groups_on_one_line() {
+    let Some(registry) = Registry::new("idle") else { return };
+    let [busy, first, second] = ["busy", "first", "second"].map(|name| registry.named(name));
+    registry.done(&["groups", "create", &busy, &first, &second]);
+    let spin = registry.command(&["exec", "--group", &busy, "--", "sh", "-c", "while :; do :; done"]);
+    let spinner = Running::start(spin);
+    let show = format!("{} groups show", env!("CARGO_BIN_EXE_crosstalk"));
+    let on_terminal = || {
+        let mut start = Command::new("script");
+        start.args(["-qec", &show, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
+        start.env("XDG_RUNTIME_DIR", registry.folder.path()).output().ok().map(|output| stdout(&output))
+    };
+    if on_terminal().is_none() {
+        eprintln!("skipped: there is no `script`");
+        spinner.end();
+        return;
+    }
+    await_that("it spins", || {
+        on_terminal().is_some_and(|shown| {
+            shown.contains(&format!("2 idle groups have 0 B of memory: {first}, {second}"))
+        })
+    });
+    let table = registry.done(&["groups", "show"]);
+    assert!(table.contains(&first) && !table.contains("idle groups"), "{table}");
+    assert!(table.contains("waits: CPU/memory/disk"), "{table}");
+    spinner.end();
+}
+
+#[test]
 fn show_goes_on_with_watch_while_groups_come_and_go() {
     let Some(registry) = Registry::new("watch") else { return };
     let [first, second] = ["first", "second"].map(|name| registry.named(name));
@@ -193,6 +222,26 @@ fn commands_that_make_no_group_create_nothing() {
         let output = finish(start.spawn().expect("starts"));
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", stderr(&output));
         assert!(fs::read_dir(folder.path()).expect("is there").next().is_none(), "{args:?}");
+    }
+}
+
+#[test]
+fn show_with_watch_ends_when_its_reader_does() {
+    let Some(registry) = Registry::new("reader") else { return };
+    registry.done(&["groups", "create", &registry.named("lab")]);
+    for format in [&[][..], &["--json"]] {
+        let mut start = registry.command(&[&["groups", "show", "--watch"], format].concat());
+        let mut child = start.stdout(Stdio::piped()).spawn().expect("starts");
+        let mut output = BufReader::new(child.stdout.take().expect("is piped"));
+        let mut first = String::new();
+        output.read_line(&mut first).expect("has a line");
+        drop(output);
+        let mut code = None;
+        await_that("it ends", || {
+            code = child.try_wait().expect("is ours");
+            code.is_some()
+        });
+        assert_eq!(code.and_then(|code| code.code()), Some(0), "{format:?}: {first}");
     }
 }
 

@@ -87,7 +87,7 @@ fn if_latency_would_decide_there_is_no_verdict() {
     let text = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(3), "undecided: {text}");
     assert!(!text.contains("× faster"), "{text}");
-    if text.contains("no difference larger than") {
+    if text.contains("no difference larger than") || text.contains("undecided after") {
         eprintln!("skipped: others keep this machine so busy that 8 blocks show no effect to doubt");
     } else {
         assert!(text.contains("no verdict") && text.contains("latency is not scaled"), "{text}");

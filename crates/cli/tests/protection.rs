@@ -97,6 +97,9 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
             .into_owned()
     };
     await_that("the page is there", || shown().contains("q end"));
+    press(b"p");
+    await_that("it says that no group is chosen", || shown().contains("no group is chosen"));
+    assert!(pair.is_set_back());
     press(b"\x1b[B");
     await_that("the first group is chosen", || {
         shown().contains(&format!("Protection of {} is off", pair.lab))
@@ -104,7 +107,8 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
     press(b"p");
     await_that("it is protected", || pair.is_protected());
     await_that("the page says so", || shown().contains(&format!("Protection of {} is on", pair.lab)));
-    await_that("it says what that does", || shown().contains("that is ready waits for a processor: "));
+    await_that("it does not compare yet", || shown().contains("Too early to compare: "));
+    assert!(shown().contains("\u{1b}[?1049h") && !shown().contains("\u{1b}[?1049l"), "{}", shown());
     assert!(shown().contains("This page takes "), "{}", shown());
     press(b"p");
     await_that("it is not", || pair.is_set_back());
@@ -116,6 +120,7 @@ fn a_key_switches_protection_and_a_kill_sets_the_terminal_back() {
     await_that("it is protected again", || pair.is_protected());
     kill("-KILL", page);
     await_that("all is set back", || pair.is_set_back());
+    await_that("the former screen is back", || shown().contains("\u{1b}[?1049l"));
     await_that("the terminal, too", || pair.registry.folder.path().join("restored").exists());
     terminal.kill();
 }
@@ -151,6 +156,18 @@ fn descendant(pid: u32, name: &str) -> Option<u32> {
         let is_it = fs::read_to_string(format!("/proc/{child}/comm")).is_ok_and(|comm| comm.trim() == name);
         if is_it { Some(child) } else { descendant(child, name) }
     })
+}
+
+#[test]
+fn who_may_not_protect_reads_who_may() {
+    let Some(pair) = Pair::new("nobody") else { return };
+    let mut user = Command::new("setpriv");
+    user.args(["--reuid", "65534", "--clear-groups", env!("CARGO_BIN_EXE_crosstalk")]);
+    user.args(["groups", "show", "--watch", "--protect", &pair.lab]);
+    let output = user.env("XDG_RUNTIME_DIR", pair.registry.folder.path()).output().expect("runs");
+    assert_eq!(output.status.code(), Some(4), "{output:?}");
+    assert!(stderr(&output).contains("run it as root"), "{}", stderr(&output));
+    assert!(pair.is_set_back());
 }
 
 #[test]

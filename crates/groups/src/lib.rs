@@ -41,7 +41,7 @@ pub mod watch;
 mod when_full;
 mod working_set;
 
-pub use comparison::{Comparison, Medians};
+pub use comparison::{Change, Comparison, Measure, Medians, readings_needed};
 pub use contents::{Contents, Registered};
 pub use create::{CreateRequest, Created, create};
 pub use dispatches::Dispatches;

@@ -18,6 +18,7 @@ use crosstalk_cgroup::group::{Dial, Group, Setting};
 use crosstalk_core::Fault;
 use crosstalk_core::units::{Bytes, human};
 use crosstalk_host::Ledger;
+use crosstalk_host::user::is_root;
 
 use crate::name::GroupName;
 use crate::profile::Profile;
@@ -124,7 +125,10 @@ impl Protection {
     fn put(&mut self, group: &Group, setting: Setting, ledger: &Ledger) -> Result<(), Fault> {
         ledger.renew()?;
         let mut dial = group.leased(&setting, ledger)?;
-        dial.set(&setting)?;
+        dial.set(&setting).map_err(|fault| match is_root() {
+            true => fault,
+            false => fault.remedy("run it as root: the kernel lets nobody else set this"),
+        })?;
         self.set.push((dial, setting));
         Ok(())
     }

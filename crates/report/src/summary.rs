@@ -189,9 +189,11 @@ fn level_name(c: &Comparison, level: &str) -> String {
     level_in_sentence(&c.factor, level)
 }
 
-/// The finding of a comparison: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`.
+/// The finding of a comparison: `kosmos-srio: 1.26 × faster than microblade (1.22–1.30)`, or `lru against limits:
+/// undecided: between 7 % faster and 41.6 % slower`.
 pub fn finding_sentence(c: &Comparison) -> String {
     match c.verdict {
+        _ if c.change.starts_with("between ") => format!("{}: undecided: {}", pair_name(c), c.change),
         // A change that names the base needs no second mention of it.
         _ if !c.change.starts_with("no ") => format!("{}: {}", level_name(c, &c.other), c.change),
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {

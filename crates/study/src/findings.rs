@@ -177,7 +177,8 @@ pub struct Comparison {
     /// The verdict.
     pub verdict: ComparisonVerdict,
     /// The difference in words: "1.26 × faster than microblade (1.22–1.30)", or "no difference larger than 3.1 % (…)" without
-    /// a direction. Without an interval it is "too few runs (5; 6 or more decide)". A withheld verdict is "no verdict:
+    /// a direction. A wide interval that decides nothing is "between 7 % faster and 41.6 % slower".
+    /// Without an interval it is "too few runs (5; 6 or more decide)". A withheld verdict is "no verdict:
     /// latency is not scaled". An equivalence that a model made says that it is of this machine's noise alone.
     pub change: String,
     /// The margin of equivalence, as a ratio − 1: the stated one, or a larger difference of equal cells where an equivalence

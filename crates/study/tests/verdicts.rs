@@ -404,7 +404,7 @@ fn a_comparison_gives_each_verdict_and_its_sentence() {
     let (verdict, headline) = found(1.03, 0.2, 24);
     assert_eq!(verdict, ComparisonVerdict::Inconclusive);
     assert!(
-        !headline.decided && headline.text.contains("undecided after 24 blocks; no difference larger than "),
+        !headline.decided && headline.text.contains("undecided after 24 blocks; between "),
         "{}",
         headline.text
     );

@@ -31,7 +31,8 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say(&format!("note: {note}"));
     }
     let lists = args.cells || plan.cells().count() <= LISTED_CELLS;
-    for experiment in &plan.experiments {
+    for (number, experiment) in plan.experiments.iter().enumerate() {
+        let same = plan.experiments[..number].iter().find(|earlier| earlier.metrics == experiment.metrics);
         let waits =
             resolved.plan.experiments.iter().any(|now| now.name == experiment.name && now.pending.is_some());
         let head = format!(
@@ -39,7 +40,10 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
             experiment.name,
             count_in_words(experiment.cells.len(), "cell"),
             if waits { ", at an assumed level" } else { "" },
-            names(&experiment.metrics)
+            same.map_or_else(
+                || names(&experiment.metrics),
+                |earlier| format!("the same as {}", earlier.name)
+            )
         );
         out.say(&format!("\n{head}"));
         for cell in experiment.cells.iter().filter(|_| lists) {

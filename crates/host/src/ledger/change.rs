@@ -70,7 +70,7 @@ pub(super) enum Change {
         /// Their purpose, for people.
         what: String,
     },
-    /// The modes of a terminal.
+    /// The modes of a terminal, and the alternate screen that it shows.
     Terminal {
         /// Its path.
         path: PathBuf,

@@ -1,7 +1,7 @@
-//! The keys of a terminal, as they are pressed.
+//! The keys of a terminal, as they are pressed, and its alternate screen.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use crosstalk_core::Fault;
@@ -9,10 +9,10 @@ use rustix::termios::{LocalModes, tcgetattr};
 
 use super::change::Change;
 use super::owner::{Entry, Ledger};
-use super::terminal::{is_in_front, open, set};
+use super::terminal::{SCREEN, is_in_front, open, set};
 use crate::process::wait_readable;
 
-/// The keys of the terminal at standard input. Dropping it sets the terminal back.
+/// The keys of the terminal at standard input, which shows its alternate screen. Dropping it sets the terminal back.
 #[derive(Debug)]
 pub struct Keys {
     terminal: File,
@@ -22,7 +22,8 @@ pub struct Keys {
 }
 
 impl Ledger {
-    /// The keys of the terminal at standard input. `None` if it is none, or not this program's to read.
+    /// The keys of the terminal at standard input, which shows its alternate screen from then on. `None` if it is none,
+    /// or not this program's to read.
     ///
     /// # Errors
     /// If the ledger cannot be written.
@@ -31,7 +32,7 @@ impl Ledger {
             return Ok(None);
         }
         let path = fs::read_link("/proc/self/fd/0").unwrap_or_default();
-        let Ok(terminal) = open(&path) else { return Ok(None) };
+        let Ok(mut terminal) = open(&path) else { return Ok(None) };
         let (true, Ok(modes)) = (is_in_front(&terminal), tcgetattr(&terminal)) else { return Ok(None) };
         let set = modes.local_modes - (LocalModes::ICANON | LocalModes::ECHO);
         let entry = self.enter(Change::Terminal {
@@ -40,6 +41,7 @@ impl Ledger {
             set: set.bits(),
             what: "a terminal's modes".into(),
         })?;
+        let _ = terminal.write_all(SCREEN[0].as_bytes());
         let keys = Keys { terminal, set, _entry: entry };
         keys.hold();
         Ok(Some(keys))

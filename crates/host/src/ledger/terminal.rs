@@ -1,10 +1,11 @@
-//! The modes of a terminal that passes keys on as they are pressed, and does not print them. It is listed in the ledger: else a
-//! program that is killed leaves a shell in which nothing that is typed can be seen.
+//! A terminal that passes keys on as they are pressed, and does not print them. It shows its alternate screen, which does
+//! not scroll away what was there before. Both are listed in the ledger: else a program that is killed leaves a shell in
+//! which nothing that is typed can be seen.
 //!
-//! Source: termios(3).
+//! Sources: termios(3); console_codes(4); XTerm Control Sequences, private mode 1049.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -12,6 +13,9 @@ use crosstalk_core::Fault;
 use rustix::fs::OFlags;
 use rustix::process::getpgrp;
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcsetattr};
+
+/// Shows the alternate screen, and the former one again.
+pub(super) const SCREEN: [&str; 2] = ["\x1b[?1049h\x1b[H", "\x1b[?1049l"];
 
 /// Whether its keys go to this program. Another one would be paused for what it sets (SIGTTOU).
 pub(super) fn is_in_front(terminal: &File) -> bool {
@@ -29,9 +33,11 @@ pub(super) fn set(terminal: &File, modes: LocalModes) -> io::Result<()> {
     Ok(tcsetattr(terminal, OptionalActions::Now, &all)?)
 }
 
-/// Sets a terminal back. Returns false if it is gone, or another program has set it since.
+/// Sets a terminal back, and shows its former screen. Returns false if it is gone, or another program has set its modes
+/// since: a shell does, when its command is killed, and knows nothing of screens.
 pub(super) fn restore(path: &Path, original: u32, ours: u32) -> Result<bool, Fault> {
-    let Ok(terminal) = open(path) else { return Ok(false) };
+    let Ok(mut terminal) = open(path) else { return Ok(false) };
+    let _ = terminal.write_all(SCREEN[1].as_bytes());
     if !tcgetattr(&terminal).is_ok_and(|now| now.local_modes.bits() == ours) {
         return Ok(false);
     }

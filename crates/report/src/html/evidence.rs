@@ -57,7 +57,7 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
     let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
     let mut out = format!(
-        r#"<p class="reading">In the small strips, the upright line is no difference, and better is to its right. Intervals are 95 %. {}</p><ul class="claims">{}</ul>"#,
+        r#"<p class="reading">In the small strips, the upright line is no difference, and better is to its right: a gain is drawn, such as how many times faster. Intervals are 95 %. {}</p><ul class="claims">{}</ul>"#,
         reading(comparisons),
         open.concat()
     );

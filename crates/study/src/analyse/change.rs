@@ -1,7 +1,8 @@
 //! A difference in words, the same wherever it is shown.
 //!
 //! With a direction it is a factor of 1 or more: `1.26 × faster than microblade (1.22–1.30)`. Without one it is the
-//! largest difference that the data leave: `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`.
+//! largest difference that the data leave: `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`. Where that is
+//! much, and nothing is decided, it is what they leave: `between 7 % faster and 41.6 % slower`.
 
 use crosstalk_core::record::{Better, Metric};
 
@@ -9,6 +10,9 @@ use crate::estimate;
 use crate::findings::{ComparisonVerdict, Estimate};
 use crate::number::{self, format_upper_bound};
 use crate::words::readable_name;
+
+/// A larger difference, as a ratio − 1, is not called small.
+const WIDE: f64 = 0.1;
 
 /// A ratio of a metric between two cells, to be put in words.
 pub struct Change<'a> {
@@ -21,12 +25,18 @@ pub struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// `1.26 × faster than BASE (1.22–1.30)` where a direction was found, else the largest difference that the data leave.
+    /// `1.26 × faster than BASE (1.22–1.30)` where a direction was found, else the largest difference that the data leave,
+    /// or what they leave if that is wide and nothing is decided.
     /// Without an interval it is `no bound`: a point alone would read as a direction.
     pub fn finding_in_words(&self, verdict: ComparisonVerdict, directed: bool, base: &str) -> String {
         let changed = matches!(verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse) || directed;
+        let is_wide = largest_difference(&self.ratio).is_none_or(|largest| largest > WIDE);
+        let is_open = is_wide && verdict == ComparisonVerdict::Inconclusive;
         match self.bound_in_words() {
             _ if changed => self.factor_in_words(base),
+            Some(_) if is_open && let Some((low, high)) = self.ends_in_words() => {
+                format!("between {low} and {high}")
+            }
             Some(bounded) => bounded,
             None => "no bound".into(),
         }
@@ -46,20 +56,24 @@ impl Change<'_> {
 
     /// `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`; `None` without an interval.
     pub fn bound_in_words(&self) -> Option<String> {
-        let (low, high) = self.ratio.interval?;
-        let end = |ratio: f64| format_upper_bound(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
-        let (slow, fast) = (self.direction(true), self.direction(false));
         let bound =
             format!("no difference larger than {}", format_upper_bound(largest_difference(&self.ratio)?));
-        if has_no_width((low, high)) {
-            return Some(bound);
-        }
-        let between = match (low < 1.0, high > 1.0) {
-            (true, true) => format!("{} {fast} to {} {slow}", end(low), end(high)),
-            (true, false) => format!("{} to {} {fast}", end(high), end(low)),
-            (false, _) => format!("{} to {} {slow}", end(low), end(high)),
-        };
-        Some(format!("{bound} ({between})"))
+        Some(match self.ends_in_words() {
+            Some((low, high)) => format!("{bound} ({low} to {high})"),
+            None => bound,
+        })
+    }
+
+    /// The ends of the interval: `1.8 % faster` and `3.1 % slower`. `None` if it has no width.
+    fn ends_in_words(&self) -> Option<(String, String)> {
+        let (low, high) = self.ratio.interval.filter(|ends| !has_no_width(*ends))?;
+        let end = |ratio: f64| format_upper_bound(if ratio < 1.0 { 1.0 / ratio } else { ratio } - 1.0);
+        let (slow, fast) = (self.direction(true), self.direction(false));
+        Some(match (low < 1.0, high > 1.0) {
+            (true, true) => (format!("{} {fast}", end(low)), format!("{} {slow}", end(high))),
+            (true, false) => (end(high), format!("{} {fast}", end(low))),
+            (false, _) => (end(low), format!("{} {slow}", end(high))),
+        })
     }
 
     /// `faster`, `more bandwidth`.
@@ -127,7 +141,10 @@ mod tests {
         let text = |low, high| words(&time, ratio(1.0, low, high), ComparisonVerdict::Inconclusive);
         assert_eq!(text(0.982, 1.031), "no difference larger than 3.1 % (1.9 % faster to 3.1 % slower)");
         assert_eq!(text(1.001, 1.0201), "no difference larger than 2.1 % (0.1 % to 2.1 % slower)");
-        assert_eq!(text(0.4, 0.9), "no difference larger than 2.50 × (11.2 % to 2.50 × faster)");
+        let equal = words(&time, ratio(1.0, 0.8, 1.25), ComparisonVerdict::Equivalent);
+        assert_eq!(equal, "no difference larger than 25 % (25 % faster to 25 % slower)");
+        assert_eq!(text(0.8, 1.416), "between 25 % faster and 41.6 % slower", "that is no equality");
+        assert_eq!(text(0.4, 0.9), "between 11.2 % and 2.50 × faster");
         let lone = Estimate { interval: None, ..ratio(1.05, 1.0, 1.0) };
         assert_eq!(words(&time, lone, ComparisonVerdict::Inconclusive), "no bound");
     }

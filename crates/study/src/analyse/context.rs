@@ -81,7 +81,7 @@ fn pairing_note(found: &Comparison) -> &'static str {
     }
 }
 
-/// `2 nodes`, `2 or 3 virtual nodes (1 master and 1 or 2 slaves)`.
+/// `one machine`, `2 nodes`, `2 or 3 virtual nodes (1 master and 1 or 2 slaves)`.
 fn nodes(pair: &Pair) -> String {
     let each: BTreeSet<usize> = places(pair).map(Place::nodes).collect();
     let of = |each: &BTreeSet<usize>, what: &str| {
@@ -89,7 +89,11 @@ fn nodes(pair: &Pair) -> String {
         let numbers: Vec<String> = each.iter().map(usize::to_string).collect();
         format!("{} {what}{s}", numbers.join(" or "))
     };
-    let node_word = if pair.view.data.run.absences.is_empty() { "node" } else { "virtual node" };
+    let is_virtual = !pair.view.data.run.absences.is_empty();
+    if !is_virtual && each == BTreeSet::from([1]) {
+        return "one machine".into();
+    }
+    let node_word = if is_virtual { "virtual node" } else { "node" };
     // The nodes of an application are its master and its slaves.
     let slaves = |scene: &Scene| {
         let slaves = scene.work.values().find_map(|work| work.params.count("slaves", 0, 1).ok())?;

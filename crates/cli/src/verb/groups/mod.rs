@@ -1,7 +1,10 @@
 //! `crosstalk groups` with its verbs.
 
 mod cost;
+mod effect;
+mod frame;
 mod keep;
+mod keys;
 mod names;
 mod page;
 mod remove;

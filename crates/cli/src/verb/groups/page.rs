@@ -6,18 +6,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crosstalk_core::Fault;
-use crosstalk_groups::{Comparison, GroupName, Medians, Protection, Rates, table};
+use crosstalk_groups::{Comparison, GroupName, Measure, Protection};
 use crosstalk_host::ledger::Keys;
 use crosstalk_host::{Launcher, Ledger};
+use crosstalk_report::wrap;
+use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Value, json};
 
 use super::cost::Cost;
+use super::effect::{sentences, side_by_side};
+use super::frame::Content;
+use super::keys::{Key, keys};
 use super::names::parse;
-use super::view::{GroupReading, NONE, Snapshot, delay, event, rate, rows, share};
+use super::view::{GroupReading, Snapshot, event, rows};
 use crate::args::GroupsShowArgs;
 use crate::out::Out;
 use crate::picture::Picture;
 use crate::signal;
+use crate::streams::output_has_no_reader;
 
 /// The time over which each page counts.
 const COUNTED: Duration = Duration::from_secs(1);
@@ -29,12 +35,14 @@ pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
     let within = parse(&args.names)?;
     let interrupted = signal::interrupted()?;
     let mut before = Snapshot::take(&within)?;
+    let paused = signal::pause_flag()?;
     let mut page = Page::open(args, out)?;
-    while page.wait(&interrupted) {
+    while page.wait(&interrupted, &paused)? {
         let after = Snapshot::take(&within)?;
         page.show(after.since(&before))?;
         before = after;
     }
+    page.leave();
     out.record(&json!({
         "result": "groups",
         "groups": page.counted.len(),
@@ -45,39 +53,13 @@ pub fn watch(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a key does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Up,
-    Down,
-    Protect,
-    End,
-}
-
-/// The keys that a terminal has sent. Several may come at once; others do nothing.
-fn keys(mut bytes: &[u8]) -> Vec<Key> {
-    let codes: [(&[u8], Key); 6] = [
-        (b"\x1b[A", Key::Up),
-        (b"\x1bOA", Key::Up),
-        (b"\x1b[B", Key::Down),
-        (b"\x1bOB", Key::Down),
-        (b"p", Key::Protect),
-        (b"q", Key::End),
-    ];
-    let mut found = Vec::new();
-    while !bytes.is_empty() {
-        let known = codes.iter().find(|(code, _)| bytes.starts_with(code));
-        found.extend(known.map(|(_, key)| *key));
-        bytes = &bytes[known.map_or(1, |(code, _)| code.len())..];
-    }
-    found
-}
-
 struct Page<'a> {
     out: &'a Out,
     cost: Cost,
     /// On a terminal.
     picture: Option<Picture<'a>>,
+    /// The columns and lines of the terminal for which it was drawn.
+    screen: (usize, usize),
     counted: Vec<GroupReading>,
     /// The group that is protected, or will be.
     chosen: Option<GroupName>,
@@ -95,21 +77,24 @@ struct Page<'a> {
 impl<'a> Page<'a> {
     fn open(args: &GroupsShowArgs, out: &'a Out) -> Result<Self, Fault> {
         let chosen: Option<GroupName> = args.protect.as_deref().map(str::parse).transpose()?;
-        let draws = Picture::is_possible(out);
-        let ledger = (draws || chosen.is_some()).then(|| Ledger::open(&Launcher::current())).transpose()?;
+        let ledger = (Picture::is_possible(out) || chosen.is_some())
+            .then(|| Ledger::open(&Launcher::current()))
+            .transpose()?;
         let mut page = Page {
             out,
             cost: Cost::from_now(),
-            picture: draws.then(|| Picture::new(out)),
+            picture: None,
+            screen: out.screen(),
             counted: Vec::new(),
             chosen,
             comparison: Comparison::default(),
             is_mixed: false,
             fault: None,
             protection: None,
-            keys: ledger.as_ref().filter(|_| draws).map(Ledger::keys).transpose()?.flatten(),
+            keys: None,
             ledger,
         };
+        page.take_terminal()?;
         if page.chosen.is_some() {
             page.switch();
             page.fault.take().map_or(Ok(()), Err)?;
@@ -118,24 +103,56 @@ impl<'a> Page<'a> {
     }
 
     /// Waits for the next page. Returns false if it is to end.
-    fn wait(&mut self, interrupted: &AtomicBool) -> bool {
+    fn wait(&mut self, interrupted: &AtomicBool, paused: &AtomicBool) -> Result<bool, Fault> {
         let until = Instant::now() + COUNTED;
         while Instant::now() < until {
-            if interrupted.load(Ordering::SeqCst) {
-                return false;
+            if interrupted.load(Ordering::SeqCst) || output_has_no_reader() {
+                return Ok(false);
             }
-            let mut buffer = [0; 16];
+            if paused.swap(false, Ordering::SeqCst) {
+                self.pause()?;
+            }
+            if self.keys.is_some() && self.screen != self.out.screen() {
+                self.draw();
+            }
+            let mut buffer = [0; 256];
             match &self.keys {
                 Some(keys) => {
                     let pressed = keys.pressed(POLL_INTERVAL, &mut buffer).to_vec();
                     if !pressed.is_empty() && !self.press(&pressed) {
-                        return false;
+                        return Ok(false);
                     }
                 }
                 None => thread::sleep(POLL_INTERVAL),
             }
         }
-        true
+        Ok(true)
+    }
+
+    /// Pauses this program, as Ctrl-Z asks. The shell gets its terminal back meanwhile. The lease of the protection ends
+    /// by itself.
+    fn pause(&mut self) -> Result<(), Fault> {
+        self.keys = None;
+        let _ = kill_process(getpid(), Signal::STOP);
+        self.is_mixed = true;
+        self.take_terminal()
+    }
+
+    /// Takes the terminal's keys, if it draws on a terminal that is this program's to read.
+    fn take_terminal(&mut self) -> Result<(), Fault> {
+        if Picture::is_possible(self.out) {
+            self.keys = self.ledger.as_ref().map(Ledger::keys).transpose()?.flatten();
+            let whole = self.keys.as_ref().map(|_| Picture::of_screen(self.out));
+            self.picture = Some(whole.unwrap_or(Picture::new(self.out)));
+        }
+        Ok(())
+    }
+
+    /// Sets the terminal back, and leaves there what was found.
+    fn leave(&mut self) {
+        if self.keys.take().is_some() {
+            self.protected().iter().for_each(|line| self.out.say(line));
+        }
     }
 
     /// Does what keys say. Returns false if it is to end.
@@ -159,6 +176,7 @@ impl<'a> Page<'a> {
         let next = at.map_or(0, |at| at.saturating_add_signed(rows).min(last));
         if let Some(one) = self.counted.get(next).filter(|_| at != Some(next)) {
             self.chosen = Some(one.standing.name.clone());
+            self.fault = None;
             self.protection = None;
             self.comparison = Comparison::default();
             self.is_mixed = true;
@@ -167,12 +185,12 @@ impl<'a> Page<'a> {
 
     /// Switches protection of the chosen group on, or off.
     fn switch(&mut self) {
-        if self.chosen.is_none() {
-            self.choose(0);
-        }
-        let (Some(name), Some(ledger)) = (&self.chosen, &self.ledger) else { return };
-        self.is_mixed = true;
         self.fault = None;
+        let (Some(name), Some(ledger)) = (&self.chosen, &self.ledger) else {
+            self.fault = Some(Fault::usage("no group is chosen").remedy("choose one: ↑ ↓"));
+            return;
+        };
+        self.is_mixed = true;
         if self.protection.take().is_some() {
             return;
         }
@@ -209,26 +227,24 @@ impl<'a> Page<'a> {
     }
 
     fn draw(&mut self) {
-        let mut lines = rows(&self.counted);
+        self.screen = self.out.screen();
+        let chosen = self.counted.iter().position(|one| Some(&one.standing.name) == self.chosen.as_ref());
+        let mut rows = rows(&self.counted.iter().collect::<Vec<_>>());
+        let mut foot = self.protected();
+        foot.push(format!("This page takes {:.1} % of a processor", self.cost.processors() * 100.0));
         if self.keys.is_some() {
-            for (number, line) in lines.iter_mut().enumerate() {
-                let one = number.checked_sub(1).and_then(|row| self.counted.get(row));
-                let is_chosen = one.is_some_and(|one| Some(&one.standing.name) == self.chosen.as_ref());
+            for (number, line) in rows.iter_mut().enumerate() {
+                let is_chosen = number.checked_sub(1).is_some_and(|row| Some(row) == chosen);
                 line.insert_str(0, if is_chosen { "> " } else { "  " });
             }
+            foot.push("↑ ↓ choose a group   p protection on, off   q end".into());
         }
-        lines.extend(self.protected());
-        lines.push(format!("This page takes {:.1} % of a processor", self.cost.processors() * 100.0));
-        match &mut self.picture {
-            Some(picture) => {
-                let cut = |line: String| line.chars().take(self.out.width()).collect();
-                picture.draw(&lines.into_iter().map(cut).collect::<Vec<String>>());
-            }
-            None => {
-                lines.iter().for_each(|line| self.out.say(line));
-                self.out.say("");
-            }
-        }
+        let Some(picture) = &mut self.picture else {
+            rows.iter().chain(&foot).for_each(|line| self.out.say(line));
+            return self.out.say("");
+        };
+        let head = rows.drain(..1).collect();
+        picture.draw(&Content { head, rows, chosen, foot }.frame(self.screen.0, self.screen.1));
     }
 
     /// What protection is on, and what both states do, side by side.
@@ -240,66 +256,37 @@ impl<'a> Page<'a> {
                 Some(protection) => format!("Protection of {name} is on: {}", protection.what.join("; ")),
                 None => format!("Protection of {name} is off"),
             });
-            lines.extend(side_by_side(&self.counted, &self.comparison));
-            let delay_when =
-                |is_on| delay(self.comparison.medians(is_on, name).and_then(|found| found.rates.delay));
-            lines.push(format!(
-                "A thread of {name} that is ready waits for a processor: {} protected, {} not",
-                delay_when(true),
-                delay_when(false)
+            lines.extend(side_by_side(
+                self.counted.iter().filter(|one| one.standing.name == *name),
+                &self.comparison,
             ));
+            let said = sentences(name, &self.others(name), &self.comparison);
+            match self.picture {
+                Some(_) => lines.extend(said.iter().flat_map(|line| wrap(line, self.screen.0))),
+                None => lines.extend(said),
+            }
         }
         lines.extend(self.fault.as_ref().map(|fault| format!("crosstalk: {fault}").replace('\n', "; ")));
-        if self.keys.is_some() {
-            lines.push(String::new());
-            lines.push("↑ ↓ choose a group   p protection on, off   q end".into());
-        }
         lines
     }
 
-    /// The medians of both states, as JSON.
+    /// The groups that may pay for a group's protection: those with processes, without those that it is in or that are
+    /// in it.
+    fn others(&self, name: &GroupName) -> Vec<&GroupName> {
+        let has_processes = self.counted.iter().filter(|one| one.numbers.processes > 0);
+        let names = has_processes.map(|one| &one.standing.name);
+        names.filter(|other| *other != name && !other.is_in(name) && !name.is_in(other)).collect()
+    }
+
+    /// The medians of both states and what differs, as JSON. Each interval holds by itself.
     fn compared(&self) -> Vec<Value> {
         let of = |one: &GroupReading| {
             let name = &one.standing.name;
             let medians = |is_on| self.comparison.medians(is_on, name);
-            json!({ "name": name, "off": medians(false), "on": medians(true) })
+            let change = |measure| self.comparison.change(name, measure, 1);
+            let changes: Vec<_> = Measure::ALL.into_iter().filter_map(change).collect();
+            json!({ "name": name, "off": medians(false), "on": medians(true), "changes": changes })
         };
         if self.chosen.is_some() { self.counted.iter().map(of).collect() } else { Vec::new() }
-    }
-}
-
-/// A table of medians: off and on, side by side.
-fn side_by_side(counted: &[GroupReading], comparison: &Comparison) -> Vec<String> {
-    let cells = |one: &GroupReading| {
-        let name = &one.standing.name;
-        let [off, on] = [false, true].map(|is_on| comparison.medians(is_on, name));
-        let cell = |state: &Option<Medians>, print: fn(&Rates) -> String| {
-            state.as_ref().map_or(NONE.into(), |medians| print(&medians.rates))
-        };
-        let pair = |print: fn(&Rates) -> String| format!("{} | {}", cell(&off, print), cell(&on, print));
-        let counts = [off, on].map(|state| state.map_or(0, |medians| medians.n).to_string());
-        [
-            name.to_string(),
-            pair(|rates| delay(rates.delay)),
-            pair(|rates| share(rates.waits.cpu)),
-            pair(|rates| share(rates.waits.memory)),
-            pair(|rates| rate(rates.refaults)),
-            pair(|rates| rates.processors.map_or(NONE.into(), |cpu| format!("{cpu:.2}"))),
-            counts.join(" | "),
-        ]
-    };
-    let rows: Vec<[String; 7]> = counted.iter().map(cells).collect();
-    let head = ["medians, off | on", "delay", "waits for CPU", "for memory", "refaults", "CPU", "seconds"];
-    table(head, &rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_may_come_at_once() {
-        assert_eq!(keys(b"\x1b[Bp\x1bOAxq"), [Key::Down, Key::Protect, Key::Up, Key::End]);
-        assert_eq!(keys(b"\x1b[5~"), []);
     }
 }

@@ -1,5 +1,6 @@
 //! What groups may have and use: `list` prints it, `show` counts over a time.
 
+use std::io::IsTerminal;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -75,7 +76,14 @@ pub fn show(args: &GroupsShowArgs, out: &Out) -> Result<(), Fault> {
     }
     let counted = Snapshot::take(&within)?.since(&before);
     counted.iter().for_each(|one| out.record(&event(&one.standing, &one.numbers, Some(&one.rates))));
-    rows(&counted).iter().for_each(|line| out.say(line));
+    let is_folded = within.is_empty() && std::io::stdout().is_terminal();
+    let (idle, busy): (Vec<_>, Vec<_>) = counted.iter().partition(|one| is_folded && one.is_idle());
+    if !busy.is_empty() || idle.is_empty() {
+        rows(&busy).iter().for_each(|line| out.say(line));
+    }
+    if !idle.is_empty() {
+        out.say(&folded(&idle));
+    }
     out.record(&json!({ "result": "groups", "groups": counted.len(), "over": COUNTED.as_secs_f64() }));
     Ok(())
 }
@@ -88,6 +96,33 @@ pub struct GroupReading {
     pub standing: Standing,
     pub numbers: Numbers,
     pub rates: Rates,
+}
+
+impl GroupReading {
+    /// Whether nothing happens in it, and nothing did that an operator should know.
+    fn is_idle(&self) -> bool {
+        let none = |rate: Option<f64>| rate.is_none_or(|rate| rate < 0.005);
+        let (rates, numbers) = (&self.rates, &self.numbers);
+        self.standing.existence() == Existence::Whole
+            && [rates.processors, rates.refaults, rates.waits.cpu, rates.waits.memory, rates.waits.io]
+                .into_iter()
+                .all(none)
+            && numbers.oom_kills.unwrap_or(0) == 0
+            && numbers.threads.is_none_or(|threads| threads.refused == 0)
+    }
+}
+
+/// Idle groups on one line.
+fn folded(idle: &[&GroupReading]) -> String {
+    let names: Vec<&str> = idle.iter().map(|one| one.standing.name.as_str()).collect();
+    let memory: u64 = idle.iter().filter_map(|one| one.numbers.memory).map(|bytes| bytes.0).sum();
+    let groups = if idle.len() == 1 { "idle group has" } else { "idle groups have" };
+    format!(
+        "{} {groups} {} of memory: {} (with their names, or --json, they are listed)",
+        idle.len(),
+        human(memory as f64, "B"),
+        names.join(", ")
+    )
 }
 
 impl Snapshot {
@@ -118,7 +153,7 @@ impl Snapshot {
 }
 
 /// The lines of the table.
-pub fn rows(counted: &[GroupReading]) -> Vec<String> {
+pub fn rows(counted: &[&GroupReading]) -> Vec<String> {
     let rows: Vec<[String; 10]> =
         counted.iter().map(|one| row(&one.standing, &one.numbers, &one.rates)).collect();
     let head = [
@@ -127,7 +162,7 @@ pub fn rows(counted: &[GroupReading]) -> Vec<String> {
         "memory",
         "working set",
         "refaults",
-        "waits",
+        "waits: CPU/memory/disk",
         "delay",
         "processes",
         "refused",
@@ -149,7 +184,7 @@ fn row(one: &Standing, numbers: &Numbers, rates: &Rates) -> [String; 10] {
         or_none(memory),
         or_none(numbers.working_set.map(size)),
         rate(rates.refaults),
-        format!("{}, {}, {}", share(rates.waits.cpu), share(rates.waits.memory), share(rates.waits.io)),
+        [rates.waits.cpu, rates.waits.memory, rates.waits.io].map(share).join(" / "),
         delay(rates.delay),
         within(numbers),
         or_none(numbers.threads.map(|threads| threads.refused.to_string())),
