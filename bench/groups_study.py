@@ -25,6 +25,8 @@ RUNS = ["quick", "whole", "version-2"]
 CLAIMS = {
     "limits: gain": ("limits", True),
     "private LRU: gain": ("lru", True),
+    "limits, one streamed file: gain": ("limits-shared-file", True),
+    "private LRU, one streamed file: gain": ("lru-shared-file", True),
     "Docker: gain": ("docker", True),
     "a streamer's cost, grouped": ("streamer-grouped", False),
     "a streamer's cost, plain": ("streamer-plain", False),

@@ -35,6 +35,11 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::new("sizes", "alike", "`reread`: users' working sets: `alike`, or `uneven` (1 : 2 : 4)"),
     Parameter::new("streamers", "0", "`reread`: the first users stream through twice the memory instead"),
+    Parameter::new(
+        "streamers_share",
+        "false",
+        "whether users who stream read one file instead of a file each",
+    ),
 ];
 
 /// The least memory of all users: no program runs in less.
@@ -72,6 +77,8 @@ pub struct Population {
     pub(crate) jobs: usize,
     pub(crate) work: f64,
     pub(crate) machine: Machine,
+    /// Those who stream read one file.
+    pub(crate) streamers_share: bool,
 }
 
 /// What users do.
@@ -110,7 +117,8 @@ impl Population {
             return Err(parameter_fault("work", format!("expected 0.001 to 100, found {work}")));
         }
         let jobs = params.bounded("jobs", 100, 1, 1_000_000)? as usize;
-        Population { load, jobs, work, machine }.checked()
+        let streamers_share = params.flag("streamers_share", false)?;
+        Population { load, jobs, work, machine, streamers_share }.checked()
     }
 
     /// Users who run a command each, once.
@@ -123,7 +131,7 @@ impl Population {
             return Err(Fault::usage(format!("expected 1 to {MOST_USERS} commands, found {found}")));
         }
         let load = Load::Each(commands.into_iter().map(Activity::Run).collect());
-        Ok(Population { load, jobs: 1, work: 1.0, machine })
+        Ok(Population { load, jobs: 1, work: 1.0, machine, streamers_share: false })
     }
 
     /// Those who stream first; passes if each user's size is known.

@@ -112,18 +112,22 @@ fn tasks(
     let blocks = (BLOCKS * population.work).round().max(1.0) as usize;
     // Files that users read, by name.
     let mut sizes = BTreeMap::new();
-    let mut file = |kind: &str, user: usize, size: Size| -> Result<(PathBuf, Bytes), Fault> {
-        let (name, size) = (format!("{kind}-{user}"), whole_blocks(size, population)?);
+    let mut file = |name: String, size: Size| -> Result<(PathBuf, Bytes), Fault> {
+        let size = whole_blocks(size, population)?;
         sizes.insert(name.clone(), size);
         Ok((files.join(name), size))
     };
     let mut task = |(user, activity): (usize, &Activity)| {
         Ok(match activity {
             Activity::Reread(size) => {
-                let (file, size) = file("reader", user, *size)?;
+                let (file, size) = file(format!("reader-{user}"), *size)?;
                 Task::Reread { file, size, jobs: population.jobs, blocks }
             }
-            Activity::Stream(size) => Task::Stream { file: file("stream", user, *size)?.0 },
+            Activity::Stream(size) => {
+                let name =
+                    if population.streamers_share { "stream".into() } else { format!("stream-{user}") };
+                Task::Stream { file: file(name, *size)?.0 }
+            }
             Activity::Run(command) => Task::Run { command: command.clone() },
         })
     };
@@ -152,11 +156,12 @@ mod tests {
     use crosstalk_core::units::Seconds;
     use crosstalk_core::value::Params;
 
-    #[test]
-    fn each_user_reads_a_file_of_its_own() {
+    /// The number of files of three who read and two who stream.
+    fn files(streamers_share: bool) -> usize {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let params = Params::default().with("mix", "reread").with("memory", "1 MiB").with("users", 5);
-        let population = Population::read(&params.with("streamers", 2)).expect("is fine");
+        let params = params.with("streamers", 2).with("streamers_share", streamers_share);
+        let population = Population::read(&params).expect("is fine");
         let Load::Each(each) = &population.load else { panic!("they read") };
         let cancelled = AtomicBool::new(false);
         let until = Deadline::new(Seconds(60.0), &cancelled);
@@ -165,6 +170,11 @@ mod tests {
             Task::Stream { file } | Task::Reread { file, .. } => file.clone(),
             other => panic!("{other:?}"),
         };
-        assert_eq!(tasks.iter().map(file).collect::<BTreeSet<_>>().len(), 5);
+        tasks.iter().map(file).collect::<BTreeSet<_>>().len()
+    }
+
+    #[test]
+    fn each_user_reads_a_file_of_its_own_but_those_who_share() {
+        assert_eq!((files(false), files(true)), (5, 4));
     }
 }

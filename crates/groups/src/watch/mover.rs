@@ -23,9 +23,9 @@ use crate::name::GroupName;
 use crate::unusable::vanished;
 
 /// Time between two searches for processes that were missed: at least this, and so many times what one took, so that
-/// they take a thousandth of a processor at most.
+/// they take a five-thousandth of a processor at most.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(1);
-const SEARCH_SHARE: u32 = 1000;
+const SEARCH_SHARE: u32 = 5000;
 /// How often groups are looked at that have as many processes as they may.
 const COUNT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process that is found has so long to be moved at its start: it may be about to start its program.
