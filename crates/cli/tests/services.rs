@@ -99,7 +99,13 @@ fn service(dir: &Path, before: &[&str], kind: &str) -> Option<Service> {
 
 /// The result of tracing a process; `None`, with a note, if this machine cannot trace.
 fn trace(dir: &Path, pid: u32) -> Option<Value> {
-    let output = crosstalk(dir, &["trace", "--pid", &pid.to_string(), "--for", "500 ms", "--json"]);
+    let found = trace_for(dir, pid, "500 ms")?;
+    // On a busy machine some services get no processor within half a second.
+    if found["requests"] == 0 { trace_for(dir, pid, "5 s") } else { Some(found) }
+}
+
+fn trace_for(dir: &Path, pid: u32, time: &str) -> Option<Value> {
+    let output = crosstalk(dir, &["trace", "--pid", &pid.to_string(), "--for", time, "--json"]);
     if output.status.code() == Some(4) && stderr(&output).contains("stages cannot be seen") {
         eprintln!("skipped: {}", stderr(&output).trim());
         return None;

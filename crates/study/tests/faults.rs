@@ -193,19 +193,25 @@ fn claims_that_no_data_could_refute_or_that_do_not_read() {
     let two = "trend = { metric = \"bandwidth\", along = \"size\" }\nratio =";
     expect("ratio =", two, 11, "found ratio and trend", "give one of: ratio, trend");
     expect("expect = \"> 1\"\nmargin = \"5 %\"", "", 11, "it expects nothing", "expect = \"> 1\"");
-    expect("experiment = \"e\"\nwhere", "experiment = \"f\"\nwhere", 13, "unknown experiment `f`", "`e`");
+    expect(
+        "experiment = \"e\"\nwhere",
+        "experiment = \"f\"\nwhere",
+        13,
+        "unknown experiment `f`",
+        "one of: e",
+    );
 }
 
 #[test]
 fn claims_about_several_experiments() {
     let to = "to = { system = \"microblade\" }";
-    expect(to, &format!("{to}, over = \"f\""), 15, "unknown experiment `f`", "`e`");
+    expect(to, &format!("{to}, over = \"f\""), 15, "unknown experiment `f`", "one of: e");
     expect(to, &format!("{to}, over = \"e\""), 15, "names experiment `e` already", "name another one");
     let ratio = "ratio = { metric = \"bandwidth\", of = { system = \"kosmos-srio\" }, to = { system = \"microblade\" } }";
     let correlation =
         |x: &str, rest: &str| format!("correlation = {{ x = \"{x}\", y = \"bandwidth\"{rest} }}");
     let with = correlation("bandwidth", ", with = [\"f\"]");
-    expect(ratio, &with, 15, "unknown experiment `f`", "`e`");
+    expect(ratio, &with, 15, "unknown experiment `f`", "one of: e");
     let sides = correlation("bandwidth", ", ratio = { of = { sistem = \"microblade\" }, to = {} }");
     expect(ratio, &sides, 15, "unknown factor `sistem`", "did you mean `system`?");
     let share = STUDY.replacen(ratio, &correlation("share bandwidth", ""), 1).replacen("> 1", "> 0", 1);
@@ -246,7 +252,7 @@ fn unknown_metrics_and_published_values() {
 fn a_result_that_waits_for_itself() {
     let from = "{ from = { experiment = \"e\", metric = \"bandwidth\", factor = \"system\" } }";
     expect("[64, 128]", from, 9, "waits for its own result", "");
-    expect("[64, 128]", &from.replace("\"e\"", "\"f\""), 9, "unknown experiment `f`", "`e`");
+    expect("[64, 128]", &from.replace("\"e\"", "\"f\""), 9, "unknown experiment `f`", "one of: e");
 }
 
 #[test]
