@@ -19,7 +19,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from lib import ours
+from lib import ending, ours
 from lib.figures import Figures
 from lib.pairs import interleaved
 from lib.signed_rank import quantile
@@ -36,8 +36,7 @@ def main():
     options = arguments()
     if os.geteuid() != 0:
         sys.exit("only root sees which programs others start")
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    ending.by_signals()
     ours.build()
     figures = Figures("watch", load=os.getloadavg()[0], **ours.given())
     with scene() as here:

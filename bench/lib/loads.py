@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from lib import ending
 from lib.figures import Figures
 from lib.ours import CROSSTALK, build, given
 from lib.wire import ROOT, output
@@ -53,8 +54,7 @@ class Bed:
     of the project, since files in memory are no pages that could be pushed out."""
 
     def __init__(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, end)
+        ending.by_signals()
         self.folder = ROOT / "target" / f"bench-{os.getpid()}"
         self.folder.mkdir(parents=True)
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
@@ -104,13 +104,6 @@ class Bed:
         """Has the kernel drop a file's pages, so that they are of whoever reads it next."""
         with open(path, "rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-def end(number, _):
-    """Ends the bench by a signal. From here on what it has begun is taken away, which no other may cut short."""
-    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(other, signal.SIG_IGN)
-    sys.exit(128 + number)
 
 
 class Counter:

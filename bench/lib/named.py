@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from lib import ours
+from lib import ending, ours
 
 TREES = Path("/sys/fs/cgroup")
 
@@ -14,6 +14,7 @@ TREES = Path("/sys/fs/cgroup")
 @contextmanager
 def registry():
     """The environment in which commands have a registry of the bench's own, which is empty again at the end."""
+    ending.by_signals()
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "XDG_RUNTIME_DIR": folder}
         try:

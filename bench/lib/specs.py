@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+from lib import ending
 from lib.wire import ROOT, cargo
 
 
@@ -47,8 +48,7 @@ def objects(text):
 def whole(command, seconds, environment=None):
     """Exit code and all output of a program, which goes with its descendants
     when its time is over, or ours."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    ending.by_signals()
     child = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, start_new_session=True, env={**os.environ, **(environment or {})},

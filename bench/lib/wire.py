@@ -5,10 +5,11 @@ import atexit
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
+
+from lib import ending
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -20,8 +21,7 @@ class Wire:
     def __init__(self):
         self.names = [f"ctb{os.getpid()}{end}" for end in "ab"]
         self.addresses = ["10.213.7.1", "10.213.7.2"]
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+        ending.by_signals()
         atexit.register(self.close)
         remove_stale()
         self.kind = "veth" if os.geteuid() == 0 and self.raise_veth() else "loopback"

@@ -406,10 +406,7 @@ fn page_cache_of_a_removed_group_is_taken_first() {
     let Some(registry) = Registry::new("dying") else { return };
     let lab = registry.named("lab");
     registry.done(&["groups", "create", &lab]);
-    let file = registry.folder.path().join("data");
-    let script = format!("head -c 40m /dev/zero > {0} && sync {0} && cat {0} > /dev/null", file.display());
-    let output = registry.run(&["exec", "--group", &lab, "--", "sh", "-c", &script]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    registry.cache_file(&lab);
     let charged = || -> u64 {
         let text = registry.setting(&lab, &["memory.usage_in_bytes", "memory.current"]);
         text.and_then(|text| text.parse().ok()).unwrap_or_default()

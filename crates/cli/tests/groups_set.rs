@@ -118,9 +118,7 @@ fn file_pages_are_pushed_out_for_a_lower_limit() {
     let Some(registry) = Registry::new("set-lower") else { return };
     let lab = registry.named("lab");
     registry.done(&["groups", "create", &lab]);
-    let file = registry.folder.path().join("data");
-    let script = format!("head -c 40m /dev/zero > {0} && sync {0} && cat {0} > /dev/null", file.display());
-    registry.done(&["exec", "--group", &lab, "--", "sh", "-c", &script]);
+    registry.cache_file(&lab);
     let charged = || -> u64 {
         let text = registry.setting(&lab, &["memory.usage_in_bytes", "memory.current"]);
         text.and_then(|text| text.parse().ok()).unwrap_or_default()

@@ -30,7 +30,7 @@ pub enum Setting {
     MemoryHigh(Option<Bytes>),
     /// Whether the kernel ends it as a whole when memory is full (v2).
     EndWhole(bool),
-    /// How many processes and threads it may have.
+    /// How many processes and threads it may have; `None`: any number.
     Processes(Option<u64>),
     /// Bytes that it reads a second at most, from the disk of this number (major and minor); `None`: as many as it
     /// can. On v1 it counts for this group alone, and not with those below.

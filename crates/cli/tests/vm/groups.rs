@@ -1,8 +1,7 @@
 //! Named groups, and groups of a study's users, with control groups of version 2 alone.
 
-use super::{reported, vm};
+use super::{reported, vm, vm_with_disk};
 use serde_json::Value;
-use std::path::Path;
 
 #[test]
 fn with_version_2_alone_named_groups_protect_memory() {
@@ -124,11 +123,6 @@ fn with_version_2_alone_named_groups_are_changed_while_programs_run() {
 
 #[test]
 fn with_version_2_alone_users_keep_protected_memory_beside_one_who_streams() {
-    const MAKE_FILE_SYSTEM: &str = "/usr/sbin/mke2fs";
-    if !Path::new(MAKE_FILE_SYSTEM).exists() {
-        eprintln!("skipped: {MAKE_FILE_SYSTEM} is missing (e2fsprogs)");
-        return;
-    }
     // The reader's pages are three quarters of what is protected for its group.
     let script = r#"
         mount -t cgroup2 none /sys/fs/cgroup
@@ -163,16 +157,7 @@ STUDY
         ls -d /sys/fs/cgroup/crosstalk* 2>/dev/null
         exit 0
     "#;
-    let options = [
-        ["--kernel", "cgroup_no_v1=all"],
-        ["--disk", "512"],
-        ["--module", "virtio_blk"],
-        ["--module", "virtio_pci"],
-        ["--module", "ext4"],
-        ["--module", "crc32c_generic"],
-        ["--file", MAKE_FILE_SYSTEM],
-    ];
-    let Some(parts) = vm(&options.concat(), script) else { return };
+    let Some(parts) = vm_with_disk(&[], script) else { return };
     let part =
         |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
     let lines: Vec<Value> =

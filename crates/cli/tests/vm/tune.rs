@@ -1,15 +1,9 @@
 //! `crosstalk groups tune` with control groups of version 2 alone.
 
-use super::vm;
-use std::path::Path;
+use super::vm_with_disk;
 
 #[test]
 fn with_version_2_alone_pasted_commands_make_the_groups_that_were_measured() {
-    const MAKE_FILE_SYSTEM: &str = "/usr/sbin/mke2fs";
-    if !Path::new(MAKE_FILE_SYSTEM).exists() {
-        eprintln!("skipped: {MAKE_FILE_SYSTEM} is missing (e2fsprogs)");
-        return;
-    }
     let script = r#"
         mount -t cgroup2 none /sys/fs/cgroup
         /usr/sbin/mke2fs -q -t ext4 /dev/vda && mkdir /data && mount -t ext4 /dev/vda /data
@@ -42,17 +36,7 @@ wait" 2>&1
     let limits = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(limits.path(), include_str!("../common/limits.sh")).expect("writes");
     let limits = format!("{}=limits.sh", limits.path().display());
-    let options = [
-        ["--kernel", "cgroup_no_v1=all"],
-        ["--disk", "512"],
-        ["--module", "virtio_blk"],
-        ["--module", "virtio_pci"],
-        ["--module", "ext4"],
-        ["--module", "crc32c_generic"],
-        ["--file", MAKE_FILE_SYSTEM],
-        ["--file", &limits],
-    ];
-    let Some(parts) = vm(&options.concat(), script) else { return };
+    let Some(parts) = vm_with_disk(&["--file", &limits], script) else { return };
     let part =
         |name: &str| &parts.iter().find(|(said, _)| said == name).unwrap_or_else(|| panic!("{parts:#?}")).1;
     for (user, limit) in [(0, "memory.max 20975616"), (1, "memory.max 50331648")] {

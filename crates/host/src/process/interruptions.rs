@@ -4,13 +4,14 @@ use std::io;
 use std::ptr;
 use std::time::Duration;
 
+use super::timer::{Receiver, Timer};
 use crate::errno::check;
 
-/// Ends waits of the thread that has begun it (timer_create(2)). One that comes just before a wait ends none: the next
-/// one does. It takes SIGALRM, for the whole process. Dropping it ends it.
+/// Ends waits of the thread that has begun it. One that comes just before a wait ends none: the next one does. It takes
+/// SIGALRM, for the whole process. Dropping it ends it.
 #[derive(Debug)]
 pub struct Interruptions {
-    timer: libc::timer_t,
+    timer: Timer,
     interval: Duration,
 }
 
@@ -21,16 +22,7 @@ impl Interruptions {
     /// If the kernel refuses a timer.
     pub fn every(interval: Duration) -> io::Result<Self> {
         handle()?;
-        // SAFETY: a sigevent is plain data, for which zero is valid.
-        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
-        event.sigev_notify = libc::SIGEV_THREAD_ID;
-        event.sigev_signo = libc::SIGALRM;
-        // SAFETY: takes nothing, and returns this thread's number.
-        event.sigev_notify_thread_id = unsafe { libc::gettid() };
-        let mut timer: libc::timer_t = ptr::null_mut();
-        // SAFETY: both are valid throughout the call.
-        check(unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer) })?;
-        let interruptions = Interruptions { timer, interval };
+        let interruptions = Interruptions { timer: Timer::new(libc::SIGALRM, Receiver::Thread)?, interval };
         interruptions.restart()?;
         Ok(interruptions)
     }
@@ -40,20 +32,7 @@ impl Interruptions {
     /// # Errors
     /// If the kernel refuses, which it does for an interval of more than 2⁶³ s.
     pub fn restart(&self) -> io::Result<()> {
-        let each = libc::timespec {
-            tv_sec: self.interval.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-            tv_nsec: self.interval.subsec_nanos().into(),
-        };
-        let value = libc::itimerspec { it_interval: each, it_value: each };
-        // SAFETY: the timer is ours, and the times are valid; the old ones are not asked for.
-        check(unsafe { libc::timer_settime(self.timer, 0, &value, ptr::null_mut()) }).map(drop)
-    }
-}
-
-impl Drop for Interruptions {
-    fn drop(&mut self) {
-        // SAFETY: the timer is ours, and is not used after this.
-        unsafe { libc::timer_delete(self.timer) };
+        self.timer.set(self.interval, self.interval)
     }
 }
 

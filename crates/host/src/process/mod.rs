@@ -12,6 +12,7 @@ mod shortage;
 mod signal;
 mod start;
 mod this;
+mod timer;
 mod trap;
 mod usage;
 mod wait;

@@ -1,9 +1,9 @@
 //! Messages of this process to itself: pipes, sockets, and shared memory. Each is written, read and compared before
 //! the next one.
 //!
-//! They go through read(2) and write(2) of the C library, as those of other programs do. A processor mispredicts the
-//! return from a function that has made a system call, which takes about 0.1 µs: a quarter of a short message's time. A
-//! system call that the compiler puts in place, such as `rustix`'s, saves that.
+//! They go through read(2) and write(2) of the C library, as those of other programs do. A system call that the compiler
+//! puts in place, such as `rustix`'s, takes less system time (`bench/aim7.py`). Why is not known: perhaps the processor
+//! mispredicts the return from a function that has made one.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
