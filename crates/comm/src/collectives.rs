@@ -2,7 +2,7 @@
 //! All ranks must call the same operations in the same order.
 
 use crosstalk_core::Fault;
-use crosstalk_model::collective::{self, Action, Round};
+use crosstalk_model::rounds::{self as collective, Action, Round};
 
 use crate::clock::TimeUse;
 use crate::header::{Collective, Kind};

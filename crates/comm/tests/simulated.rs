@@ -4,7 +4,7 @@
 use crate::common::{emulation, fabric, run};
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
-use crosstalk_model::collective::{self, Round};
+use crosstalk_model::rounds::{self as collective, Round};
 use crosstalk_model::simulate::{Program, simulate};
 
 const NODES: usize = 6;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fabric::Fabric;
+use crate::mpi::Mpi;
 use crate::system::NodeKind;
 
 /// How the nodes of an attempt are spread over boards.
@@ -30,6 +31,19 @@ pub struct Emulation {
     pub within: Fabric,
     /// The fabric between nodes of different boards.
     pub across: Fabric,
+    /// How many ranks each node has. Ranks that follow each other share a node.
+    #[serde(default = "one")]
+    pub ranks_per_node: u32,
+    /// The fabric between ranks of one node: its memory. `None`: such messages are free.
+    #[serde(default)]
+    pub memory: Option<Fabric>,
+    /// The message-passing library. `None`: it adds nothing, and no sender waits for its receiver.
+    #[serde(default)]
+    pub mpi: Option<Mpi>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Emulation {

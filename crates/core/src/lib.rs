@@ -12,6 +12,7 @@ pub mod fidelity;
 pub mod histogram;
 pub mod interconnect;
 pub mod message;
+pub mod mpi;
 pub mod name;
 pub mod need;
 pub mod parameter;

@@ -10,7 +10,10 @@ pub mod collective;
 pub mod disk;
 pub mod fit;
 pub mod loggops;
+pub mod network;
 pub mod path;
+pub mod rounds;
+pub mod schedule;
 pub mod simulate;
 pub mod time;
 

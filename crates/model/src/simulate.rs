@@ -10,8 +10,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::fabric::Fabric;
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::collective::{Action, Round};
 use crate::loggops::{Arrival, Charge, RankClock};
+use crate::rounds::{Action, Round};
 use crate::time::VirtualTime;
 
 /// One operation of a simulated rank: it computes, sends or receives.

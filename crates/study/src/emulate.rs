@@ -37,6 +37,9 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         board,
         within: catalogues.find_fabric(&network.within)?.clone().with_links(links),
         across: catalogues.find_fabric(&network.across)?.clone().with_links(links),
+        ranks_per_node: 1,
+        memory: None,
+        mpi: None,
     }))
 }
 

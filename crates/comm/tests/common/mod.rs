@@ -51,6 +51,9 @@ pub fn emulation(nodes: usize, fabric: &Fabric) -> Emulation {
         board: vec![0; nodes],
         within: fabric.clone(),
         across: fabric.clone(),
+        ranks_per_node: 1,
+        memory: None,
+        mpi: None,
     }
 }
 

@@ -1,101 +1,82 @@
-//! Operations that move pieces without changing them.
+//! Operations in which every rank exchanges a message with every other, one after the other or all at once.
 
-use super::{Action, Receive, Round, Send, left, right};
+use super::pieces::Pieces;
+use super::round::{Action, Position, Round, left, right};
 
-/// The longest message, in bytes, for which [`alltoall`] sends everything at once (as MPICH does by default).
-pub const ALLTOALL_SHORT: u64 = 32 << 10;
-
-/// No rank leaves before all have arrived. One empty piece, 0.
-///
-/// Dissemination: in round k, every rank receives from the one 2^k to its left.
-pub fn barrier(rank: usize, size: usize) -> Vec<Round> {
-    let distances = std::iter::successors(Some(1), |d| Some(d * 2)).take_while(|d| *d < size);
-    distances
-        .map(|d| Round::send(right(rank, d, size), 0).and_receive(left(rank, d, size), 0, Action::Keep))
-        .collect()
+/// No rank leaves before all have arrived, by dissemination.
+pub(super) fn barrier(position: Position, round: usize) -> Option<Round> {
+    let (distance, none) = (1 << round, Pieces::one(0));
+    (distance < position.size).then(|| {
+        Round::send(right(position.rank, distance, position.size), none).and_receive(
+            left(position.rank, distance, position.size),
+            none,
+            Action::Keep,
+        )
+    })
 }
 
-/// `root` gets every rank's piece. Each rank has the piece of its own number;
-/// at the end the root has all.
-pub fn gather(rank: usize, size: usize, root: usize) -> Vec<Round> {
-    if size == 1 {
-        return Vec::new();
-    }
-    if rank != root {
-        return vec![Round::send(root, rank)];
-    }
-    let others = (0..size).filter(|other| *other != root);
-    let receives = others.map(|from| Receive { from, piece: from, action: Action::Keep }).collect();
-    vec![Round { sends: Vec::new(), receives }]
+/// The ranks other than `rank`, in order of number.
+fn others(position: Position, rank: usize) -> impl Iterator<Item = usize> {
+    (0..position.size).filter(move |other| *other != rank)
 }
 
-/// Every rank gets its piece from `root`, which has all. At the end each has
-/// the piece of its own number.
-pub fn scatter(rank: usize, size: usize, root: usize) -> Vec<Round> {
-    if size == 1 {
-        return Vec::new();
-    }
-    if rank != root {
-        return vec![Round::receive(root, rank, Action::Keep)];
-    }
-    let others = (0..size).filter(|other| *other != root);
-    vec![Round { sends: others.map(|to| Send { to, piece: to }).collect(), receives: Vec::new() }]
+/// The root gets every rank's piece, each from its owner.
+pub(super) fn gather(position: Position, round: usize) -> Option<Round> {
+    (round == 0).then(|| match position.rank == position.root {
+        false => Round::send(position.root, Pieces::one(position.rank)),
+        true => others(position, position.root)
+            .fold(Round::default(), |all, from| all.and_receive(from, Pieces::one(from), Action::Keep)),
+    })
 }
 
-/// Every rank gets every rank's piece. Each has the piece of its own number; at
-/// the end each has all.
-///
-/// Ring: each rank sends to its right the piece that it last got from its left.
-pub fn allgather(rank: usize, size: usize) -> Vec<Round> {
-    ring(rank, size, rank)
+/// Every rank gets its piece from the root.
+pub(super) fn scatter(position: Position, round: usize) -> Option<Round> {
+    (round == 0).then(|| match position.rank == position.root {
+        false => Round::receive(position.root, Pieces::one(position.rank), Action::Keep),
+        true => others(position, position.root)
+            .fold(Round::default(), |all, to| all.and_send(to, Pieces::one(to))),
+    })
 }
 
-/// Passes pieces round the ring until every rank has all. At first `rank` has
-/// the piece `first`, and its left neighbour has the piece before it.
-pub(super) fn ring(rank: usize, size: usize, first: usize) -> Vec<Round> {
-    (1..size)
-        .map(|round| {
-            Round::send(right(rank, 1, size), left(first, round - 1, size)).and_receive(
-                left(rank, 1, size),
-                left(first, round, size),
-                Action::Keep,
-            )
-        })
-        .collect()
+/// What `position` exchanges with the ranks `distance` to its right and left.
+fn with(position: Position, all: Round, distance: usize) -> Round {
+    let (to, from) =
+        (right(position.rank, distance, position.size), left(position.rank, distance, position.size));
+    all.and_send(to, Pieces::one(to)).and_receive(from, Pieces::one(position.size + from), Action::Keep)
 }
 
-/// Every rank sends a different piece to every other. Pieces `0..size` are sent,
-/// numbered by destination; pieces `size..2·size` are received, by source. The
-/// caller moves a rank's piece for itself.
-///
-/// Linear: all in one round. Each rank begins with its right neighbour, so that
-/// they begin with different receivers.
-pub fn alltoall_linear(rank: usize, size: usize) -> Vec<Round> {
-    if size == 1 {
-        return Vec::new();
-    }
-    let mut all = Round::default();
-    for mut round in alltoall_pairwise(rank, size) {
-        all.sends.append(&mut round.sends);
-        all.receives.append(&mut round.receives);
-    }
-    vec![all]
+/// Every rank sends a different piece to every other, all in one round. Each begins with its right
+/// neighbour, so that they begin with different receivers.
+pub(super) fn alltoall(position: Position, round: usize) -> Option<Round> {
+    (round == 0).then(|| (1..position.size).fold(Round::default(), |all, k| with(position, all, k)))
 }
 
-/// As [`alltoall_linear`], by pairwise exchange. In round k, a rank sends to the
-/// one k to its right and receives from the one k to its left: each NIC carries
-/// one message at a time.
-pub fn alltoall_pairwise(rank: usize, size: usize) -> Vec<Round> {
-    (1..size)
-        .map(|k| {
-            let (to, from) = (right(rank, k, size), left(rank, k, size));
-            Round::send(to, to).and_receive(from, size + from, Action::Keep)
-        })
-        .collect()
+/// The same by pairwise exchange: each card carries one message at a time.
+pub(super) fn alltoall_pairwise(position: Position, round: usize) -> Option<Round> {
+    (round + 1 < position.size).then(|| with(position, Round::default(), round + 1))
 }
 
-/// Every rank sends a piece of `bytes` to every other: pieces as in
-/// [`alltoall_linear`].
-pub fn alltoall(rank: usize, size: usize, bytes: u64) -> Vec<Round> {
-    if bytes <= ALLTOALL_SHORT { alltoall_linear(rank, size) } else { alltoall_pairwise(rank, size) }
+/// The same by Bruck's algorithm: in round k, the pieces whose number has bit k go 2^k to the right.
+pub(super) fn alltoall_bruck(position: Position, round: usize) -> Option<Round> {
+    let distance = 1 << round;
+    let pieces = Pieces::WithBit { bit: distance, of: position.size };
+    (distance < position.size).then(|| {
+        Round::send(right(position.rank, distance, position.size), pieces).and_receive(
+            left(position.rank, distance, position.size),
+            pieces,
+            Action::Keep,
+        )
+    })
+}
+
+/// Each rank gets its piece of the combination of all, by pairwise exchange.
+pub(super) fn reduce_scatter(position: Position, round: usize) -> Option<Round> {
+    (round + 1 < position.size).then(|| {
+        let to = right(position.rank, round + 1, position.size);
+        Round::send(to, Pieces::one(to)).and_receive(
+            left(position.rank, round + 1, position.size),
+            Pieces::one(position.rank),
+            Action::Combine,
+        )
+    })
 }

@@ -1,11 +1,12 @@
-//! Every operation, executed on symbols: a piece is the multiset of the values
-//! combined into it.
+//! Every operation by every algorithm, carried out on symbols: a piece is the multiset of the values combined
+//! into it.
 
 use super::*;
+use crosstalk_core::mpi::{Algorithm, Operation};
 use std::collections::{BTreeMap, VecDeque};
 
 type Bag = BTreeMap<String, usize>;
-type Pieces = BTreeMap<usize, Bag>;
+type Held = BTreeMap<usize, Bag>;
 
 fn bag(names: impl IntoIterator<Item = String>) -> Bag {
     names.into_iter().fold(Bag::new(), |mut bag, name| {
@@ -15,9 +16,9 @@ fn bag(names: impl IntoIterator<Item = String>) -> Bag {
 }
 
 /// Runs all ranks' rounds. Fails if a rank waits for ever, or a message is not received.
-fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
-    let size = pieces.len();
-    let mut in_flight: BTreeMap<(usize, usize), VecDeque<Bag>> = BTreeMap::new();
+fn execute(mut held: Vec<Held>, programs: &[Vec<Round>], which: &str) -> Vec<Held> {
+    let size = held.len();
+    let mut in_flight: BTreeMap<(usize, usize), VecDeque<Vec<Bag>>> = BTreeMap::new();
     let mut at = vec![(0, false); size];
     loop {
         let mut moved = false;
@@ -26,11 +27,13 @@ fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
             if !at[rank].1 {
                 for send in &round.sends {
                     assert_ne!(send.to, rank, "nobody sends to itself");
-                    let content = pieces[rank].get(&send.piece).expect("has what it sends").clone();
+                    let piece = |piece| held[rank].get(&piece).cloned();
+                    let content: Option<Vec<Bag>> = send.pieces.numbers().map(piece).collect();
+                    let content =
+                        content.unwrap_or_else(|| panic!("{which}: {rank} has not {:?}", send.pieces));
                     in_flight.entry((rank, send.to)).or_default().push_back(content);
                 }
-                at[rank].1 = true;
-                moved = true;
+                (at[rank].1, moved) = (true, true);
             }
             let is_there =
                 |r: &Receive| in_flight.get(&(r.from, rank)).is_some_and(|queue| !queue.is_empty());
@@ -38,16 +41,18 @@ fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
                 for receive in &round.receives {
                     let queue = in_flight.get_mut(&(receive.from, rank)).expect("is there");
                     let message = queue.pop_front().expect("one message for each receive");
-                    let piece = pieces[rank].entry(receive.piece).or_default();
-                    match receive.action {
-                        Action::Keep => *piece = message,
-                        Action::Combine => {
-                            message.into_iter().for_each(|(k, n)| *piece.entry(k).or_default() += n)
+                    assert_eq!(message.len(), receive.pieces.count(), "{which}: of one size at both ends");
+                    for (piece, content) in receive.pieces.numbers().zip(message) {
+                        let piece = held[rank].entry(piece).or_default();
+                        match receive.action {
+                            Action::Keep => *piece = content,
+                            Action::Combine => {
+                                content.into_iter().for_each(|(k, n)| *piece.entry(k).or_default() += n);
+                            }
                         }
                     }
                 }
-                at[rank] = (at[rank].0 + 1, false);
-                moved = true;
+                (at[rank], moved) = ((at[rank].0 + 1, false), true);
             }
         }
         if !moved {
@@ -55,143 +60,141 @@ fn execute(mut pieces: Vec<Pieces>, programs: &[Vec<Round>]) -> Vec<Pieces> {
         }
     }
     for (rank, (round, _)) in at.iter().enumerate() {
-        assert_eq!(*round, programs[rank].len(), "rank {rank} of {size} is stuck");
+        assert_eq!(*round, programs[rank].len(), "{which}: rank {rank} of {size} is stuck");
     }
-    assert!(in_flight.values().all(VecDeque::is_empty), "every message is received");
-    pieces
+    assert!(in_flight.values().all(VecDeque::is_empty), "{which}: every message is received");
+    held
 }
 
-const SIZES: std::ops::RangeInclusive<usize> = 1..=33;
-
-fn for_all_roots(check: impl Fn(usize, usize)) {
-    SIZES.for_each(|size| (0..size).for_each(|root| check(size, root)));
-}
-
-fn programs(size: usize, one: impl Fn(usize) -> Vec<Round>) -> Vec<Vec<Round>> {
-    (0..size).map(one).collect()
-}
-
-#[test]
-fn a_barrier_waits_for_every_rank() {
-    for size in SIZES {
-        let mut reached: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
-        let all = programs(size, |rank| barrier(rank, size));
-        let rounds = size.next_power_of_two().trailing_zeros() as usize;
-        assert!(all.iter().all(|program| program.len() == rounds));
-        (0..rounds).for_each(|round| {
-            let before = reached.clone();
-            for (rank, mine) in reached.iter_mut().enumerate() {
-                let from = all[rank][round].receives[0].from;
-                assert_eq!(all[from][round].sends[0].to, rank);
-                mine.iter_mut().zip(&before[from]).for_each(|(mine, theirs)| *mine |= theirs);
-            }
-        });
-        assert!(reached.iter().flatten().all(|reached| *reached), "size {size}");
+/// What a rank holds at first.
+fn at_first(operation: Operation, algorithm: Algorithm, position: Position) -> Held {
+    let Position { rank, size, root } = position;
+    let parts = piece_count(operation, algorithm, size);
+    let own = |piece: usize| (piece, bag([format!("{rank}/{piece}")]));
+    match operation {
+        Operation::Barrier => Held::from([(0, Bag::new())]),
+        Operation::Bcast if rank != root => Held::new(),
+        Operation::Bcast | Operation::Reduce | Operation::Allreduce | Operation::ReduceScatter => {
+            (0..parts).map(own).collect()
+        }
+        Operation::Gather | Operation::Gatherv | Operation::Allgather | Operation::Allgatherv => {
+            Held::from([own(rank)])
+        }
+        Operation::Scatter | Operation::Scatterv if rank != root => Held::new(),
+        Operation::Scatter | Operation::Scatterv => (0..size).map(own).collect(),
+        Operation::Alltoall if algorithm == Algorithm::Bruck => {
+            (0..size).map(|j| (j, bag([format!("{rank}/{}", (rank + j) % size)]))).collect()
+        }
+        Operation::Alltoall | Operation::Alltoallv => (0..size).map(own).collect(),
     }
 }
 
-#[test]
-fn bcast_gives_every_rank_the_roots_piece() {
-    for_all_roots(|size, root| {
-        let start = (0..size)
-            .map(|rank| if rank == root { Pieces::from([(0, bag(["x".into()]))]) } else { Pieces::new() })
-            .collect();
-        let end = execute(start, &programs(size, |rank| bcast(rank, size, root)));
-        assert!(end.iter().all(|pieces| pieces[&0] == bag(["x".into()])), "size {size}, root {root}");
-    });
-}
-
-fn own_piece_0(size: usize) -> Vec<Pieces> {
-    (0..size).map(|rank| Pieces::from([(0, bag([rank.to_string()]))])).collect()
-}
-
-fn everyone(size: usize) -> Bag {
-    bag((0..size).map(|rank| rank.to_string()))
-}
-
-#[test]
-fn reduce_combines_every_rank_once() {
-    for_all_roots(|size, root| {
-        let end = execute(own_piece_0(size), &programs(size, |rank| reduce(rank, size, root)));
-        assert_eq!(end[root][&0], everyone(size), "size {size}, root {root}");
-    });
-}
-
-#[test]
-fn allreduce_by_doubling_gives_every_rank_all() {
-    for size in SIZES {
-        let end = execute(own_piece_0(size), &programs(size, |rank| allreduce_doubling(rank, size)));
-        assert!(end.iter().all(|pieces| pieces[&0] == everyone(size)), "size {size}");
-    }
-}
-
-#[test]
-fn allreduce_by_ring_gives_every_rank_all_of_every_piece() {
-    for size in SIZES {
-        let start = (0..size)
-            .map(|rank| (0..size).map(|piece| (piece, bag([format!("{rank}/{piece}")]))).collect())
-            .collect();
-        let end = execute(start, &programs(size, |rank| allreduce_ring(rank, size)));
-        for (rank, piece) in (0..size).flat_map(|rank| (0..size).map(move |piece| (rank, piece))) {
-            let expected = bag((0..size).map(|rank| format!("{rank}/{piece}")));
-            assert_eq!(end[rank][&piece], expected, "size {size}, rank {rank}, piece {piece}");
+/// Which pieces a rank must hold at last.
+fn at_last(operation: Operation, algorithm: Algorithm, position: Position) -> Held {
+    let Position { rank, size, root } = position;
+    let parts = piece_count(operation, algorithm, size);
+    let of = |rank: usize, piece: usize| bag([format!("{rank}/{piece}")]);
+    let all = |piece: usize| (piece, bag((0..size).map(|rank| format!("{rank}/{piece}"))));
+    match operation {
+        Operation::Barrier => Held::new(),
+        Operation::Bcast => (0..parts).map(|piece| (piece, of(root, piece))).collect(),
+        Operation::Reduce if rank != root => Held::new(),
+        Operation::Reduce | Operation::Allreduce => (0..parts).map(all).collect(),
+        Operation::ReduceScatter => Held::from([all(rank)]),
+        Operation::Gather | Operation::Gatherv if rank != root => Held::new(),
+        Operation::Gather | Operation::Gatherv | Operation::Allgather | Operation::Allgatherv => {
+            (0..size).map(|owner| (owner, of(owner, owner))).collect()
+        }
+        Operation::Scatter | Operation::Scatterv => Held::from([(rank, of(root, rank))]),
+        Operation::Alltoall if algorithm == Algorithm::Bruck => {
+            (0..size).map(|j| (j, of((rank + size - j) % size, rank))).collect()
+        }
+        Operation::Alltoall | Operation::Alltoallv => {
+            (0..size).filter(|from| *from != rank).map(|from| (size + from, of(from, rank))).collect()
         }
     }
 }
 
-fn own_number(size: usize) -> Vec<Pieces> {
-    (0..size).map(|rank| Pieces::from([(rank, bag([rank.to_string()]))])).collect()
-}
-
-fn all_numbers(size: usize) -> Pieces {
-    (0..size).map(|rank| (rank, bag([rank.to_string()]))).collect()
-}
-
-#[test]
-fn gather_collects_and_scatter_deals_out() {
-    for_all_roots(|size, root| {
-        let end = execute(own_number(size), &programs(size, |rank| gather(rank, size, root)));
-        assert_eq!(end[root], all_numbers(size));
-        let start = (0..size).map(|r| if r == root { all_numbers(size) } else { Pieces::new() }).collect();
-        let end = execute(start, &programs(size, |rank| scatter(rank, size, root)));
-        assert!((0..size).all(|rank| end[rank][&rank] == bag([rank.to_string()])));
-    });
-}
-
-#[test]
-fn allgather_gives_every_rank_all_pieces() {
-    for size in SIZES {
-        let end = execute(own_number(size), &programs(size, |rank| allgather(rank, size)));
-        assert!(end.iter().all(|pieces| *pieces == all_numbers(size)), "size {size}");
-    }
-}
-
-#[test]
-fn alltoall_gives_every_rank_its_piece_of_every_other() {
-    for size in SIZES {
-        for bytes in [1, ALLTOALL_SHORT + 1] {
-            let start: Vec<Pieces> = (0..size)
-                .map(|rank| (0..size).map(|to| (to, bag([format!("{rank}>{to}")]))).collect())
-                .collect();
-            let end = execute(start, &programs(size, |rank| alltoall(rank, size, bytes)));
-            for (rank, from) in (0..size).flat_map(|rank| (0..size).map(move |from| (rank, from))) {
-                if rank != from {
-                    assert_eq!(end[rank][&(size + from)], bag([format!("{from}>{rank}")]));
+/// Calls `check` with every operation, algorithm, number of ranks and root.
+fn for_all(check: impl Fn(Operation, Algorithm, usize, usize, &str)) {
+    for operation in Operation::ALL {
+        for algorithm in Algorithm::ALL {
+            for size in 1..=20 {
+                let roots = if operation.has_root() { size } else { 1 };
+                for root in (0..roots).filter(|_| fits(operation, algorithm, size)) {
+                    let which =
+                        format!("{} by {}, {size} ranks, root {root}", operation.name(), algorithm.name());
+                    check(operation, algorithm, size, root, &which);
                 }
             }
         }
     }
 }
 
+fn rounds(operation: Operation, algorithm: Algorithm, position: Position) -> Vec<Round> {
+    Steps::new(operation, algorithm, position).expect("it fits").collect()
+}
+
 #[test]
-fn a_round_combines_at_most_one_message() {
-    for size in SIZES {
-        for rank in 0..size {
-            let all = [reduce(rank, size, 0), allreduce_doubling(rank, size), allreduce_ring(rank, size)];
-            for round in all.iter().flatten() {
-                let combined = round.receives.iter().filter(|r| r.action == Action::Combine);
-                assert!(combined.count() <= 1);
+fn every_algorithm_does_what_its_operation_says() {
+    for_all(|operation, algorithm, size, root, which| {
+        let positions: Vec<Position> = (0..size).map(|rank| Position { rank, size, root }).collect();
+        let first = positions.iter().map(|position| at_first(operation, algorithm, *position)).collect();
+        let programs: Vec<_> =
+            positions.iter().map(|position| rounds(operation, algorithm, *position)).collect();
+        let last = execute(first, &programs, which);
+        for (position, held) in positions.iter().zip(&last) {
+            for (piece, content) in at_last(operation, algorithm, *position) {
+                assert_eq!(
+                    held.get(&piece),
+                    Some(&content),
+                    "{which}: rank {}, piece {piece}",
+                    position.rank
+                );
             }
         }
+    });
+}
+
+#[test]
+fn a_round_combines_at_most_one_message() {
+    for_all(|operation, algorithm, size, root, which| {
+        for rank in 0..size {
+            for round in rounds(operation, algorithm, Position { rank, size, root }) {
+                let combined = round.receives.iter().filter(|r| r.action == Action::Combine);
+                assert!(combined.count() <= 1, "{which}");
+            }
+        }
+    });
+}
+
+#[test]
+fn each_operation_has_an_algorithm_and_each_algorithm_an_operation() {
+    for operation in Operation::ALL {
+        assert!(Algorithm::ALL.iter().any(|algorithm| fits(operation, *algorithm, 4)), "{operation:?}");
+    }
+    for algorithm in Algorithm::ALL {
+        assert!(Operation::ALL.iter().any(|operation| fits(*operation, algorithm, 4)), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_barrier_waits_for_every_rank() {
+    for size in 1..=33 {
+        let mut reached: Vec<Vec<bool>> = (0..size).map(|r| (0..size).map(|o| o == r).collect()).collect();
+        let position = |rank| Position { rank, size, root: 0 };
+        let all: Vec<_> = (0..size)
+            .map(|rank| rounds(Operation::Barrier, Algorithm::Dissemination, position(rank)))
+            .collect();
+        let count = size.next_power_of_two().trailing_zeros() as usize;
+        assert!(all.iter().all(|program| program.len() == count));
+        for round in 0..count {
+            let before = reached.clone();
+            for (program, mine) in all.iter().zip(&mut reached) {
+                let from = program[round].receives[0].from;
+                mine.iter_mut().zip(&before[from]).for_each(|(mine, theirs)| *mine |= theirs);
+            }
+        }
+        assert!(reached.iter().flatten().all(|reached| *reached), "size {size}");
     }
 }

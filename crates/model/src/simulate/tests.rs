@@ -2,7 +2,7 @@
 //! `c`, `n`, `t`: the CPU's time, the NIC's time, one message end to end.
 
 use super::*;
-use crate::collective::{self, Receive, Send};
+use crate::rounds::{self as collective, Receive, Send};
 use crosstalk_core::fabric::Costs;
 use crosstalk_core::units::{BitRate, Seconds};
 

@@ -46,6 +46,9 @@ pub fn emulation(nodes: usize) -> Emulation {
         board: (0..nodes as u32).collect(),
         within: fabric.clone(),
         across: fabric,
+        ranks_per_node: 1,
+        memory: None,
+        mpi: None,
     }
 }
 
