@@ -29,6 +29,7 @@ mod header;
 mod link;
 mod listener;
 mod mesh;
+pub mod messages;
 mod meter;
 mod monitor;
 mod poll;

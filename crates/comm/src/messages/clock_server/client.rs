@@ -1,0 +1,95 @@
+//! A rank's connection to the clock server: what it reports, and the answers.
+
+use crosstalk_core::Fault;
+use crosstalk_model::network::{Answer, Operation};
+use crosstalk_model::schedule::codec::{put_call_site, put_operation};
+use rustc_hash::FxHashMap;
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::panic::Location;
+
+use super::replies::{Replies, gone};
+use crate::messages::mesh::Mesh;
+
+/// A rank's connection to the clock server.
+pub(crate) struct Client {
+    stream: TcpStream,
+    reports: Vec<u8>,
+    /// The numbers of the call_sites in the program that were reported.
+    sites: FxHashMap<*const Location<'static>, u32>,
+}
+
+impl Client {
+    /// A client over a connection on which it has said who it is.
+    ///
+    /// # Errors
+    /// An environment fault where the socket cannot be set up.
+    pub(crate) fn new(stream: TcpStream) -> Result<Self, Fault> {
+        stream
+            .set_nodelay(true)
+            .and_then(|()| stream.set_nonblocking(true))
+            .map_err(|e| Fault::environment(format!("cannot set up a connection: {e}")))?;
+        Ok(Client { stream, reports: Vec::new(), sites: FxHashMap::default() })
+    }
+
+    /// Reports that time was used, with the next operation: nobody waits for it before.
+    pub(crate) fn note(&mut self, operation: &Operation) {
+        put_operation(&mut self.reports, operation, 0);
+    }
+
+    /// Reports an operation at a place in the program.
+    pub(crate) fn report(
+        &mut self,
+        mesh: &mut Mesh,
+        operation: &Operation,
+        at: &'static Location<'static>,
+    ) -> Result<(), Fault> {
+        let next = self.sites.len() as u32;
+        let site = *self.sites.entry(at).or_insert_with(|| {
+            put_call_site(&mut self.reports, &format!("{}:{}", at.file(), at.line()));
+            next
+        });
+        put_operation(&mut self.reports, operation, site);
+        self.flush(mesh)
+    }
+
+    /// Reports an operation, and waits for what follows.
+    pub(crate) fn ask(
+        &mut self,
+        mesh: &mut Mesh,
+        operation: &Operation,
+        at: &'static Location<'static>,
+    ) -> Result<Answer, Fault> {
+        self.report(mesh, operation, at)?;
+        self.answer(mesh)
+    }
+
+    /// The next answer.
+    pub(crate) fn answer(&mut self, mesh: &mut Mesh) -> Result<Answer, Fault> {
+        loop {
+            if let Some(answer) = mesh.replies.as_mut().and_then(Replies::take) {
+                return Ok(answer);
+            }
+            mesh.wait_and_read(None, None, &|| "waiting for other ranks".into())?;
+        }
+    }
+
+    fn flush(&mut self, mesh: &mut Mesh) -> Result<(), Fault> {
+        let mut done = 0;
+        while done < self.reports.len() {
+            match self.stream.write(&self.reports[done..]) {
+                Ok(n) => done += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                // The clock server reads always: it is busy for a moment.
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    mesh.deadline.remaining(&|| "reporting to the clock server".into())?;
+                    std::thread::yield_now();
+                }
+                // It may have said why.
+                Err(_) => return self.answer(mesh).and(Err(gone())),
+            }
+        }
+        self.reports.clear();
+        Ok(())
+    }
+}

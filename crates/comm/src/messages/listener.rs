@@ -1,0 +1,126 @@
+//! How a rank begins: it listens, and learns where the others do. In virtual time it connects to the clock server, which
+//! rank 0 starts. Connections to other ranks are made when they are needed.
+
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::message::Part;
+use crosstalk_model::collective::Choices;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use crate::messages::acceptor::{AcceptedPeer, Acceptor};
+use crate::messages::clock::Clock;
+use crate::messages::clock_server;
+use crate::messages::deadline::Deadline;
+use crate::messages::header::Kind;
+use crate::messages::mesh::{Mesh, WaitPolicy};
+use crate::messages::rank::Rank;
+
+/// A rank that listens, and is not connected yet.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    endpoint: SocketAddr,
+    record: Option<String>,
+}
+
+/// Listens on a free port of `address`, an address of this node.
+///
+/// # Errors
+/// An environment fault if the address cannot be bound.
+pub fn listen(address: IpAddr) -> Result<Listener, Fault> {
+    let listen = || {
+        let socket = TcpListener::bind((address, 0))?;
+        let endpoint = socket.local_addr()?;
+        socket.set_nonblocking(true)?;
+        Ok(Listener { socket, endpoint, record: None })
+    };
+    listen().map_err(|e: std::io::Error| {
+        Fault::environment(format!("cannot listen on {address}: {e}"))
+            .remedy("check that the address belongs to this node")
+    })
+}
+
+impl Listener {
+    /// The address at which the other ranks connect.
+    pub fn endpoint(&self) -> SocketAddr {
+        self.endpoint
+    }
+
+    /// At rank 0 in virtual time: the run's schedule is recorded, under this title.
+    pub fn recording(self, title: String) -> Self {
+        Listener { record: Some(title), ..self }
+    }
+
+    /// Becomes a rank of the part. `endpoints` are the ranks' [`Listener::endpoint`]s, by number.
+    ///
+    /// # Errors
+    /// If there is not an endpoint for each rank, or, in virtual time, the ranks do not come to rank 0. Also when the
+    /// part's deadline has passed, counted from this call, and soon after `cancelled` becomes true; so do the rank's
+    /// operations.
+    pub fn connect<'c>(
+        self,
+        part: &Part,
+        endpoints: &[Option<SocketAddr>],
+        cancelled: &'c AtomicBool,
+    ) -> Result<Rank<'c>, Fault> {
+        let endpoints = check(part, endpoints)?;
+        let allowed = Duration::try_from_secs_f64(part.deadline.0).unwrap_or(Duration::MAX);
+        let far = Duration::from_secs(365 * 24 * 3600);
+        let deadline = Deadline { until: Instant::now() + allowed.min(far), cancelled };
+        let acceptor = Acceptor::new(self.socket, endpoints, part.seed);
+        let (id, size) = (part.node, part.nodes);
+        let Some(emulation) = &part.emulation else {
+            let mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::BusyPoll);
+            return Ok(Rank::new(id, size, mesh, Clock::real(), Choices::default()));
+        };
+        let mut mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::Sleep);
+        let clock = join(&mut mesh, size, emulation, self.record)?;
+        let choices = Choices::new(emulation.mpi.as_ref().map_or(&[][..], |mpi| &mpi.collectives));
+        Ok(Rank::new(id, size, mesh, clock, choices))
+    }
+}
+
+/// Connects to the clock server; at rank 0, starts it.
+fn join(mesh: &mut Mesh, size: usize, emulation: &Emulation, record: Option<String>) -> Result<Clock, Fault> {
+    let own = mesh.acceptor.call(Kind::ClockServer, mesh.id, 0, &mesh.deadline)?;
+    let replies = own.try_clone();
+    let replies = replies.map_err(|e| Fault::environment(format!("cannot set up a connection: {e}")))?;
+    let client = clock_server::Client::new(own)?;
+    mesh.replies = Some(clock_server::Replies::new(replies));
+    if mesh.id != 0 {
+        return Ok(Clock::virtual_time(mesh.id, emulation, client, None));
+    }
+    let mut streams: Vec<Option<TcpStream>> = (0..size).map(|_| None).collect();
+    while let Some(missing) = streams.iter().position(Option::is_none) {
+        mesh.acceptor.wait(&mesh.deadline, &|| format!("waiting for node {missing} to connect"))?;
+        match mesh.acceptor.accept()? {
+            Some(AcceptedPeer { hello, stream }) if hello.kind == Kind::ClockServer => {
+                streams[hello.source as usize] = Some(stream);
+            }
+            Some(caller) => mesh.accept_peer(caller)?,
+            None => {}
+        }
+    }
+    let server = clock_server::begin(emulation, streams.into_iter().flatten().collect(), record)?;
+    Ok(Clock::virtual_time(0, emulation, client, Some(server)))
+}
+
+fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<Vec<SocketAddr>, Fault> {
+    let placed = part.emulation.as_ref().map_or(part.nodes, |emulation| emulation.board.len());
+    if part.node >= part.nodes || endpoints.len() != part.nodes || placed < part.nodes {
+        return Err(Fault::attempt(format!(
+            "expected an endpoint and a board for each of {} nodes, found {} and {placed}; this is node {}",
+            part.nodes,
+            endpoints.len(),
+            part.node
+        )));
+    }
+    let does_not_listen = |peer| Fault::attempt("it takes part but does not listen").on(peer);
+    endpoints
+        .iter()
+        .enumerate()
+        .map(|(peer, endpoint)| endpoint.ok_or_else(|| does_not_listen(peer)))
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! A run that was recorded gives the same clocks when it is replayed on the same fabric, to the nanosecond; and on
+//! another fabric those of a run there.
+
+use crate::common::{emulation, fabric, try_run_recorded};
+use crosstalk_comm::messages::{Envelope, Rank, ReduceOp};
+use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::fabric::Fabric;
+use crosstalk_model::network::TimeBreakdown;
+use crosstalk_model::schedule::Schedule;
+use std::hint::black_box;
+
+const NODES: usize = 4;
+
+/// A program of everything that takes time: computing, messages of many sizes, requests, parts, collectives.
+fn program(rank: &mut Rank) -> Result<(), Fault> {
+    let (id, size) = (rank.id(), rank.size());
+    rank.restart_clock()?;
+    let row = rank.world().split(Some(id as u32 / 2), 0)?.expect("all have a color");
+    for round in 0..10_usize {
+        black_box((0..20_000 * (1 + (id + round) % size)).fold(0_u64, |sum, i| black_box(sum ^ i as u64)));
+        let bytes = 1 << (2 * round);
+        let (left, right) = ((id + size - 1) % size, (id + 1) % size);
+        let receive = rank.world().irecv(Envelope::exact(left, 1))?;
+        let send = rank.world().isend(right, 1, &vec![0_u8; bytes])?;
+        rank.serialise(|| black_box((0..5_000).fold(0_u64, |sum, i| black_box(sum + i))));
+        rank.wait_all(vec![send, receive])?;
+        rank.within(&row).allreduce(&mut vec![1.0; 10 * bytes.min(1000)], ReduceOp::Sum)?;
+        if id == 0 {
+            for _ in 1..size {
+                rank.world().recv_any::<u8>(2)?;
+            }
+        } else {
+            rank.world().send(0, 2, &[0_u8; 300])?;
+        }
+        rank.world().alltoallv((0..size).map(|to| vec![0; 100 * to * round]).collect())?;
+    }
+    Ok(())
+}
+
+fn recorded(emulation: &Emulation) -> Schedule {
+    let finished = try_run_recorded(NODES, emulation, program);
+    let schedules = finished.into_iter().map(|finished| finished.expect("finishes").schedule);
+    schedules.flatten().next().expect("rank 0 has recorded it")
+}
+
+fn on(fabric: &Fabric) -> Emulation {
+    emulation(NODES, fabric)
+}
+
+fn latest(clocks: &[TimeBreakdown]) -> f64 {
+    clocks.iter().map(|clock| clock.total().seconds().0).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_replay_on_the_recorded_fabric_gives_the_recorded_clocks() {
+    let emulation = on(&fabric(20_000.0, 4_000.0, 9_000.0, 8.0, 0.3));
+    let schedule = recorded(&emulation);
+    assert_eq!(schedule.replay(&emulation), Ok(schedule.clocks.clone()));
+    // And so it does from a file.
+    let read = Schedule::from_bytes(&schedule.to_bytes()).expect("is a schedule");
+    assert_eq!(read.replay(&emulation), Ok(schedule.clocks));
+}
+
+#[test]
+fn a_replay_on_another_fabric_gives_the_clocks_of_a_run_there() {
+    let (slow, fast) =
+        (fabric(20_000.0, 4_000.0, 9_000.0, 8.0, 0.3), fabric(1_500.0, 500.0, 1_100.0, 1.08, 0.1));
+    let (here, there) = (recorded(&on(&slow)), recorded(&on(&fast)));
+    let replayed = latest(&here.replay(&on(&fast)).expect("replays"));
+    let run = latest(&there.clocks);
+    // What both computed differs by the machine's noise; the messages do not.
+    let computed = |schedule: &Schedule| {
+        schedule.clocks.iter().map(|clock| clock.compute.seconds().0).fold(0.0, f64::max)
+    };
+    let noise = (computed(&here) - computed(&there)).abs() + 0.005 * run;
+    assert!(
+        (replayed - run).abs() < 2.0 * noise + 1e-4,
+        "replayed {replayed} s, run {run} s, noise {noise} s"
+    );
+}
