@@ -14,13 +14,21 @@ macro_rules! file {
 
 const FABRICS: &[File] = &[
     file!("fabrics/ethernet-1g.toml"),
+    file!("fabrics/ethernet-1g-2005.toml"),
     file!("fabrics/ethernet-2.5g.toml"),
     file!("fabrics/ethernet-10g.toml"),
+    file!("fabrics/infiniband-4x-sdr.toml"),
     file!("fabrics/kosmos-ethernet.toml"),
+    file!("fabrics/myrinet-2000.toml"),
+    file!("fabrics/shared-memory-2005.toml"),
     file!("fabrics/srio.toml"),
 ];
-const SYSTEMS: &[File] =
-    &[file!("systems/kosmos.toml"), file!("systems/microblade.toml"), file!("systems/moonshot.toml")];
+const SYSTEMS: &[File] = &[
+    file!("systems/kisti-2006.toml"),
+    file!("systems/kosmos.toml"),
+    file!("systems/microblade.toml"),
+    file!("systems/moonshot.toml"),
+];
 const COMPONENTS: &[File] = &[
     file!("components/dpdk.toml"),
     file!("components/lines.toml"),
