@@ -4,7 +4,7 @@
 //!
 //! | byte | item | numbers |
 //! |---|---|---|
-//! | 1 | the next call site | text; call_sites are numbered from 0 |
+//! | 1 | the next call site | text; call sites are numbered from 0 |
 //! | 2, 3, 4 | computing on one core, on all, serialising | nanoseconds |
 //! | 5, 6 | disk access after a seek, without | bytes |
 //! | 7, 8 | send, and with a request | call site, communicator, to, tag, bytes; request |

@@ -15,7 +15,7 @@ use crate::messages::mesh::Mesh;
 pub(crate) struct Client {
     stream: TcpStream,
     reports: Vec<u8>,
-    /// The numbers of the call_sites in the program that were reported.
+    /// The numbers of the call sites that were reported.
     sites: FxHashMap<*const Location<'static>, u32>,
 }
 
