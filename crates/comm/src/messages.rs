@@ -43,7 +43,7 @@ mod split;
 mod store;
 mod strided;
 
-pub use clock::TimeAccount;
+pub use crate::TimeAccount;
 pub use communicator::Communicator;
 pub use element::{Combine, Element, LocateOp, Located, ReduceOp};
 pub use listener::{Listener, listen};

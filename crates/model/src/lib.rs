@@ -18,5 +18,6 @@ pub mod simulate;
 pub mod time;
 
 pub use disk::{Access, disk_time};
-pub use loggops::{Charge, RankClock, TimeBreakdown};
+pub use loggops::RankClock;
+pub use network::{Charge, TimeBreakdown};
 pub use time::VirtualTime;

@@ -48,69 +48,9 @@
 
 mod ingress;
 
-use crosstalk_core::fabric::Costs;
-
+use crate::network::{Charge, TimeBreakdown};
 use crate::time::VirtualTime;
 use ingress::Ingress;
-
-/// The costs of one message, in virtual time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Charge {
-    /// L.
-    pub latency: VirtualTime,
-    /// o.
-    pub overhead: VirtualTime,
-    /// (s − 1)·O: CPU time for the bytes, at sender and receiver each.
-    pub handling: VirtualTime,
-    /// g.
-    pub gap: VirtualTime,
-    /// (s − 1)·G: from the head of the message to its last byte.
-    pub stream: VirtualTime,
-}
-
-impl Charge {
-    /// The charge of a message of `size` bytes under `costs`.
-    pub fn for_message(costs: &Costs, size: u64) -> Self {
-        let bytes = size.saturating_sub(1);
-        Charge {
-            latency: costs.latency.into(),
-            overhead: costs.overhead.into(),
-            handling: VirtualTime::product(bytes, costs.overhead_per_byte),
-            gap: costs.gap.into(),
-            stream: VirtualTime::product(bytes, costs.gap_per_byte),
-        }
-    }
-
-    /// How long the CPU is busy, at sender and receiver each.
-    pub fn cpu(&self) -> VirtualTime {
-        self.overhead + self.handling
-    }
-
-    /// How long the NIC is busy, at sender and receiver each.
-    pub fn nic(&self) -> VirtualTime {
-        self.gap + self.stream
-    }
-}
-
-/// What a rank's virtual time was used for. The parts add up to its clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TimeBreakdown {
-    /// Computing.
-    pub compute: VirtualTime,
-    /// Waiting for messages.
-    pub wait: VirtualTime,
-    /// Turning data into messages and back: o, O, and serialising.
-    pub serialise: VirtualTime,
-    /// Moving data to and from the node's disk because its memory is full.
-    pub spill: VirtualTime,
-}
-
-impl TimeBreakdown {
-    /// The sum of all parts, which is the clock's time.
-    pub fn total(&self) -> VirtualTime {
-        self.compute + self.wait + self.serialise + self.spill
-    }
-}
 
 /// A message that is sent, as its receiver needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,7 +98,7 @@ impl RankClock {
     /// Sends a message now; returns when its head reaches the receiver.
     pub fn send(&mut self, charge: &Charge) -> VirtualTime {
         let leaves = (self.clock() + charge.overhead).max(self.egress_free);
-        self.egress_free = leaves + charge.nic();
+        self.egress_free = leaves + charge.card();
         self.spent.serialise += charge.cpu();
         leaves + charge.latency
     }
@@ -166,7 +106,7 @@ impl RankClock {
     /// Receives a message: the clock moves to its completion.
     pub fn receive(&mut self, message: &Arrival) {
         let charge = &message.charge;
-        let received = self.ingress.place(message.head, charge.nic());
+        let received = self.ingress.place(message.head, charge.card());
         let before = self.clock();
         let handled = before.max(received) + charge.cpu();
         let complete = received + charge.stream + charge.overhead;

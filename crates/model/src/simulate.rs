@@ -10,7 +10,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::fabric::Fabric;
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::loggops::{Arrival, Charge, RankClock};
+use crate::loggops::{Arrival, RankClock};
+use crate::network::Charge;
 use crate::rounds::{Action, Round};
 use crate::time::VirtualTime;
 

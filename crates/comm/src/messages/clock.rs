@@ -7,48 +7,16 @@ use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, PinnedThread};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::Access;
-use crosstalk_model::network::{self, TimeBreakdown};
+use crosstalk_model::network;
 use crosstalk_model::network::{Answer, Operation};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
+use crate::clock::TimeAccount;
 use crate::messages::clock_server::{Client, ClockServer};
 use crate::messages::mesh::Mesh;
 use crate::meter::{Meter, Window};
 use crate::monitor::{Monitor, RankCounters, SWITCH_NANOS};
-
-/// How a rank spent its time, in seconds of its clock. The parts add up to the
-/// clock's time.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct TimeAccount {
-    /// Computing.
-    pub compute: Seconds,
-    /// Waiting for messages. In real time: all time spent in communication.
-    pub wait: Seconds,
-    /// Turning data into messages and back, and the CPU's part of communication
-    /// (o and O).
-    pub serialise: Seconds,
-    /// Moving data that do not fit into memory to and from the node's disk.
-    pub spill: Seconds,
-}
-
-impl TimeAccount {
-    /// The clock's time: the sum of the parts.
-    pub fn total(&self) -> Seconds {
-        Seconds(self.compute.0 + self.wait.0 + self.serialise.0 + self.spill.0)
-    }
-}
-
-impl From<TimeBreakdown> for TimeAccount {
-    fn from(spent: TimeBreakdown) -> Self {
-        TimeAccount {
-            compute: spent.compute.seconds(),
-            wait: spent.wait.seconds(),
-            serialise: spent.serialise.seconds(),
-            spill: spent.spill.seconds(),
-        }
-    }
-}
 
 /// What the time between two operations is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::messages::header::{Header, Kind};
 use crate::messages::link::Message;
 use crate::messages::rank::Rank;
 use crate::messages::request::{Completed, Envelope, Incoming, Pending, Request, Requests, Tested};
-use crate::messages::scope::Scope;
+use crate::messages::scope::{Outgoing, Scope};
 
 impl Scope<'_, '_> {
     /// Begins to send `data`. Its bytes are taken at once, so that it may be changed.
@@ -33,7 +33,9 @@ impl Scope<'_, '_> {
         let on = self.on.clone();
         let number = self.rank.operation(|rank| {
             let number = rank.requests.add(Pending::Send);
-            rank.send_message(&on, to, tag, T::CODE, &[bytes(data)], Some(number), at)?;
+            let body = [bytes(data)];
+            let message = Outgoing { request: Some(number), ..Outgoing::new::<T>(to, tag, &body) };
+            rank.send_message(&on, &message, at)?;
             Ok(number)
         })?;
         Ok(Request { number, on })

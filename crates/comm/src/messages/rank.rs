@@ -10,7 +10,8 @@ use crosstalk_model::schedule::Schedule;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-use crate::messages::clock::{CallSite, Clock, TimeAccount, TimeUse, unexpected};
+use crate::clock::TimeAccount;
+use crate::messages::clock::{CallSite, Clock, TimeUse, unexpected};
 use crate::messages::communicator::Communicator;
 use crate::messages::mesh::Mesh;
 use crate::messages::request::Requests;

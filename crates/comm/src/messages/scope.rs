@@ -51,7 +51,7 @@ impl Scope<'_, '_> {
     pub fn send<T: Element>(&mut self, to: usize, tag: u32, data: &[T]) -> Result<(), Fault> {
         let at = Location::caller();
         let on = self.on.clone();
-        self.rank.operation(|rank| rank.send_message(&on, to, tag, T::CODE, &[bytes(data)], None, at))
+        self.rank.operation(|rank| rank.send_message(&on, &Outgoing::new::<T>(to, tag, &[bytes(data)]), at))
     }
 
     /// Receives the next message of rank `from` that carries `tag`.
@@ -133,19 +133,35 @@ impl Scope<'_, '_> {
     }
 }
 
+/// A message that is sent.
+pub(crate) struct Outgoing<'b> {
+    /// The receiver's number in the communicator.
+    pub(crate) to: usize,
+    pub(crate) tag: u32,
+    /// The code of its elements.
+    pub(crate) element: u16,
+    /// Its bytes, in parts.
+    pub(crate) body: &'b [&'b [u8]],
+    /// The number of the request that it belongs to.
+    pub(crate) request: Option<u32>,
+}
+
+impl<'b> Outgoing<'b> {
+    /// A message of elements of type `T`, without a request.
+    pub(crate) fn new<T: Element>(to: usize, tag: u32, body: &'b [&'b [u8]]) -> Self {
+        Outgoing { to, tag, element: T::CODE, body, request: None }
+    }
+}
+
 impl Rank<'_> {
     /// Sends a message, and reports that.
-    #[allow(clippy::too_many_arguments, reason = "a message has that many properties")]
     pub(crate) fn send_message(
         &mut self,
         on: &Communicator,
-        to: usize,
-        tag: u32,
-        element: u16,
-        body: &[&[u8]],
-        request: Option<u32>,
+        message: &Outgoing,
         at: CallSite,
     ) -> Result<(), Fault> {
+        let Outgoing { to, tag, element, body, request } = *message;
         let (world, number) = (on.rank(to)?, self.sent);
         self.sent += 1;
         let header = Header {

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use crate::messages::element::{Element, bytes};
 use crate::messages::request::Envelope;
-use crate::messages::scope::Scope;
+use crate::messages::scope::{Outgoing, Scope};
 
 /// Blocks of elements at equal distances, as MPI_Type_vector: a column of a matrix, or a face of a cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Scope<'_, '_> {
         which.check(data.len())?;
         let blocks: Vec<&[u8]> =
             which.begins().map(|begin| bytes(&data[begin..begin + which.length])).collect();
-        self.rank.operation(|rank| rank.send_message(&on, to, tag, T::CODE, &blocks, None, at))
+        self.rank.operation(|rank| rank.send_message(&on, &Outgoing::new::<T>(to, tag, &blocks), at))
     }
 
     /// Receives into the elements of `data` that `which` names.

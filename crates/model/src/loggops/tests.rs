@@ -1,7 +1,6 @@
 //! The rules, one by one, and properties that hold for all messages.
 
 use super::*;
-use crosstalk_core::units::Seconds;
 use proptest::prelude::*;
 
 /// Parameters in picoseconds.
@@ -17,19 +16,6 @@ fn charge(latency: u64, overhead: u64, handling: u64, gap: u64, stream: u64) -> 
 
 fn arrival(head: u64, busy: u64) -> Arrival {
     Arrival { head: VirtualTime(head), charge: charge(0, 0, 0, busy, 0) }
-}
-
-#[test]
-fn an_empty_message_costs_as_much_as_one_byte() {
-    let costs = Costs {
-        latency: Seconds(5e-6),
-        overhead: Seconds(1e-6),
-        gap: Seconds(2e-6),
-        gap_per_byte: Seconds(1.081e-9),
-        overhead_per_byte: Seconds(0.0),
-    };
-    assert_eq!(Charge::for_message(&costs, 0), Charge::for_message(&costs, 1));
-    assert_eq!(Charge::for_message(&costs, 1001).stream, VirtualTime(1_081_000));
 }
 
 #[test]
