@@ -86,7 +86,7 @@ class Mine:
         folder.mkdir()
 
     def command(self, test, jobs):
-        words = [ours.CROSSTALK, "--json", "user-job", test, "--jobs", jobs, "--folder", self.folder / "user", "--file-size", "10 KiB"]
+        words = [ours.CROSSTALK, "--json", "user-job", test, "--jobs", jobs, "--folder", "user", "--file-size", "10 KiB"]
         return [str(word) for word in words]
 
     def job(self, test, jobs):

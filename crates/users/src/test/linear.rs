@@ -22,7 +22,7 @@ pub fn matrix_rtns(user: &mut User) -> Result<(), Fault> {
     let mut at = user.random.below(NUMBERS);
     let table = &*TABLE;
     let mut next = || {
-        at = black_box(if at + 1 < NUMBERS { at + 1 } else { 0 });
+        at = black_box((at + 1) % NUMBERS);
         black_box(table[at])
     };
     for time in 0..times {
