@@ -24,8 +24,10 @@ pub fn main(args: &UserJobArgs, out: &Out) -> Result<ExitCode, Fault> {
         );
     }
     let file_size: Bytes = args.file_size.parse().map_err(|fault: Fault| fault.at("--file-size"))?;
-    let (common, own) = (args.folder.join("common"), args.folder.join("own"));
     let fault = |e: io::Error| Fault::environment(e.to_string()).at(args.folder.display().to_string());
+    // Programs are started in other folders, so their paths are absolute. A user's own files are named as given.
+    let common = std::path::absolute(&args.folder).map_err(fault)?.join("common");
+    let own = args.folder.join("own");
     [&common, &own].into_iter().try_for_each(fs::create_dir_all).map_err(fault)?;
     let files = CommonFiles::make(&common, file_size, args.work, &|| Ok(()))?;
     let mut user = User::new(own.clone(), files, args.work, file_size, (args.seed, 0));
