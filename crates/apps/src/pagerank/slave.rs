@@ -1,6 +1,6 @@
 //! A slave: has a part of the graph, and iterates when the master says so.
 
-use crosstalk_comm::{Rank, TimeAccount};
+use crosstalk_comm::messages::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use std::fs::{self, File};
@@ -47,7 +47,7 @@ pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -
     let words: Vec<u64> =
         best.iter().flat_map(|(label, value)| [u64::from(*label), value.to_bits()]).collect();
     send_to_master(rank, &words)?;
-    let account = rank.account();
+    let account = rank.account()?;
 
     let spilled = overflow.as_ref().map_or(0, Overflow::disk_bytes);
     send_to_master(rank, &[checksum(ranks.iter_named()), sent, spilled])?;
