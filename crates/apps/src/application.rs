@@ -1,6 +1,6 @@
 //! The roles of an application's N + 1 nodes: node 0 is the master, slave `p` is node `p + 1`.
 
-use crosstalk_comm::messages::{Rank, TimeAccount};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::Metric;

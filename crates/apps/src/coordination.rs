@@ -1,6 +1,6 @@
 //! The messages between master and slaves: 64-bit words, little-endian.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
 use super::exchange::Exchange;

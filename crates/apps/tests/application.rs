@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use crate::cluster::{emulation, play};
 use crate::scene::value;
 use crosstalk_apps::{MasterAnswer, Role};
-use crosstalk_comm::messages::{Rank, TimeAccount};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};

@@ -6,7 +6,7 @@
 //! not count. Of the others the median interval counts. The probe's own work between two messages
 //! is not charged.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;

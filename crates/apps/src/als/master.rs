@@ -1,7 +1,7 @@
 //! The master: reads the ratings and sends them to the slaves, lets them train models, chooses the best,
 //! recommends, and checks the answer. Like Spark's driver it trains nothing.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};

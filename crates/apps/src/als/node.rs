@@ -1,6 +1,6 @@
 //! A slave's node: its exchanges with other slaves, and an account of its work.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
 use crate::coordination::SlaveExchange;

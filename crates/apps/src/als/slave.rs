@@ -1,6 +1,6 @@
 //! A slave: has a share of users and items, and trains models when the master says so.
 
-use crosstalk_comm::messages::{Rank, TimeAccount};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

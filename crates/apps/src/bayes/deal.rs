@@ -1,7 +1,7 @@
 //! Sends a file's pages from the master to the slaves, in rounds: one byte says whether a round follows, then
 //! come pages, each after its number and its length.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use std::path::Path;
 

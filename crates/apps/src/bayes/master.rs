@@ -1,7 +1,7 @@
 //! The master: sends the corpus, attends the slaves' exchanges in all stages, and checks the answer. Like
 //! Hadoop's it has no document.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};

@@ -1,6 +1,6 @@
 //! A slave: has a part of the corpus, and runs the stages.
 
-use crosstalk_comm::messages::{Rank, TimeAccount};
+use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use std::fs::{self, File};

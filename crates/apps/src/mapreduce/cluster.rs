@@ -1,6 +1,6 @@
 //! The nodes that run a job: an exchange, computing, and a disk.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! The master: knows the graph's extent, starts the iterations, collects each one's balance, and checks the
 //! answer. Like Spark's driver it has no vertex.
 
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};

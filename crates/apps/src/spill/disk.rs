@@ -1,7 +1,6 @@
 //! The node's disk.
 
-use crosstalk_comm::Access;
-use crosstalk_comm::messages::Rank;
+use crosstalk_comm::{Access, Rank};
 use crosstalk_core::Fault;
 
 /// A node's disk that accounts for the time of every access.

@@ -1,7 +1,7 @@
 //! A node whose part is one rank over `comm`: it listens, is connected to the
 //! other ranks, and runs.
 
-use crosstalk_comm::messages::{Listener, Rank, listen};
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
