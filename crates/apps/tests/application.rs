@@ -44,8 +44,8 @@ const SUM: Declared<Sum> = Declared {
 fn master(config: &Sum, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
     let loading = rank.now()?;
     rank.restart_clock()?;
-    let told = rank.world().gatherv(0, &[])?.unwrap_or_default();
-    let sum: u64 = told.iter().flatten().map(|number| u64::from(*number)).sum();
+    let numbers = rank.world().gatherv(0, &[])?.unwrap_or_default();
+    let sum: u64 = numbers.iter().flatten().map(|number| u64::from(*number)).sum();
     let verdict = if sum == config.expected {
         Ok(())
     } else {

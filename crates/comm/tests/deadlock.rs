@@ -1,4 +1,4 @@
-//! Programs that cannot end are told so, with the places where they wait, and never hang.
+//! Programs that cannot end get a fault with the call sites where they wait, and never hang.
 
 use crate::common::{emulation, fabric, try_run};
 use crosstalk_comm::{Envelope, Rank};
