@@ -4,11 +4,11 @@
 use crosstalk_core::Fault;
 use crosstalk_core::mpi::{Algorithm, Operation as Collective};
 use crosstalk_model::collective::{Position, Steps, piece_count};
-use crosstalk_model::network::{Answer, Call, Operation, Sizes};
+use crosstalk_model::network::{Call, Operation, Sizes};
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::clock::{CallSite, unexpected};
+use crate::clock::CallSite;
 use crate::communicator::Communicator;
 use crate::element::{Combine, Element, bytes, bytes_mut, combine_bytes};
 use crate::execute::{CombineBytes, Execution};
@@ -378,8 +378,8 @@ impl Scope<'_, '_> {
             .map(drop)
     }
 
-    /// Calls a collective. Its data take no virtual time: the clock server knows how long it takes. They are exchanged
-    /// before it answers, as a rank that is done early would otherwise wait for one that may not go on yet.
+    /// Calls a collective. The clock server knows how long it takes, and need not answer: whoever has its data goes
+    /// on, as a sender does. A rank that slept until then would find its caches cold, which counts as computing.
     fn call<'d>(
         &mut self,
         operation: Collective,
@@ -400,22 +400,12 @@ impl Scope<'_, '_> {
             let steps = Steps::new(operation, algorithm, Position { rank: on.id(), size, root });
             let steps = steps.ok_or_else(|| Fault::attempt("an algorithm does not fit its operation"))?;
             Execution { mesh: &mut rank.mesh, on: &on, operation, number, combine }.run(steps, &mut store)?;
-            rank.end_collective()?;
             Ok(store)
         })
     }
 }
 
 impl Rank<'_> {
-    /// In virtual time, waits until the collective has ended for this rank.
-    fn end_collective(&mut self) -> Result<(), Fault> {
-        let Some(server) = self.clock.server() else { return Ok(()) };
-        match server.answer(&mut self.mesh)? {
-            Answer::Done => Ok(()),
-            other => Err(unexpected(&other)),
-        }
-    }
-
     fn report_collective(
         &mut self,
         on: &Communicator,

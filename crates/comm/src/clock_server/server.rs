@@ -122,7 +122,6 @@ impl Source for Programs {
 
     fn answer_rank(&mut self, rank: u32, answer: Answer) {
         let end = &mut self.ranks[rank as usize];
-        // Nobody asks for the end of a collective's timing before it has its own data: it is an answer like others.
         answer::put_answer(&mut end.outgoing, &answer);
         end.write();
     }
