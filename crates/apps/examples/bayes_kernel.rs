@@ -61,7 +61,7 @@ fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
         Source::File(corpus.into()).spool_all(&mut pages)?;
         let before = scratch.traffic();
         let mut single = Single::default();
-        let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single);
+        let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single)?;
         let learned = pipeline::run(&mut node, pages, |counts, _| Ok(*counts))?;
         let stages =
             STAGES.iter().zip(node.stages).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));

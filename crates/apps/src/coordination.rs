@@ -22,36 +22,42 @@ impl Exchange for SlaveExchange<'_, '_> {
 
     fn exchange(&mut self, mut outgoing: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
         outgoing.insert(MASTER, Vec::new());
-        let mut arrived = self.0.alltoallv(outgoing)?;
+        let mut arrived = self.0.world().alltoallv(outgoing)?;
         arrived.remove(MASTER);
         Ok(arrived)
     }
 }
 
 /// The master's side of one [`SlaveExchange::exchange`]: it sends and receives nothing.
+#[track_caller]
 pub fn join_exchange_empty(rank: &mut Rank) -> Result<(), Fault> {
-    rank.alltoallv(vec![Vec::new(); rank.size()]).map(|_| ())
+    let nothing = vec![Vec::new(); rank.size()];
+    rank.world().alltoallv(nothing).map(drop)
 }
 
 /// Sends words from the master to all slaves; every rank returns them.
+#[track_caller]
 pub fn broadcast_words<const N: usize>(rank: &mut Rank, words: [u64; N]) -> Result<[u64; N], Fault> {
     let mut bytes = to_bytes(&words);
-    rank.bcast(MASTER, &mut bytes)?;
+    rank.world().bcast_vec(MASTER, &mut bytes)?;
     exactly(&to_words(&bytes))
 }
 
 /// Sends words from a slave to the master.
+#[track_caller]
 pub fn send_to_master(rank: &mut Rank, words: &[u64]) -> Result<(), Fault> {
-    rank.gather(MASTER, &to_bytes(words)).map(|_| ())
+    rank.world().gatherv(MASTER, &to_bytes(words)).map(drop)
 }
 
 /// Collects every slave's [`send_to_master`] at the master.
+#[track_caller]
 pub fn collect_from_slaves(rank: &mut Rank) -> Result<Vec<Vec<u64>>, Fault> {
-    let gathered = rank.gather(MASTER, &[])?.unwrap_or_default();
+    let gathered = rank.world().gatherv(MASTER, &[])?.unwrap_or_default();
     Ok(gathered.iter().skip(MASTER + 1).map(|bytes| to_words(bytes)).collect())
 }
 
 /// Collects every slave's [`send_to_master`] of `N` words at the master.
+#[track_caller]
 pub fn collect_exactly_from_slaves<const N: usize>(rank: &mut Rank) -> Result<Vec<[u64; N]>, Fault> {
     collect_from_slaves(rank)?.iter().map(|words| exactly(words)).collect()
 }

@@ -42,23 +42,23 @@ const SUM: Declared<Sum> = Declared {
 };
 
 fn master(config: &Sum, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
-    let loading = rank.now();
+    let loading = rank.now()?;
     rank.restart_clock()?;
-    let told = rank.gather(0, &[])?.unwrap_or_default();
-    let sum: u64 = told.iter().flatten().map(|number| u64::from(*number)).sum();
+    let numbers = rank.world().gatherv(0, &[])?.unwrap_or_default();
+    let sum: u64 = numbers.iter().flatten().map(|number| u64::from(*number)).sum();
     let verdict = if sum == config.expected {
         Ok(())
     } else {
         Err(Fault::attempt(format!("wrong answer: {sum}, not {}", config.expected)))
     };
     let own = vec![Reading::value("sum", sum as f64, Origin::Computed)];
-    Ok(MasterAnswer { loading, account: rank.account(), exchanged: 0, checksum: sum << 12, own, verdict })
+    Ok(MasterAnswer { loading, account: rank.account()?, exchanged: 0, checksum: sum << 12, own, verdict })
 }
 
 fn report_number(slave: usize, rank: &mut Rank) -> Result<TimeAccount, Fault> {
     rank.restart_clock()?;
-    rank.gather(0, &[slave as u8 + 1])?;
-    Ok(rank.account())
+    rank.world().gatherv(0, &[slave as u8 + 1])?;
+    rank.account()
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! A rank's clock: a virtual one, which CPU time and the fabric's costs advance, or
-//! the wall clock.
+//! A rank's clock: a virtual one, which its server keeps and CPU time advances, or the wall clock.
 
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
@@ -7,10 +6,14 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, PinnedThread};
 use crosstalk_host::undisturbed::Undisturbed;
-use crosstalk_model::loggops::Arrival;
-use crosstalk_model::{Access, Charge, RankClock, TimeBreakdown, VirtualTime, disk_time};
+use crosstalk_model::network::{self, Answer, Operation};
+use crosstalk_model::schedule::Schedule;
+use crosstalk_model::{Access, TimeBreakdown};
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
+use crate::clock_server::{Client, ClockServer};
+use crate::mesh::Mesh;
 use crate::meter::{Meter, Window};
 use crate::monitor::{Monitor, RankCounters, SWITCH_NANOS};
 
@@ -50,15 +53,14 @@ impl From<TimeBreakdown> for TimeAccount {
 /// What the time between two operations is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUse {
-    /// Computing on one core.
-    Compute,
-    /// Computing on all cores of the node, assumed to scale ideally.
-    Parallel,
-    /// Turning data into messages or back, on one core.
-    Serialise,
+    /// The program's own work.
+    Charged(network::TimeUse),
     /// An instrument's own work between the messages that it times: not charged.
     NotCharged,
 }
+
+/// A call site in the program.
+pub(crate) type CallSite = &'static Location<'static>;
 
 /// A rank's clock. The time between two operations is a window. It is charged when
 /// the next operation begins; a new window begins when that operation ends.
@@ -68,7 +70,9 @@ pub(crate) enum Clock {
 }
 
 pub(crate) struct Virtual {
-    port: RankClock,
+    pub(crate) server: Client,
+    /// Beside rank 0.
+    thread: Option<ClockServer>,
     meter: Meter,
     node: usize,
     emulation: Emulation,
@@ -92,27 +96,41 @@ pub(crate) struct Real {
 }
 
 impl Clock {
-    pub(crate) fn new(node: usize, emulation: Option<&Emulation>) -> Self {
-        match emulation {
-            Some(emulation) => Clock::Virtual(Box::new(Virtual {
-                port: RankClock::default(),
-                node,
-                emulation: emulation.clone(),
-                monitor: Monitor::begin(),
-                counted: RankCounters::default(),
-                _undisturbed: Undisturbed::begin().ok(),
-                core: None,
-                meter: Meter::calibrated(),
-            })),
-            None => Clock::Real(Real::new()),
+    pub(crate) fn virtual_time(
+        node: usize,
+        emulation: &Emulation,
+        server: Client,
+        thread: Option<ClockServer>,
+    ) -> Self {
+        Clock::Virtual(Box::new(Virtual {
+            server,
+            thread,
+            node,
+            emulation: emulation.clone(),
+            monitor: Monitor::begin(),
+            counted: RankCounters::default(),
+            _undisturbed: Undisturbed::begin().ok(),
+            core: None,
+            meter: Meter::calibrated(),
+        }))
+    }
+
+    pub(crate) fn real() -> Self {
+        Clock::Real(Real::new())
+    }
+
+    /// The clock server; `None` in real time.
+    pub(crate) fn server(&mut self) -> Option<&mut Client> {
+        match self {
+            Clock::Virtual(clock) => Some(&mut clock.server),
+            Clock::Real(_) => None,
         }
     }
 
-    /// Sets the clock and its account to zero.
+    /// Sets the account to zero: all ranks have come to this.
     pub(crate) fn restart(&mut self) {
         match self {
             Clock::Virtual(clock) => {
-                clock.port = RankClock::default();
                 clock.counted = RankCounters::default();
                 clock.monitor = Monitor::begin();
                 if clock.core.is_none() {
@@ -133,7 +151,7 @@ impl Clock {
             Clock::Real(clock) => {
                 let spent = clock.lap();
                 match used {
-                    TimeUse::Serialise => clock.serialise += spent,
+                    TimeUse::Charged(network::TimeUse::Serialise) => clock.serialise += spent,
                     _ => clock.compute += spent,
                 }
             }
@@ -166,35 +184,6 @@ impl Clock {
         }
     }
 
-    /// Sends a message of `size` bytes. Returns when its head arrives; zero in real time.
-    pub(crate) fn send(&mut self, to: usize, size: usize) -> VirtualTime {
-        match self {
-            Clock::Virtual(clock) if to == clock.node => clock.port.clock(),
-            Clock::Virtual(clock) => {
-                let charge = clock.cost(to, size);
-                clock.port.send(&charge)
-            }
-            Clock::Real(_) => VirtualTime::ZERO,
-        }
-    }
-
-    /// Receives messages that are waited for together, each (source, size, arrival of the
-    /// head). Returns the order of their arrival.
-    pub(crate) fn receive(&mut self, messages: &[(usize, usize, VirtualTime)]) -> Vec<usize> {
-        let Clock::Virtual(clock) = self else { return (0..messages.len()).collect() };
-        let arrivals: Vec<(usize, Arrival)> = messages
-            .iter()
-            .map(|&(from, size, head)| (from, Arrival { head, charge: clock.cost(from, size) }))
-            .collect();
-        let order = RankClock::arrival_order(&arrivals);
-        for &index in &order {
-            if arrivals[index].0 != clock.node {
-                clock.port.receive(&arrivals[index].1);
-            }
-        }
-        order
-    }
-
     /// A fault if the emulated node has no disk.
     pub(crate) fn has_disk(&self) -> Result<(), Fault> {
         match self {
@@ -212,11 +201,7 @@ impl Clock {
     /// time they take the emulated disk's time, however long this host took.
     pub(crate) fn spill(&mut self, access: Access, bytes: u64) {
         match self {
-            Clock::Virtual(clock) => {
-                if let Some(disk) = &clock.emulation.node.disk {
-                    clock.port.spill(disk_time(disk, access, bytes));
-                }
-            }
+            Clock::Virtual(clock) => clock.server.note(&Operation::Spill { access, bytes }),
             Clock::Real(clock) => {
                 let spent = clock.lap();
                 clock.spill += spent;
@@ -224,80 +209,75 @@ impl Clock {
         }
     }
 
-    /// How the time was spent, including the current window.
-    pub(crate) fn account(&self, between: TimeUse) -> TimeAccount {
+    /// How the time was spent, between two windows.
+    pub(crate) fn account(&mut self, mesh: &mut Mesh, at: CallSite) -> Result<TimeAccount, Fault> {
         match self {
-            Clock::Virtual(clock) => {
-                let mut spent = clock.port.spent();
-                if between != TimeUse::NotCharged {
-                    spent.compute += clock.scaled(clock.meter.so_far(), between);
-                }
-                spent.into()
-            }
+            Clock::Virtual(clock) => match clock.server.ask(mesh, &Operation::Account, at)? {
+                Answer::Account(spent) => Ok(spent.into()),
+                other => Err(unexpected(&other)),
+            },
             Clock::Real(clock) => {
                 let seconds = |spent: Duration| Seconds(spent.as_secs_f64());
-                TimeAccount {
-                    compute: seconds(clock.compute + clock.since.elapsed()),
-                    wait: seconds(clock.wait),
+                Ok(TimeAccount {
+                    compute: seconds(clock.compute),
+                    wait: seconds(clock.wait + clock.since.elapsed()),
                     serialise: seconds(clock.serialise),
                     spill: seconds(clock.spill),
-                }
+                })
             }
         }
     }
 
-    /// The fidelity monitor's counters; `None` in real time. `wildcards` is the number of
-    /// receives from any rank, `ranks` the number of ranks.
-    pub(crate) fn fidelity(&self, wildcards: u64, ranks: usize) -> Option<Fidelity> {
-        let Clock::Virtual(clock) = self else { return None };
-        Some(clock.monitor.end(&RankCounters {
-            clock: clock.port.clock().seconds().0,
-            late: (clock.port.late_messages(), clock.port.late_time().seconds().0),
-            wildcards,
-            ranks,
-            ..clock.counted
-        }))
+    /// Waits until all ranks have finished. Returns the fidelity monitor's counters of `ranks` ranks, and the schedule
+    /// if it was recorded; `None` in real time.
+    pub(crate) fn finish(
+        self,
+        mesh: &mut Mesh,
+        ranks: usize,
+        at: CallSite,
+    ) -> Result<Option<(Fidelity, Option<Schedule>)>, Fault> {
+        let Clock::Virtual(mut clock) = self else { return Ok(None) };
+        let Answer::Account(spent) = clock.server.ask(mesh, &Operation::Finish, at)? else {
+            return Err(Fault::attempt("the clock server ended without the clock"));
+        };
+        // All have finished: nothing follows.
+        mesh.replies = None;
+        let seconds = spent.total().seconds().0;
+        let fidelity = clock.monitor.end(&RankCounters { clock: seconds, ranks, ..clock.counted });
+        Ok(Some((fidelity, clock.thread.and_then(ClockServer::schedule))))
     }
 }
 
-impl Virtual {
-    fn cost(&self, peer: usize, size: usize) -> Charge {
-        if peer == self.node {
-            return Charge::default();
-        }
-        Charge::for_message(self.emulation.fabric(self.node, peer).costs_for(size as u64), size as u64)
-    }
+/// A fault of the clock server.
+pub(crate) fn unexpected(answer: &Answer) -> Fault {
+    Fault::attempt(format!("the clock server answered another question: {answer:?}"))
+}
 
+impl Virtual {
     /// Charges a window that has ended.
     fn charge(&mut self, window: &Window, used: TimeUse) {
-        if used == TimeUse::NotCharged {
-            return;
-        }
-        let time = self.scaled(window.computed, used);
+        let TimeUse::Charged(used) = used else { return };
         self.count_disturbances(window, used);
-        match used {
-            TimeUse::Serialise => self.port.serialise(time),
-            _ => self.port.compute(time),
+        if window.computed > 0 {
+            self.server.note(&Operation::Compute { used, nanos: window.computed });
         }
     }
 
     /// Counts what may have disturbed the clock, in virtual seconds.
-    fn count_disturbances(&mut self, window: &Window, used: TimeUse) {
+    fn count_disturbances(&mut self, window: &Window, used: network::TimeUse) {
         let seconds = |nanos: u64| nanos as f64 * 1e-9;
         let (dropped, a_switch) = (self.scaled(window.dropped, used), self.scaled(SWITCH_NANOS, used));
         let counted = &mut self.counted;
         counted.computed += seconds(window.computed);
         counted.overhead += seconds(window.overhead);
-        counted.dropped += dropped.seconds().0;
+        counted.dropped += dropped;
         counted.switches += window.switches;
-        counted.switched += window.switches as f64 * a_switch.seconds().0;
+        counted.switched += window.switches as f64 * a_switch;
     }
 
-    /// The emulated node's time for `cpu` nanoseconds of CPU time on this host.
-    fn scaled(&self, cpu: u64, used: TimeUse) -> VirtualTime {
-        let node = &self.emulation.node;
-        let cores = if used == TimeUse::Parallel { f64::from(node.cores) } else { 1.0 };
-        VirtualTime::from_seconds(cpu as f64 * 1e-9 / (node.speed * cores))
+    /// The emulated node's seconds for `cpu` nanoseconds of CPU time on this host.
+    fn scaled(&self, cpu: u64, used: network::TimeUse) -> f64 {
+        network::scaled(&self.emulation, cpu, used).seconds().0
     }
 }
 

@@ -1,231 +1,439 @@
-//! Collective operations. They execute the steps of `crosstalk_model::collective`.
-//! All ranks must call the same operations in the same order.
+//! Collective operations, as MPI defines them. All ranks of the communicator must call the same ones in the same
+//! order. How they are carried out is chosen by [`crosstalk_model::collective::Choices`].
 
 use crosstalk_core::Fault;
-use crosstalk_model::rounds::{self as collective, Action, Round};
+use crosstalk_core::mpi::{Algorithm, Operation as Collective};
+use crosstalk_model::collective::{Position, Steps, piece_count};
+use crosstalk_model::network::{Call, Operation, Sizes};
+use std::panic::Location;
+use std::sync::Arc;
 
-use crate::clock::TimeUse;
-use crate::header::{Collective, Kind};
-use crate::link::Message;
+use crate::clock::CallSite;
+use crate::communicator::Communicator;
+use crate::element::{Combine, Element, bytes, bytes_mut, combine_bytes};
+use crate::execute::{CombineBytes, Execution};
 use crate::rank::Rank;
+use crate::scope::Scope;
+use crate::store::Store;
 
-/// The operation by which a reduction combines numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReduceOp {
-    /// a + b.
-    Sum,
-    /// The smaller, by IEEE 754's total order.
-    Min,
-    /// The larger, by IEEE 754's total order.
-    Max,
-}
-
-type Pieces = Vec<Vec<u8>>;
-
-impl Rank<'_> {
+impl Scope<'_, '_> {
     /// Waits until all ranks have called it.
+    ///
+    /// # Errors
+    /// If ranks wait for each other, call different collectives, or are gone. So do all collectives.
+    #[track_caller]
     pub fn barrier(&mut self) -> Result<(), Fault> {
-        self.operation(|rank| {
-            let rounds = collective::barrier(rank.id(), rank.size());
-            rank.execute(Collective::Barrier, &rounds, &mut vec![Vec::new()], None)
-        })
+        self.barrier_at(Location::caller())
     }
 
-    /// Every rank gets the root's `data`.
-    pub fn bcast(&mut self, root: usize, data: &mut Vec<u8>) -> Result<(), Fault> {
-        self.check_rank(root)?;
-        self.operation(|rank| {
-            let rounds = collective::bcast(rank.id(), rank.size(), root);
-            let mut pieces = vec![std::mem::take(data)];
-            rank.execute(Collective::Broadcast, &rounds, &mut pieces, None)?;
-            *data = pieces.swap_remove(0);
-            Ok(())
-        })
+    pub(crate) fn barrier_at(&mut self, at: CallSite) -> Result<(), Fault> {
+        self.call(Collective::Barrier, 0, Sizes::Equal(0), None, at, |_| Store::Separate(vec![Vec::new()]))
+            .map(drop)
+    }
+
+    /// Every rank gets the root's `data`. All must have the same length.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn bcast<T: Element>(&mut self, root: usize, data: &mut [T]) -> Result<(), Fault> {
+        let at = Location::caller();
+        self.on_vector(Collective::Bcast, root, data, None, at)
+    }
+
+    /// The same where only the root knows the length.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`].
+    #[track_caller]
+    pub fn bcast_vec(&mut self, root: usize, data: &mut Vec<u8>) -> Result<(), Fault> {
+        let at = Location::caller();
+        let own = if self.id() == root { std::mem::take(data) } else { Vec::new() };
+        let sizes = Sizes::Own(own.len() as u64);
+        let store = self.call(Collective::Bcast, root, sizes, None, at, |_| Store::Separate(vec![own]))?;
+        *data = separate(store).swap_remove(0);
+        Ok(())
     }
 
     /// Combines all ranks' `data` element by element, and stores the result in the root's
-    /// `data`. All must have the same length.
-    pub fn reduce(&mut self, root: usize, data: &mut [f64], op: ReduceOp) -> Result<(), Fault> {
-        self.check_rank(root)?;
-        self.operation(|rank| {
-            let rounds = collective::reduce(rank.id(), rank.size(), root);
-            let mut pieces = vec![to_bytes(data)];
-            rank.execute(Collective::Reduce, &rounds, &mut pieces, Some(op))?;
-            if rank.id() == root {
-                from_bytes(data, &pieces[0]);
-            }
-            Ok(())
-        })
+    /// `data`. All must have the same length. What others have is undefined afterwards.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn reduce<T: Combine>(&mut self, root: usize, data: &mut [T], op: T::Op) -> Result<(), Fault> {
+        let at = Location::caller();
+        self.on_vector(
+            Collective::Reduce,
+            root,
+            data,
+            Some(&|mine, theirs| combine_bytes::<T>(op, mine, theirs)),
+            at,
+        )
     }
 
     /// Combines all ranks' `data` element by element, and stores the result in every rank's
     /// `data`, equal bit by bit. All must have the same length.
-    pub fn allreduce(&mut self, data: &mut [f64], op: ReduceOp) -> Result<(), Fault> {
-        self.operation(|rank| {
-            let (count, rounds) = collective::allreduce(rank.id(), rank.size(), size_of_val(data) as u64);
-            let length = data.len();
-            let bounds = |piece: usize| piece * length / count..(piece + 1) * length / count;
-            let mut pieces: Pieces = (0..count).map(|piece| to_bytes(&data[bounds(piece)])).collect();
-            rank.execute(Collective::Allreduce, &rounds, &mut pieces, Some(op))?;
-            for (piece, bytes) in pieces.iter().enumerate() {
-                from_bytes(&mut data[bounds(piece)], bytes);
-            }
-            Ok(())
-        })
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn allreduce<T: Combine>(&mut self, data: &mut [T], op: T::Op) -> Result<(), Fault> {
+        let at = Location::caller();
+        self.on_vector(
+            Collective::Allreduce,
+            0,
+            data,
+            Some(&|mine, theirs| combine_bytes::<T>(op, mine, theirs)),
+            at,
+        )
     }
 
-    /// Returns every rank's `data` to the root, by rank, and `None` to the others.
-    pub fn gather(&mut self, root: usize, data: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Fault> {
-        self.check_rank(root)?;
-        self.operation(|rank| {
-            let rounds = collective::gather(rank.id(), rank.size(), root);
-            let mut pieces = rank.own_piece(data);
-            rank.execute(Collective::Gather, &rounds, &mut pieces, None)?;
-            Ok((rank.id() == root).then_some(pieces))
-        })
+    /// Combines all ranks' `data` element by element, and returns this rank's part of the result: part r of n has
+    /// the elements from `r · length / n` on. All must have the same length.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn reduce_scatter<T: Combine>(&mut self, data: Vec<T>, op: T::Op) -> Result<Vec<T>, Fault> {
+        let combined = self.reduce_scatter_in_place(data, op)?;
+        let bound = |rank: usize| (combined.len() as u128 * rank as u128 / self.size() as u128) as usize;
+        Ok(combined[bound(self.id())..bound(self.id() + 1)].to_vec())
     }
 
-    /// Every rank gets its part of the root's `data`, which has one part for each
-    /// rank. The `data` of other ranks is ignored.
-    pub fn scatter(&mut self, root: usize, data: Vec<Vec<u8>>) -> Result<Vec<u8>, Fault> {
-        self.check_rank(root)?;
-        self.operation(|rank| {
-            let rounds = collective::scatter(rank.id(), rank.size(), root);
-            let mut pieces = if rank.id() == root { rank.one_each(data)? } else { rank.own_piece(&[]) };
-            rank.execute(Collective::Scatter, &rounds, &mut pieces, None)?;
-            Ok(pieces.swap_remove(rank.id()))
-        })
+    /// The same in place: this rank's part of the result is where it was in `data`, and the rest is undefined.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn reduce_scatter_in_place<T: Combine>(
+        &mut self,
+        mut data: Vec<T>,
+        op: T::Op,
+    ) -> Result<Vec<T>, Fault> {
+        let at = Location::caller();
+        let combine: CombineBytes = &|mine, theirs| combine_bytes::<T>(op, mine, theirs);
+        self.on_vector(Collective::ReduceScatter, 0, &mut data, Some(combine), at)?;
+        Ok(data)
     }
 
-    /// Every rank gets every rank's `data`, by rank.
-    pub fn allgather(&mut self, data: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
-        self.operation(|rank| {
-            let rounds = collective::allgather(rank.id(), rank.size());
-            let mut pieces = rank.own_piece(data);
-            rank.execute(Collective::Allgather, &rounds, &mut pieces, None)?;
-            Ok(pieces)
-        })
+    /// Returns every rank's `data`, which have the same length, to the root, one after the other; others get nothing.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn gather<T: Element>(&mut self, root: usize, data: &[T]) -> Result<Option<Vec<T>>, Fault> {
+        let mut all = vec![T::default(); self.size() * data.len()];
+        self.collect(Collective::Gather, root, data, &mut all, Location::caller())?;
+        Ok((self.id() == root).then_some(all))
     }
 
-    /// Every rank sends each rank one part, and gets one part from each, by rank. All
-    /// parts must have the same length.
-    pub fn alltoall(&mut self, data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
-        let bytes = data.first().map_or(0, Vec::len);
-        if data.iter().any(|part| part.len() != bytes) {
-            return Err(Fault::attempt("alltoall expects parts of equal length, found different ones")
-                .remedy("use alltoallv"));
+    /// Every rank gets every rank's `data`, which have the same length, one after the other.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn allgather<T: Element>(&mut self, data: &[T]) -> Result<Vec<T>, Fault> {
+        let mut all = vec![T::default(); self.size() * data.len()];
+        self.collect(Collective::Allgather, 0, data, &mut all, Location::caller())?;
+        Ok(all)
+    }
+
+    /// The same into `all`, which has room for every rank's `data`.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn allgather_into<T: Element>(&mut self, data: &[T], all: &mut [T]) -> Result<(), Fault> {
+        self.collect(Collective::Allgather, 0, data, all, Location::caller())
+    }
+
+    /// As [`Scope::gather`] into `all`, which has room for every rank's `data` at all ranks. What others than the
+    /// root have there is undefined afterwards.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if lengths differ.
+    #[track_caller]
+    pub fn gather_into<T: Element>(&mut self, root: usize, data: &[T], all: &mut [T]) -> Result<(), Fault> {
+        self.collect(Collective::Gather, root, data, all, Location::caller())
+    }
+
+    fn collect<T: Element>(
+        &mut self,
+        operation: Collective,
+        root: usize,
+        data: &[T],
+        all: &mut [T],
+        at: CallSite,
+    ) -> Result<(), Fault> {
+        let (own, size, each) = (self.id(), self.size(), size_of_val(data));
+        check_parts(all.len(), size, data.len())?;
+        all[own * data.len()..(own + 1) * data.len()].copy_from_slice(data);
+        let hold = bytes_mut(all);
+        self.call(operation, root, Sizes::Equal(each as u64), None, at, |_| Store::Blocks {
+            send: &[],
+            hold,
+            each,
+            received: 0,
+        })
+        .map(drop)
+    }
+
+    /// Every rank gets its part of the root's `data`, `each` elements long. The `data` of others are not read.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if the root has not a part for each rank.
+    #[track_caller]
+    pub fn scatter<T: Element>(&mut self, root: usize, data: &[T], each: usize) -> Result<Vec<T>, Fault> {
+        let at = Location::caller();
+        let (own, size) = (self.id(), self.size());
+        let mut all = vec![T::default(); size * each];
+        if own == root {
+            check_parts(data.len(), size, each)?;
+            all.copy_from_slice(data);
         }
-        self.operation(|rank| {
-            let rounds = collective::alltoall(rank.id(), rank.size(), bytes as u64);
-            rank.exchange(data, &rounds)
+        self.deal(root, &mut all, each, at)?;
+        Ok(all[own * each..(own + 1) * each].to_vec())
+    }
+
+    /// The same in place: `all` has room for a part for each rank. Part r is rank r's; what a rank has in the others'
+    /// parts is undefined afterwards.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if `all` has no part for each rank.
+    #[track_caller]
+    pub fn scatter_in_place<T: Element>(&mut self, root: usize, all: &mut [T]) -> Result<(), Fault> {
+        let each = all.len() / self.size();
+        check_parts(all.len(), self.size(), each)?;
+        self.deal(root, all, each, Location::caller())
+    }
+
+    fn deal<T: Element>(
+        &mut self,
+        root: usize,
+        all: &mut [T],
+        each: usize,
+        at: CallSite,
+    ) -> Result<(), Fault> {
+        let width = each * size_of::<T>();
+        let hold = bytes_mut(all);
+        self.call(Collective::Scatter, root, Sizes::Equal(width as u64), None, at, |_| Store::Blocks {
+            send: &[],
+            hold,
+            each: width,
+            received: 0,
         })
+        .map(drop)
+    }
+
+    /// Every rank sends each rank one part of `data`, all of the same length, and gets one from each.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if `data` has not a part for each rank.
+    #[track_caller]
+    pub fn alltoall<T: Element>(&mut self, data: &[T]) -> Result<Vec<T>, Fault> {
+        let mut received = vec![T::default(); data.len()];
+        self.alltoall_at(data, &mut received, Location::caller())?;
+        Ok(received)
+    }
+
+    /// The same into `received`, which is as long as `data`.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if one of them has not a part for each rank.
+    #[track_caller]
+    pub fn alltoall_into<T: Element>(&mut self, data: &[T], received: &mut [T]) -> Result<(), Fault> {
+        self.alltoall_at(data, received, Location::caller())
+    }
+
+    fn alltoall_at<T: Element>(&mut self, data: &[T], received: &mut [T], at: CallSite) -> Result<(), Fault> {
+        let (own, size) = (self.id(), self.size());
+        let each = data.len() / size;
+        check_parts(data.len(), size, each).map_err(|fault| fault.remedy("use alltoallv"))?;
+        check_parts(received.len(), size, each)?;
+        let width = each * size_of::<T>();
+        let sizes = Sizes::Equal(width as u64);
+        let algorithm = self.rank.choices.find_for(Collective::Alltoall, size, &sizes);
+        if algorithm != Algorithm::Bruck {
+            received[own * each..(own + 1) * each].copy_from_slice(&data[own * each..(own + 1) * each]);
+            let (send, hold) = (bytes(data), bytes_mut(received));
+            return self
+                .call(Collective::Alltoall, 0, sizes, None, at, |_| Store::Blocks {
+                    send,
+                    hold,
+                    each: width,
+                    received: size,
+                })
+                .map(drop);
+        }
+        // Piece j goes to the rank j to the right at first, and came from the rank j to the left at last.
+        let mut turned = data.to_vec();
+        turned.rotate_left(own * each);
+        let hold = bytes_mut(&mut turned);
+        self.call(Collective::Alltoall, 0, sizes, None, at, |_| Store::Blocks {
+            send: &[],
+            hold,
+            each: width,
+            received: 0,
+        })?;
+        for distance in 0..size {
+            let from = (own + size - distance) % size;
+            let part = &turned[distance * each..(distance + 1) * each];
+            received[from * each..(from + 1) * each].copy_from_slice(part);
+        }
+        Ok(())
+    }
+
+    /// Returns every rank's `data`, of any length, to the root, by rank, and `None` to the others.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`].
+    #[track_caller]
+    pub fn gatherv(&mut self, root: usize, data: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Fault> {
+        let all = self.collect_any(Collective::Gatherv, root, data, Location::caller())?;
+        Ok((self.id() == root).then_some(all))
+    }
+
+    /// Every rank gets every rank's `data`, of any length, by rank.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`].
+    #[track_caller]
+    pub fn allgatherv(&mut self, data: &[u8]) -> Result<Vec<Vec<u8>>, Fault> {
+        self.collect_any(Collective::Allgatherv, 0, data, Location::caller())
+    }
+
+    fn collect_any(
+        &mut self,
+        operation: Collective,
+        root: usize,
+        data: &[u8],
+        at: CallSite,
+    ) -> Result<Vec<Vec<u8>>, Fault> {
+        let (own, size) = (self.id(), self.size());
+        // Within the operation: the copy is no computing of the program.
+        let store = |_| {
+            let mut all = vec![Vec::new(); size];
+            all[own] = data.to_vec();
+            Store::Separate(all)
+        };
+        self.call(operation, root, Sizes::Own(data.len() as u64), None, at, store).map(separate)
+    }
+
+    /// Every rank gets its part of the root's `data`, which has one part, of any length, for each
+    /// rank. The `data` of other ranks are ignored.
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if the root has not a part for each rank.
+    #[track_caller]
+    pub fn scatterv(&mut self, root: usize, data: Vec<Vec<u8>>) -> Result<Vec<u8>, Fault> {
+        let at = Location::caller();
+        let own = self.id();
+        let (sizes, all) = if own == root {
+            (self.each(&data)?, data)
+        } else {
+            (Sizes::Own(0), vec![Vec::new(); self.size()])
+        };
+        let store = self.call(Collective::Scatterv, root, sizes, None, at, |_| Store::Separate(all))?;
+        Ok(separate(store).swap_remove(own))
     }
 
     /// Every rank sends each rank one part, and gets one part from each, by rank. Parts
     /// may have any length.
-    pub fn alltoallv(&mut self, data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
-        self.operation(|rank| {
-            let rounds = collective::alltoall_linear(rank.id(), rank.size());
-            rank.exchange(data, &rounds)
+    ///
+    /// # Errors
+    /// As [`Scope::barrier`]; or if there is not a part for each rank.
+    #[track_caller]
+    pub fn alltoallv(&mut self, mut data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
+        let at = Location::caller();
+        let (own, size) = (self.id(), self.size());
+        let sizes = self.each(&data)?;
+        data.resize_with(2 * size, Vec::new);
+        data[size + own] = std::mem::take(&mut data[own]);
+        let store = self.call(Collective::Alltoallv, 0, sizes, None, at, |_| Store::Separate(data))?;
+        Ok(separate(store).split_off(size))
+    }
+
+    /// The sizes of a part for each rank.
+    fn each(&self, data: &[Vec<u8>]) -> Result<Sizes, Fault> {
+        if data.len() == self.size() {
+            return Ok(Sizes::Each(Arc::from_iter(data.iter().map(|part| part.len() as u64))));
+        }
+        let (size, found) = (self.size(), data.len());
+        Err(Fault::attempt(format!("expected one part for each of {size} ranks, found {found}")))
+    }
+
+    fn on_vector<T: Element>(
+        &mut self,
+        operation: Collective,
+        root: usize,
+        data: &mut [T],
+        combine: Option<CombineBytes>,
+        at: CallSite,
+    ) -> Result<(), Fault> {
+        let (elements, width) = (data.len() as u64, size_of::<T>());
+        let sizes = Sizes::Vector { elements, width: width as u32 };
+        let bytes = bytes_mut(data);
+        self.call(operation, root, sizes, combine, at, |pieces| Store::Vector { bytes, width, pieces })
+            .map(drop)
+    }
+
+    /// Calls a collective. The clock server knows how long it takes, and need not answer: whoever has its data goes
+    /// on, as a sender does. A rank that slept until then would find its caches cold, which counts as computing.
+    fn call<'d>(
+        &mut self,
+        operation: Collective,
+        root: usize,
+        sizes: Sizes,
+        combine: Option<CombineBytes>,
+        at: CallSite,
+        store: impl FnOnce(usize) -> Store<'d>,
+    ) -> Result<Store<'d>, Fault> {
+        let on = self.on.clone();
+        on.rank(root)?;
+        self.rank.operation(|rank| {
+            let size = on.size();
+            let algorithm = rank.choices.find_for(operation, size, &sizes);
+            let mut store = store(piece_count(operation, algorithm, size));
+            let number = on.next_collective();
+            rank.report_collective(&on, operation, root, sizes, at)?;
+            let steps = Steps::new(operation, algorithm, Position { rank: on.id(), size, root });
+            let steps = steps.ok_or_else(|| Fault::attempt("an algorithm does not fit its operation"))?;
+            Execution { mesh: &mut rank.mesh, on: &on, operation, number, combine }.run(steps, &mut store)?;
+            Ok(store)
         })
     }
+}
 
-    fn exchange(&mut self, data: Vec<Vec<u8>>, rounds: &[Round]) -> Result<Vec<Vec<u8>>, Fault> {
-        let mut pieces = self.one_each(data)?;
-        pieces.resize_with(2 * self.size(), Vec::new);
-        pieces[self.size() + self.id()] = std::mem::take(&mut pieces[self.id()]);
-        self.execute(Collective::Alltoall, rounds, &mut pieces, None)?;
-        Ok(pieces.split_off(self.size()))
-    }
-
-    fn own_piece(&self, data: &[u8]) -> Pieces {
-        let mut pieces = vec![Vec::new(); self.size()];
-        pieces[self.id()] = data.to_vec();
-        pieces
-    }
-
-    fn one_each(&self, data: Vec<Vec<u8>>) -> Result<Pieces, Fault> {
-        if data.len() == self.size() {
-            return Ok(data);
-        }
-        Err(Fault::attempt(format!(
-            "expected one part for each of {} ranks, found {}",
-            self.size(),
-            data.len()
-        )))
-    }
-
-    /// Executes the rounds of one collective. Combining is charged as computing.
-    fn execute(
+impl Rank<'_> {
+    fn report_collective(
         &mut self,
-        which: Collective,
-        rounds: &[Round],
-        pieces: &mut Pieces,
-        op: Option<ReduceOp>,
+        on: &Communicator,
+        operation: Collective,
+        root: usize,
+        sizes: Sizes,
+        at: CallSite,
     ) -> Result<(), Fault> {
-        let tag = self.next_collective();
-        for round in rounds {
-            for send in &round.sends {
-                self.send_message(send.to, Kind::Collective(which), tag, &pieces[send.piece])?;
-                if which == Collective::Alltoall {
-                    // It is sent to one rank only: free its memory before receiving.
-                    pieces[send.piece] = Vec::new();
-                }
-            }
-            let mut messages: Vec<(usize, Message)> = Vec::with_capacity(round.receives.len());
-            for receive in &round.receives {
-                messages.push((receive.from, self.receive_collective(receive.from, which, tag)?));
-            }
-            self.advance_clock(&messages.iter().map(|(from, message)| (*from, message)).collect::<Vec<_>>());
-            for (receive, (from, message)) in round.receives.iter().zip(messages) {
-                match (receive.action, op) {
-                    (Action::Combine, Some(op)) => {
-                        self.combine(&mut pieces[receive.piece], &message.body, op, from)?
-                    }
-                    _ => pieces[receive.piece] = message.body,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn combine(&mut self, mine: &mut [u8], theirs: &[u8], op: ReduceOp, from: usize) -> Result<(), Fault> {
-        if mine.len() != theirs.len() {
-            return Err(Fault::attempt(format!(
-                "reduces {} numbers where node {} reduces {}",
-                theirs.len() / 8,
-                self.id(),
-                mine.len() / 8
-            ))
-            .on(from));
-        }
-        self.clock.resume();
-        combine(mine, theirs, op);
-        self.clock.charge(TimeUse::Compute);
-        Ok(())
+        let Some(server) = self.clock.server() else { return Ok(()) };
+        let call = Call { operation, communicator: on.number(), root: root as u32, sizes };
+        server.report(&mut self.mesh, &Operation::Collective(Box::new(call)), at)
     }
 }
 
-fn combine(mine: &mut [u8], theirs: &[u8], op: ReduceOp) {
-    let apply = match op {
-        ReduceOp::Sum => |a: f64, b: f64| a + b,
-        ReduceOp::Min => |a: f64, b: f64| if a.total_cmp(&b).is_le() { a } else { b },
-        ReduceOp::Max => |a: f64, b: f64| if a.total_cmp(&b).is_ge() { a } else { b },
-    };
-    let (mine, _) = mine.as_chunks_mut::<8>();
-    let (theirs, _) = theirs.as_chunks::<8>();
-    for (a, b) in mine.iter_mut().zip(theirs) {
-        *a = apply(f64::from_le_bytes(*a), f64::from_le_bytes(*b)).to_le_bytes();
+/// A fault unless so many elements are a part of `each` for each of `size` ranks.
+fn check_parts(elements: usize, size: usize, each: usize) -> Result<(), Fault> {
+    if elements == size * each {
+        return Ok(());
     }
+    Err(Fault::attempt(format!(
+        "expected a part of the same length for each of {size} ranks, found {elements} elements"
+    )))
 }
 
-fn to_bytes(numbers: &[f64]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
-}
-
-/// `bytes` has as many numbers as `numbers`: reductions check lengths.
-fn from_bytes(numbers: &mut [f64], bytes: &[u8]) {
-    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *number = f64::from_le_bytes(*bytes);
+/// The pieces of a store that has them separately.
+fn separate(store: Store) -> Vec<Vec<u8>> {
+    match store {
+        Store::Separate(all) => all,
+        Store::Vector { .. } | Store::Blocks { .. } => Vec::new(),
     }
 }

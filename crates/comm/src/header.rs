@@ -1,4 +1,4 @@
-//! The header before every message on the wire: 48 bytes, little-endian.
+//! The header before every message on the wire: 56 bytes, little-endian.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -6,63 +6,44 @@
 //! | 4–5 | version |
 //! | 6–7 | kind of message |
 //! | 8–11 | source rank |
-//! | 12–15 | tag |
+//! | 12–15 | tag, or the number of the collective |
 //! | 16–23 | length of the payload in bytes |
-//! | 24–31 | virtual arrival of the head, picoseconds; 0 in real time |
-//! | 32–35 | epoch: number of times that the source has restarted its clock |
-//! | 36–39 | number of the message on this link, from 0, wrapping |
+//! | 24–31 | identity of the communicator; 0 is the world |
+//! | 32–39 | number of the message among the source's point-to-point messages, from 0 |
 //! | 40–47 | key of the attempt |
+//! | 48–49 | type of the elements |
+//! | 50–55 | zero |
 
 use crosstalk_core::Fault;
-use crosstalk_model::VirtualTime;
+use crosstalk_core::mpi::Operation;
 
 /// Bytes of a header.
-pub(crate) const HEADER: usize = 48;
+pub(crate) const HEADER: usize = 56;
 /// The longest payload, in bytes: what a sender may send and a receiver accepts.
 pub(crate) const LONGEST: u64 = 1 << 32;
 
 const MAGIC: [u8; 4] = *b"XTLK";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// The kind of a message. A receive matches messages of one kind only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Opens a connection; no payload.
     Hello,
+    /// Answers `Hello` of a rank of higher number: the connection counts; no payload.
+    Accepted,
+    /// Opens a connection to the clock server; no payload.
+    ClockServer,
     /// A message of the program, with the program's tag.
     Point,
-    /// A message of a collective. The tag is the number of the collective.
-    Collective(Collective),
+    /// A message of a collective.
+    Collective(Operation),
     /// The source has finished and sends nothing more.
     Goodbye,
     /// The source ends because another node is gone, whose number is the tag.
     PeerGone,
-}
-
-/// The collective, so that ranks which call different ones are reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Collective {
-    Barrier,
-    Broadcast,
-    Reduce,
-    Allreduce,
-    Gather,
-    Scatter,
-    Allgather,
-    Alltoall,
-}
-
-impl Collective {
-    const ALL: [Collective; 8] = [
-        Collective::Barrier,
-        Collective::Broadcast,
-        Collective::Reduce,
-        Collective::Allreduce,
-        Collective::Gather,
-        Collective::Scatter,
-        Collective::Allgather,
-        Collective::Alltoall,
-    ];
+    /// The source, or a rank that waits for it, waits for the receiver: see [`crate::deadlock`].
+    Waits,
 }
 
 const FIRST_COLLECTIVE: u16 = 16;
@@ -74,7 +55,13 @@ impl Kind {
             Kind::Point => 1,
             Kind::Goodbye => 2,
             Kind::PeerGone => 3,
-            Kind::Collective(which) => FIRST_COLLECTIVE + which as u16,
+            Kind::Accepted => 4,
+            Kind::ClockServer => 5,
+            Kind::Waits => 6,
+            Kind::Collective(which) => {
+                let index = Operation::ALL.iter().position(|operation| *operation == which);
+                FIRST_COLLECTIVE + index.expect("all operations are listed") as u16
+            }
         }
     }
 
@@ -84,9 +71,12 @@ impl Kind {
             1 => Some(Kind::Point),
             2 => Some(Kind::Goodbye),
             3 => Some(Kind::PeerGone),
+            4 => Some(Kind::Accepted),
+            5 => Some(Kind::ClockServer),
+            6 => Some(Kind::Waits),
             _ => {
                 let which = code.checked_sub(FIRST_COLLECTIVE)?;
-                Collective::ALL.get(usize::from(which)).copied().map(Kind::Collective)
+                Operation::ALL.get(usize::from(which)).copied().map(Kind::Collective)
             }
         }
     }
@@ -99,17 +89,17 @@ pub(crate) struct Header {
     pub(crate) source: u32,
     pub(crate) tag: u32,
     pub(crate) length: u64,
-    pub(crate) head: VirtualTime,
-    pub(crate) epoch: u32,
-    pub(crate) number: u32,
+    pub(crate) communicator: u64,
+    pub(crate) number: u64,
     pub(crate) key: u64,
+    pub(crate) element: u16,
 }
 
 impl Header {
-    /// A header without payload and time.
+    /// A header without payload.
     pub(crate) fn bare(kind: Kind, source: usize, tag: u32) -> Self {
-        let (source, head) = (source as u32, VirtualTime::ZERO);
-        Header { kind, source, tag, length: 0, head, epoch: 0, number: 0, key: 0 }
+        let source = source as u32;
+        Header { kind, source, tag, length: 0, communicator: 0, number: 0, key: 0, element: 0 }
     }
 
     /// The bytes on the wire.
@@ -126,10 +116,10 @@ impl Header {
         put(&self.source.to_le_bytes());
         put(&self.tag.to_le_bytes());
         put(&self.length.to_le_bytes());
-        put(&self.head.0.to_le_bytes());
-        put(&self.epoch.to_le_bytes());
+        put(&self.communicator.to_le_bytes());
         put(&self.number.to_le_bytes());
         put(&self.key.to_le_bytes());
+        put(&self.element.to_le_bytes());
         wire
     }
 
@@ -158,10 +148,10 @@ impl Header {
             source: u32::from_le_bytes(take(wire, 8)),
             tag: u32::from_le_bytes(take(wire, 12)),
             length,
-            head: VirtualTime(u64::from_le_bytes(take(wire, 24))),
-            epoch: u32::from_le_bytes(take(wire, 32)),
-            number: u32::from_le_bytes(take(wire, 36)),
+            communicator: u64::from_le_bytes(take(wire, 24)),
+            number: u64::from_le_bytes(take(wire, 32)),
             key: u64::from_le_bytes(take(wire, 40)),
+            element: u16::from_le_bytes(take(wire, 48)),
         })
     }
 }
@@ -180,16 +170,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn kinds() -> impl Strategy<Value = Kind> {
-        (0u16..24).prop_filter_map("a kind", Kind::from_code)
+        (0u16..40).prop_filter_map("a kind", Kind::from_code)
     }
 
     proptest! {
         #[test]
         fn a_header_is_the_same_after_the_wire(
-            kind in kinds(), source: u32, tag: u32, length in 0..=LONGEST, head: u64, epoch: u32, number: u32, key: u64,
+            kind in kinds(), source: u32, tag: u32, length in 0..=LONGEST, communicator: u64, number: u64, key: u64,
+            element: u16,
         ) {
-            let header =
-                Header { kind, source, tag, length, head: VirtualTime(head), epoch, number, key };
+            let header = Header { kind, source, tag, length, communicator, number, key, element };
             prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
         }
 
@@ -197,7 +187,7 @@ mod tests {
         fn noise_is_a_fault_not_a_panic(noise in proptest::collection::vec(any::<u8>(), HEADER)) {
             let mut wire: [u8; HEADER] = noise.try_into().expect("as long as a header");
             let _ = Header::decode(&wire);
-            wire[..6].copy_from_slice(b"XTLK\x01\x00");
+            wire[..6].copy_from_slice(b"XTLK\x02\x00");
             if let Ok(header) = Header::decode(&wire) {
                 prop_assert!(header.length <= LONGEST);
             }
@@ -209,6 +199,6 @@ mod tests {
         let mut wire = Header::bare(Kind::Point, 0, 0).encode();
         wire[4] = 9;
         let fault = Header::decode(&wire).expect_err("refused");
-        assert!(fault.to_string().contains("version 1, found 9"), "{fault}");
+        assert!(fault.to_string().contains("version 2, found 9"), "{fault}");
     }
 }

@@ -1,15 +1,16 @@
-//! Ranks that exchange messages, in virtual or in real time.
+//! Message passing with everything that MPI programs use, in virtual or in real time; and transports of messages that
+//! instruments measure (`dpdk`, `rdma`, `ring`, `uring`, `xdp`).
 //!
-//! Every node of a workload is one rank. It [`listen`]s a listener, connects to
-//! all others, and then sends, receives and takes part in collectives. Payloads
-//! are really sent, over TCP between the nodes' addresses.
+//! Every node of a workload is one rank. It [`listen`]s, learns where the others do, and then sends, receives and
+//! takes part in collectives: among all ranks ([`Rank::world`]), or among those of a [`Communicator`]
+//! ([`Rank::within`]). Payloads are really sent, over TCP between the nodes' addresses; connections are made when
+//! they are first needed.
 //!
-//! With an emulation, *time* is virtual. The CPU time of a rank's thread and the
-//! fabric's LogGOPS costs advance its clock, by the rules of `crosstalk_model`.
-//! Each message carries the virtual time at which its head arrives. No rank
-//! sleeps, and the host's speed of delivery does not matter. Without an emulation
-//! the same calls are timed by the wall clock. SMPI's on-line mode (Clauss et al.,
-//! IPDPS 2011) and DieCast (Gupta et al., NSDI 2008) emulate in this way.
+//! With an emulation, *time* is virtual. Each rank reports what it does, and how much CPU time its thread has used, to a
+//! clock server beside rank 0, which runs all of them over an emulated network ([`crosstalk_model::network`]) and
+//! answers. No rank sleeps, and the host's speed of delivery does not matter. Without an emulation
+//! the same calls are timed by the wall clock. SMPI's on-line mode (Clauss et al., IPDPS 2011) and DieCast (Gupta et
+//! al., NSDI 2008) emulate in this way.
 //!
 //! Ranks that share a core disturb each other through caches only. Times on one
 //! core, on two, and while a busy loop runs agree within 1 % if a rank's data fit
@@ -21,26 +22,43 @@
 //! do not deadlock.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod acceptor;
 mod clock;
+mod clock_server;
 mod collectives;
+mod communicator;
+mod connect;
+mod deadline;
 pub mod dpdk;
+mod element;
 pub mod embedded;
+mod execute;
 mod header;
 mod link;
 mod listener;
 mod mesh;
-pub mod messages;
 mod meter;
 mod monitor;
+mod nonblocking;
 mod poll;
 mod rank;
 pub mod rdma;
+mod request;
 pub mod ring;
+mod scope;
+mod split;
+mod store;
+mod strided;
 pub mod uring;
 pub mod xdp;
 
 pub use clock::TimeAccount;
-pub use collectives::ReduceOp;
+pub use communicator::Communicator;
 pub use crosstalk_model::Access;
+pub use element::{Combine, Element, LocateOp, Located, ReduceOp};
 pub use listener::{Listener, listen};
-pub use rank::Rank;
+pub use rank::{Finished, Rank};
+pub use request::{Completed, Envelope, Incoming, Request, Tested};
+pub use scope::Scope;
+pub use split::Cartesian;
+pub use strided::{Pattern, Strided};

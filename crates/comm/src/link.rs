@@ -1,7 +1,8 @@
-//! The connection to one peer: sends and receives whole messages, without blocking.
+//! The connection to one peer: sends and receives whole messages, without blocking. What is received goes through
+//! a small buffer, so that one call reads several short messages; the bytes of a long one go straight to where they
+//! belong.
 
 use crosstalk_core::Fault;
-use crosstalk_model::VirtualTime;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -15,14 +16,16 @@ const MAX_PREALLOCATION: u64 = 1 << 20;
 /// The most bytes that are read from one peer before the next peer is read.
 const MAX_DRAIN: usize = 4 << 20;
 
+/// Bytes that are read at once, for headers and short messages.
+const BUFFER: usize = 32 << 10;
+
 /// A message that has arrived.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Message {
-    pub(crate) kind: Kind,
-    pub(crate) tag: u32,
-    pub(crate) head: VirtualTime,
-    pub(crate) epoch: u32,
+    pub(crate) header: Header,
     pub(crate) body: Vec<u8>,
+    /// How many messages had arrived at the rank before.
+    pub(crate) arrival: u64,
 }
 
 /// The state of the peer.
@@ -38,6 +41,36 @@ pub(crate) enum PeerState {
     ReportsGone(usize),
 }
 
+/// Where the body of the next message of a kind goes, if it has this length.
+pub(crate) struct Target<'b> {
+    pub(crate) wants: &'b dyn Fn(&Header) -> bool,
+    pub(crate) into: &'b mut [u8],
+    /// Whether a body goes there now, and how many of its bytes are there.
+    taken: Option<usize>,
+    /// The message is whole.
+    done: Option<Header>,
+}
+
+impl<'b> Target<'b> {
+    pub(crate) fn new(wants: &'b dyn Fn(&Header) -> bool, into: &'b mut [u8]) -> Self {
+        Target { wants, into, taken: None, done: None }
+    }
+
+    /// The header of the message, once it is whole.
+    pub(crate) fn done(&self) -> Option<Header> {
+        self.done
+    }
+}
+
+/// The body of the message that is arriving.
+#[derive(Debug)]
+enum Body {
+    /// It is kept.
+    Own(Vec<u8>),
+    /// It goes to the target of the operation that waits.
+    Elsewhere,
+}
+
 /// A connection to one peer.
 pub(crate) struct Link {
     pub(crate) stream: TcpStream,
@@ -46,17 +79,15 @@ pub(crate) struct Link {
     pub(crate) peer: PeerState,
     /// Messages that have arrived and were not received yet, in the order of sending.
     pub(crate) inbox: VecDeque<Message>,
-    /// The first `filled` bytes of the next header.
-    partial: [u8; HEADER],
-    filled: usize,
-    /// The header and the payload so far of the message that is arriving.
-    incoming: Option<(Header, Vec<u8>)>,
-    /// Number of messages received.
-    received: u32,
-    /// Number of messages sent.
-    sent: u32,
+    /// What was read and not looked at yet: `buffer[from..to]`.
+    buffer: Box<[u8]>,
+    from: usize,
+    to: usize,
+    incoming: Option<(Header, Body)>,
     /// Whether a message has been written in part.
     pub(crate) writing: bool,
+    /// Whether the peer has said that this connection counts.
+    is_accepted: bool,
 }
 
 impl Link {
@@ -70,120 +101,214 @@ impl Link {
             key,
             peer: PeerState::Connected,
             inbox: VecDeque::new(),
-            partial: [0; HEADER],
-            filled: 0,
+            buffer: vec![0; BUFFER].into(),
+            from: 0,
+            to: 0,
             incoming: None,
-            received: 0,
-            sent: 0,
             writing: false,
+            is_accepted: false,
         })
     }
 
-    /// Reads what has arrived, about [`MAX_DRAIN`] bytes at most. Returns the bytes of payload.
-    pub(crate) fn drain(&mut self) -> Result<usize, Fault> {
-        let mut bytes = 0;
-        while self.peer == PeerState::Connected && bytes < MAX_DRAIN {
-            let within = self.incoming.is_some();
-            match if within { self.read_body() } else { self.read_header()? } {
+    /// Reads what has arrived, about [`MAX_DRAIN`] bytes at most. Returns the bytes of payload that are kept.
+    /// `arrivals` counts messages.
+    pub(crate) fn drain(
+        &mut self,
+        mut target: Option<&mut Target>,
+        arrivals: &mut u64,
+    ) -> Result<usize, Fault> {
+        let (mut bytes, mut kept) = (0, 0);
+        loop {
+            // Also what was read last: nothing would say that it is there.
+            while self.peer == PeerState::Connected
+                && self.advance(target.as_deref_mut(), arrivals, &mut kept)?
+            {}
+            if self.peer != PeerState::Connected || bytes >= MAX_DRAIN {
+                break;
+            }
+            match self.read(target.as_deref_mut()) {
                 Ok(0) => self.peer = PeerState::Gone,
-                Ok(n) if within => bytes += n,
-                Ok(_) => {}
+                Ok(n) => bytes += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.peer = PeerState::Gone,
             }
-            self.complete();
         }
-        Ok(bytes)
+        Ok(kept)
     }
 
-    fn read_header(&mut self) -> Result<io::Result<usize>, Fault> {
-        let read = (&self.stream).read(&mut self.partial[self.filled..]);
-        if let Ok(n) = read {
-            self.filled += n;
+    /// Reads what has come of a connection that may not count. Returns whether it does.
+    pub(crate) fn reads_accepted(&mut self) -> Result<bool, Fault> {
+        self.drain(None, &mut 0)?;
+        Ok(self.is_accepted)
+    }
+
+    /// Reads once: into the body of a long message, or into the buffer.
+    fn read(&mut self, target: Option<&mut Target>) -> io::Result<usize> {
+        if self.from == self.to {
+            (self.from, self.to) = (0, 0);
+            match (&mut self.incoming, target) {
+                (Some((header, Body::Own(body))), _) => {
+                    let missing = header.length as usize - body.len();
+                    if missing >= BUFFER {
+                        return read_into(&self.stream, body, missing);
+                    }
+                }
+                (Some((_, Body::Elsewhere)), Some(Target { into, taken: Some(there), .. }))
+                    if into.len() - *there >= BUFFER =>
+                {
+                    let n = (&self.stream).read(&mut into[*there..])?;
+                    *there += n;
+                    return Ok(n);
+                }
+                _ => {}
+            }
+        } else if self.to == BUFFER {
+            self.buffer.copy_within(self.from..self.to, 0);
+            (self.from, self.to) = (0, self.to - self.from);
         }
-        if self.filled == HEADER {
-            self.filled = 0;
-            let header = self.check(Header::decode(&self.partial))?;
-            self.incoming = Some((header, Vec::with_capacity(header.length.min(MAX_PREALLOCATION) as usize)));
+        let n = (&self.stream).read(&mut self.buffer[self.to..])?;
+        self.to += n;
+        Ok(n)
+    }
+
+    /// Takes a header, or bytes of a body, from the buffer. Returns whether there may be more to take.
+    fn advance(
+        &mut self,
+        target: Option<&mut Target>,
+        arrivals: &mut u64,
+        kept: &mut usize,
+    ) -> Result<bool, Fault> {
+        let Some((header, body)) = &mut self.incoming else { return self.begin(target) };
+        let buffered = &self.buffer[self.from..self.to];
+        let whole = match body {
+            Body::Own(body) => {
+                let n = buffered.len().min(header.length as usize - body.len());
+                body.extend_from_slice(&buffered[..n]);
+                self.from += n;
+                body.len() as u64 == header.length
+            }
+            Body::Elsewhere => {
+                let Some(Target { into, taken: Some(there), done, .. }) = target else {
+                    // The operation that it was for has failed.
+                    return Err(Fault::attempt("a message was received in part").on(self.source as usize));
+                };
+                let n = buffered.len().min(into.len() - *there);
+                into[*there..*there + n].copy_from_slice(&buffered[..n]);
+                (self.from, *there) = (self.from + n, *there + n);
+                let whole = *there == into.len();
+                if whole {
+                    *done = Some(*header);
+                }
+                whole
+            }
+        };
+        if whole && let Some((header, body)) = self.incoming.take() {
+            self.complete(header, body, arrivals, kept);
         }
-        Ok(read)
+        Ok(whole)
+    }
+
+    /// Begins the next message, if its header is there.
+    fn begin(&mut self, target: Option<&mut Target>) -> Result<bool, Fault> {
+        let Some(wire) = self.buffer[self.from..self.to].first_chunk::<HEADER>() else { return Ok(false) };
+        let header = self.check(Header::decode(wire))?;
+        self.from += HEADER;
+        let body = match target {
+            Some(target)
+                if target.taken.is_none()
+                    && !self.inbox.iter().any(|message| (target.wants)(&message.header))
+                    && target.into.len() as u64 == header.length
+                    && (target.wants)(&header) =>
+            {
+                target.taken = Some(0);
+                Body::Elsewhere
+            }
+            _ => Body::Own(Vec::with_capacity(header.length.min(MAX_PREALLOCATION) as usize)),
+        };
+        self.incoming = Some((header, body));
+        Ok(true)
     }
 
     fn check(&self, header: Result<Header, Fault>) -> Result<Header, Fault> {
         let header = header.map_err(|fault| fault.on(self.source as usize))?;
-        let found = (header.source, header.number, header.key);
-        let expected = (self.source, self.received, self.key);
-        if found != expected || header.kind == Kind::Hello {
+        let (found, expected) = ((header.source, header.key), (self.source, self.key));
+        if found != expected || matches!(header.kind, Kind::Hello | Kind::ClockServer) {
             return Err(Fault::attempt(format!(
-                "malformed message header: expected (source, number, key) {expected:?}, found {found:?}"
+                "malformed message header: expected (source, key) {expected:?}, found {found:?}"
             ))
             .on(self.source as usize));
         }
         Ok(header)
     }
 
-    fn read_body(&mut self) -> io::Result<usize> {
-        let Some((header, body)) = &mut self.incoming else { return Ok(0) };
-        let (before, missing) = (body.len(), header.length - body.len() as u64);
-        if body.capacity() == before {
-            // Doubles, but never beyond what the message needs.
-            body.reserve_exact(missing.min(MAX_PREALLOCATION.max(before as u64)) as usize);
-        }
-        let room = (body.capacity() - before).min(MAX_DRAIN) as u64;
-        // Bytes that were read before an error are in `body`.
-        let result = (&self.stream).take(missing.min(room)).read_to_end(body);
-        match (body.len() - before, result) {
-            (0, result) => result,
-            (came, _) => Ok(came),
-        }
-    }
-
-    /// Moves the arriving message to the inbox once it is complete.
-    fn complete(&mut self) {
-        let Some((header, body)) = self.incoming.take_if(|(header, body)| header.length == body.len() as u64)
-        else {
-            return;
-        };
-        self.received = self.received.wrapping_add(1);
+    /// A message is whole.
+    fn complete(&mut self, header: Header, body: Body, arrivals: &mut u64, kept: &mut usize) {
         match header.kind {
-            Kind::Goodbye => return self.peer = PeerState::Finished,
-            Kind::PeerGone => return self.peer = PeerState::ReportsGone(header.tag as usize),
-            Kind::Hello | Kind::Point | Kind::Collective(_) => {}
+            Kind::Goodbye => self.peer = PeerState::Finished,
+            Kind::PeerGone => self.peer = PeerState::ReportsGone(header.tag as usize),
+            Kind::Accepted => self.is_accepted = true,
+            Kind::Hello | Kind::ClockServer => {}
+            Kind::Point | Kind::Collective(_) | Kind::Waits => {
+                *arrivals += 1;
+                if let Body::Own(body) = body {
+                    *kept += body.len();
+                    self.inbox.push_back(Message { header, body, arrival: *arrivals });
+                }
+            }
         }
-        self.inbox.push_back(Message {
-            kind: header.kind,
-            tag: header.tag,
-            head: header.head,
-            epoch: header.epoch,
-            body,
-        });
     }
 
-    /// Completes a header with the message's number and the attempt's key.
-    pub(crate) fn stamp(&mut self, header: Header) -> [u8; HEADER] {
-        let number = self.sent;
-        self.sent = self.sent.wrapping_add(1);
-        Header { number, key: self.key, ..header }.encode()
+    /// Whether a message that `wanted` accepts has come, in whole or in part.
+    pub(crate) fn has(&self, wanted: &dyn Fn(&Header) -> bool) -> bool {
+        self.inbox.iter().any(|message| wanted(&message.header))
+            || self.incoming.as_ref().is_some_and(|(header, _)| wanted(header))
     }
 
-    /// Writes header and body from byte `done` on, as far as the socket takes them.
-    /// Returns the number of bytes written so far.
-    pub(crate) fn write(&mut self, header: &[u8; HEADER], body: &[u8], mut done: usize) -> io::Result<usize> {
-        while done < HEADER + body.len() {
-            let parts = match done.checked_sub(HEADER) {
-                Some(from) => [IoSlice::new(&[]), IoSlice::new(&body[from..])],
-                None => [IoSlice::new(&header[done..]), IoSlice::new(body)],
-            };
-            match (&self.stream).write_vectored(&parts) {
+    /// Completes a header with the attempt's key.
+    pub(crate) fn stamp(&self, header: Header) -> [u8; HEADER] {
+        Header { key: self.key, ..header }.encode()
+    }
+
+    /// Writes parts, the header first, from byte `done` on, as far as the socket takes them. Returns the number of
+    /// bytes written so far.
+    pub(crate) fn write(&mut self, parts: &[&[u8]], mut done: usize) -> io::Result<usize> {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        while done < length {
+            let mut skip = done;
+            let mut left: smallvec::SmallVec<[IoSlice; 4]> = smallvec::SmallVec::new();
+            for part in parts {
+                let skipped = skip.min(part.len());
+                skip -= skipped;
+                if skipped < part.len() {
+                    left.push(IoSlice::new(&part[skipped..]));
+                }
+            }
+            match (&self.stream).write_vectored(&left[..left.len().min(libc::UIO_MAXIOV as usize)]) {
                 Ok(n) => done += n,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
         }
-        self.writing = done < HEADER + body.len();
+        self.writing = done < length;
         Ok(done)
+    }
+}
+
+/// Reads at most `missing` bytes to the end of `body`, which grows as they come.
+fn read_into(stream: &TcpStream, body: &mut Vec<u8>, missing: usize) -> io::Result<usize> {
+    let before = body.len();
+    if body.capacity() == before {
+        // Doubles, but never beyond what the message needs.
+        body.reserve_exact(missing.min((MAX_PREALLOCATION as usize).max(before)));
+    }
+    let room = (body.capacity() - before).min(MAX_DRAIN).min(missing) as u64;
+    // Bytes that were read before an error are in `body`.
+    let result = stream.take(room).read_to_end(body);
+    match (body.len() - before, result) {
+        (0, result) => result,
+        (came, _) => Ok(came),
     }
 }
 
@@ -201,37 +326,76 @@ mod tests {
         (Link::new(near, 1, 7).expect("is a link"), far)
     }
 
-    fn drain_until(link: &mut Link, done: impl Fn(&Link) -> bool) {
+    fn drain_until(
+        link: &mut Link,
+        mut target: Option<&mut Target>,
+        done: impl Fn(&Link, Option<&Target>) -> bool,
+    ) {
         let begin = Instant::now();
-        while !done(link) {
-            link.drain().expect("well-formed");
+        while !done(link, target.as_deref()) {
+            link.drain(target.as_deref_mut(), &mut 0).expect("well-formed");
             assert!(begin.elapsed() < Duration::from_secs(5), "it does not arrive");
         }
+    }
+
+    fn point(length: u64, tag: u32) -> Header {
+        Header { length, key: 7, ..Header::bare(Kind::Point, 1, tag) }
     }
 
     #[test]
     fn a_payload_that_is_announced_but_does_not_arrive_takes_no_memory() {
         let (mut link, mut far) = pair();
-        let header = Header { length: 1 << 32, key: 7, ..Header::bare(Kind::Point, 1, 0) };
-        far.write_all(&header.encode()).expect("sends");
-        drain_until(&mut link, |link| link.incoming.is_some());
-        let capacity = link.incoming.as_ref().map(|(_, body)| body.capacity() as u64);
-        assert!(capacity <= Some(MAX_PREALLOCATION));
+        far.write_all(&point(1 << 32, 0).encode()).expect("sends");
+        drain_until(&mut link, None, |link, _| link.incoming.is_some());
+        let Some((_, Body::Own(body))) = &link.incoming else { panic!("it is kept") };
+        assert!(body.capacity() as u64 <= MAX_PREALLOCATION);
         drop(far);
-        drain_until(&mut link, |link| link.peer == PeerState::Gone);
+        drain_until(&mut link, None, |link, _| link.peer == PeerState::Gone);
     }
 
     #[test]
     fn a_message_in_pieces_is_received_whole() {
         let (mut link, mut far) = pair();
         let body = [3; 1000];
-        let header = Header { length: 1000, key: 7, ..Header::bare(Kind::Point, 1, 9) };
-        for piece in [&header.encode()[..], &body].concat().chunks(31) {
+        for piece in [&point(1000, 9).encode()[..], &body].concat().chunks(31) {
             far.write_all(piece).expect("sends");
-            link.drain().expect("well-formed");
+            link.drain(None, &mut 0).expect("well-formed");
         }
-        drain_until(&mut link, |link| !link.inbox.is_empty());
+        drain_until(&mut link, None, |link, _| !link.inbox.is_empty());
         let message = link.inbox.pop_front().expect("is there");
-        assert_eq!((message.tag, message.body), (9, body.to_vec()));
+        assert_eq!((message.header.tag, message.body), (9, body.to_vec()));
+    }
+
+    #[test]
+    fn a_message_goes_to_its_target_and_those_around_it_are_kept() {
+        for length in [0_usize, 5, BUFFER - HEADER, BUFFER + 1, 3 * BUFFER + 7] {
+            let (mut link, mut far) = pair();
+            let body: Vec<u8> = (0..length).map(|index| (index % 251) as u8).collect();
+            let mut wire = Vec::new();
+            for tag in [1, 2, 3] {
+                wire.extend(point(length as u64, tag).encode());
+                wire.extend(&body);
+            }
+            let writer = std::thread::spawn(move || far.write_all(&wire).map(|()| far));
+            let mut into = vec![0; length];
+            let wants = |header: &Header| header.tag == 2;
+            let mut target = Target::new(&wants, &mut into);
+            drain_until(&mut link, Some(&mut target), |_, target| target.is_some_and(|t| t.done().is_some()));
+            assert_eq!(target.done().map(|header| header.tag), Some(2));
+            drain_until(&mut link, None, |link, _| link.inbox.len() == 2);
+            assert_eq!(into, body);
+            assert!(link.inbox.iter().all(|message| message.body == body && message.header.tag != 2));
+            writer.join().expect("no panic").expect("sends");
+        }
+    }
+
+    #[test]
+    fn parts_are_written_one_after_the_other_from_any_byte() {
+        let (mut link, mut far) = pair();
+        let parts: [&[u8]; 4] = [b"head", b"", b"er a", b"nd body"];
+        assert_eq!(link.write(&parts, 2).expect("writes"), 15);
+        let mut found = [0; 13];
+        far.read_exact(&mut found).expect("reads");
+        assert_eq!(&found, b"ader and body");
     }
 }

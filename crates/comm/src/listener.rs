@@ -1,28 +1,28 @@
-//! Connecting the ranks: every rank listens, connects to the ranks of lower number,
-//! and accepts connections of those of higher number.
+//! How a rank begins: it listens, and learns where the others do. In virtual time it connects to the clock server, which
+//! rank 0 starts. Connections to other ranks are made when they are needed.
 
 use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
-use std::io::{ErrorKind, Read, Write};
+use crosstalk_model::collective::Choices;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::header::{HEADER, Header, Kind};
-use crate::link::Link;
-use crate::mesh::{Deadline, Mesh};
-use crate::poll::{self, PolledSocket};
+use crate::acceptor::{AcceptedPeer, Acceptor};
+use crate::clock::Clock;
+use crate::clock_server;
+use crate::deadline::Deadline;
+use crate::header::Kind;
+use crate::mesh::{Mesh, WaitPolicy};
 use crate::rank::Rank;
-
-/// How long a caller may take to send `Hello`. Others are unknown callers, and ignored.
-const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A rank that listens, and is not connected yet.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     endpoint: SocketAddr,
+    record: Option<String>,
 }
 
 /// Listens on a free port of `address`, an address of this node.
@@ -34,7 +34,7 @@ pub fn listen(address: IpAddr) -> Result<Listener, Fault> {
         let socket = TcpListener::bind((address, 0))?;
         let endpoint = socket.local_addr()?;
         socket.set_nonblocking(true)?;
-        Ok(Listener { socket, endpoint })
+        Ok(Listener { socket, endpoint, record: None })
     };
     listen().map_err(|e: std::io::Error| {
         Fault::environment(format!("cannot listen on {address}: {e}"))
@@ -48,65 +48,66 @@ impl Listener {
         self.endpoint
     }
 
-    /// Connects to every other rank of the part. `endpoints` are the ranks'
-    /// [`Listener::endpoint`]s, by number.
+    /// At rank 0 in virtual time: the run's schedule is recorded, under this title.
+    pub fn recording(self, title: String) -> Self {
+        Listener { record: Some(title), ..self }
+    }
+
+    /// Becomes a rank of the part. `endpoints` are the ranks' [`Listener::endpoint`]s, by number.
     ///
     /// # Errors
-    /// If a rank cannot be connected to. Also when the part's deadline has passed, counted
-    /// from this call, and soon after `cancelled` becomes true; so do the rank's operations.
+    /// If there is not an endpoint for each rank, or, in virtual time, the ranks do not come to rank 0. Also when the
+    /// part's deadline has passed, counted from this call, and soon after `cancelled` becomes true; so do the rank's
+    /// operations.
     pub fn connect<'c>(
         self,
         part: &Part,
         endpoints: &[Option<SocketAddr>],
         cancelled: &'c AtomicBool,
     ) -> Result<Rank<'c>, Fault> {
-        check(part, endpoints)?;
+        let endpoints = check(part, endpoints)?;
         let allowed = Duration::try_from_secs_f64(part.deadline.0).unwrap_or(Duration::MAX);
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = Deadline { until: Instant::now() + allowed.min(far), cancelled };
-        let mut links: Vec<Option<Link>> = (0..part.nodes).map(|_| None).collect();
-        for (peer, endpoint) in endpoints.iter().enumerate().take(part.node) {
-            let endpoint = endpoint.ok_or_else(|| does_not_listen(peer))?;
-            links[peer] = Some(connect_to(part, peer, endpoint, &deadline)?);
-        }
-        while let Some(missing) = (part.node + 1..part.nodes).find(|peer| links[*peer].is_none()) {
-            if let Some((peer, link)) = self.accept(part, missing, &deadline)? {
-                if links[peer].is_some() {
-                    return Err(Fault::attempt("it connected twice").on(peer));
-                }
-                links[peer] = Some(link);
-            }
-        }
-        Ok(Rank::new(part, Mesh::new(part.node, links, deadline)))
-    }
-
-    /// Waits a moment for a rank to connect. `None` if none did, or an unknown caller.
-    fn accept(
-        &self,
-        part: &Part,
-        missing: usize,
-        deadline: &Deadline,
-    ) -> Result<Option<(usize, Link)>, Fault> {
-        let left = deadline.remaining(&|| format!("waiting for node {missing} to connect"))?;
-        let broken = |e| Fault::environment(format!("cannot accept connections: {e}"));
-        poll::wait(&mut [PolledSocket::new(self.socket.as_raw_fd(), false)], left).map_err(broken)?;
-        let stream = match self.socket.accept() {
-            Ok((stream, _)) => stream,
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
-                return Ok(None);
-            }
-            Err(e) => return Err(broken(e)),
+        let acceptor = Acceptor::new(self.socket, endpoints, part.seed);
+        let (id, size) = (part.node, part.nodes);
+        let Some(emulation) = &part.emulation else {
+            let mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::BusyPoll);
+            return Ok(Rank::new(id, size, mesh, Clock::real(), Choices::default()));
         };
-        let Some(hello) = read_hello(&stream)? else { return Ok(None) };
-        let peer = hello.source as usize;
-        if hello.key != part.seed || peer <= part.node || peer >= part.nodes {
-            return Ok(None);
-        }
-        Link::new(stream, peer, part.seed).map(|link| Some((peer, link))).map_err(broken)
+        let mut mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::Sleep);
+        let clock = join(&mut mesh, size, emulation, self.record)?;
+        let choices = Choices::new(emulation.mpi.as_ref().map_or(&[][..], |mpi| &mpi.collectives));
+        Ok(Rank::new(id, size, mesh, clock, choices))
     }
 }
 
-fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<(), Fault> {
+/// Connects to the clock server; at rank 0, starts it.
+fn join(mesh: &mut Mesh, size: usize, emulation: &Emulation, record: Option<String>) -> Result<Clock, Fault> {
+    let own = mesh.acceptor.call(Kind::ClockServer, mesh.id, 0, &mesh.deadline)?;
+    let replies = own.try_clone();
+    let replies = replies.map_err(|e| Fault::environment(format!("cannot set up a connection: {e}")))?;
+    let client = clock_server::Client::new(own)?;
+    mesh.replies = Some(clock_server::Replies::new(replies));
+    if mesh.id != 0 {
+        return Ok(Clock::virtual_time(mesh.id, emulation, client, None));
+    }
+    let mut streams: Vec<Option<TcpStream>> = (0..size).map(|_| None).collect();
+    while let Some(missing) = streams.iter().position(Option::is_none) {
+        mesh.acceptor.wait(&mesh.deadline, &|| format!("waiting for node {missing} to connect"))?;
+        match mesh.acceptor.accept()? {
+            Some(AcceptedPeer { hello, stream }) if hello.kind == Kind::ClockServer => {
+                streams[hello.source as usize] = Some(stream);
+            }
+            Some(caller) => mesh.accept_peer(caller)?,
+            None => {}
+        }
+    }
+    let server = clock_server::begin(emulation, streams.into_iter().flatten().collect(), record)?;
+    Ok(Clock::virtual_time(0, emulation, client, Some(server)))
+}
+
+fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<Vec<SocketAddr>, Fault> {
     let placed = part.emulation.as_ref().map_or(part.nodes, |emulation| emulation.board.len());
     if part.node >= part.nodes || endpoints.len() != part.nodes || placed < part.nodes {
         return Err(Fault::attempt(format!(
@@ -116,42 +117,10 @@ fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<(), Fault> {
             part.node
         )));
     }
-    Ok(())
-}
-
-fn connect_to(part: &Part, peer: usize, endpoint: SocketAddr, deadline: &Deadline) -> Result<Link, Fault> {
-    let unreachable =
-        |e: std::io::Error| Fault::attempt(format!("cannot connect to {endpoint}: {e}")).on(peer);
-    loop {
-        deadline.remaining(&|| format!("connecting to node {peer}"))?;
-        let mut stream = match TcpStream::connect_timeout(&endpoint, Duration::from_secs(1)) {
-            Ok(stream) => stream,
-            Err(e) if e.kind() == ErrorKind::TimedOut => continue,
-            Err(e) => return Err(unreachable(e)),
-        };
-        let hello = Header { key: part.seed, ..Header::bare(Kind::Hello, part.node, 0) };
-        stream.write_all(&hello.encode()).map_err(unreachable)?;
-        return Link::new(stream, peer, part.seed).map_err(unreachable);
-    }
-}
-
-/// Reads a caller's `Hello`; `None` for an unknown caller, which is ignored.
-///
-/// # Errors
-/// If it is another version of this program.
-fn read_hello(mut stream: &TcpStream) -> Result<Option<Header>, Fault> {
-    let mut wire = [0; HEADER];
-    let read = stream
-        .set_nonblocking(false)
-        .and_then(|()| stream.set_read_timeout(Some(HELLO_TIMEOUT)))
-        .and_then(|()| stream.read_exact(&mut wire));
-    if read.is_err() || !wire.starts_with(b"XTLK") {
-        return Ok(None);
-    }
-    let hello = Header::decode(&wire)?;
-    Ok((hello.kind == Kind::Hello).then_some(hello))
-}
-
-fn does_not_listen(peer: usize) -> Fault {
-    Fault::attempt("it takes part but does not listen").on(peer)
+    let does_not_listen = |peer| Fault::attempt("it takes part but does not listen").on(peer);
+    endpoints
+        .iter()
+        .enumerate()
+        .map(|(peer, endpoint)| endpoint.ok_or_else(|| does_not_listen(peer)))
+        .collect()
 }

@@ -1,85 +1,143 @@
-//! All connections of a rank. Sending and receiving read from every peer while they
-//! wait. They end with a fault at the deadline, or when cancelled.
+//! All connections of a rank. Sending and receiving read from every peer while they wait. They end with a fault at
+//! the deadline, or when cancelled.
 
 use crosstalk_core::Fault;
-use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
+use crate::acceptor::Acceptor;
+use crate::clock_server::Replies;
+use crate::deadline::Deadline;
 use crate::header::{HEADER, Header, Kind, LONGEST};
-use crate::link::{Link, Message, PeerState};
+use crate::link::{Link, Message, PeerState, Target};
 use crate::poll::{self, PolledSocket};
-
-/// How often a waiting rank checks whether it was cancelled.
-pub(crate) const CANCEL_POLL: Duration = Duration::from_millis(50);
 
 /// The most bytes of messages that have arrived and were not received. A sender that is
 /// much faster than its receiver exceeds it.
 const MAX_BACKLOG: usize = 8 << 30;
 
-/// When operations end with a fault.
-pub(crate) struct Deadline<'c> {
-    pub(crate) until: Instant,
-    pub(crate) cancelled: &'c AtomicBool,
+/// How long a rank in real time polls for a message, yielding its core in between, before it
+/// sleeps: longer than a message takes between two nodes, and short beside what else a rank does.
+const BUSY_POLL: Duration = Duration::from_micros(100);
+
+/// How a rank waits for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitPolicy {
+    /// It sleeps at once: ranks take turns on one core.
+    Sleep,
+    /// It polls for [`BUSY_POLL`] first.
+    BusyPoll,
 }
 
-impl Deadline<'_> {
-    /// How long to wait before the next check. A fault if the deadline has passed.
-    /// `doing` says what is waited for.
-    pub(crate) fn remaining(&self, doing: &dyn Fn() -> String) -> Result<Duration, Fault> {
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Err(Fault::interrupted().at(doing()));
-        }
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Fault::attempt(format!("the deadline passed while {}", doing()))
-                .remedy("allow more time, or make the input smaller"));
-        }
-        Ok(left.min(CANCEL_POLL))
-    }
-}
-
-/// The connections of one rank, by peer. Its own entry is empty.
+/// The connections of one rank, by peer. Its own entry is empty, as are those that were not needed yet.
 pub(crate) struct Mesh<'c> {
-    id: usize,
-    links: Vec<Option<Link>>,
-    deadline: Deadline<'c>,
+    pub(crate) id: usize,
+    pub(crate) links: Vec<Option<Link>>,
+    /// Messages to itself.
+    own: VecDeque<Message>,
+    /// In virtual time, what the clock server answers.
+    pub(crate) replies: Option<Replies>,
+    pub(crate) acceptor: Acceptor,
+    pub(crate) deadline: Deadline<'c>,
+    waiting: WaitPolicy,
     watched: Vec<PolledSocket>,
     backlog: usize,
+    arrivals: u64,
 }
 
 impl<'c> Mesh<'c> {
-    /// A mesh of connected links.
-    pub(crate) fn new(id: usize, links: Vec<Option<Link>>, deadline: Deadline<'c>) -> Self {
-        Mesh { id, links, deadline, watched: Vec::new(), backlog: 0 }
+    /// A mesh without connections of `size` ranks.
+    pub(crate) fn new(
+        id: usize,
+        size: usize,
+        acceptor: Acceptor,
+        deadline: Deadline<'c>,
+        waiting: WaitPolicy,
+    ) -> Self {
+        let links = (0..size).map(|_| None).collect();
+        let own = VecDeque::new();
+        let replies = None;
+        Mesh {
+            id,
+            links,
+            own,
+            replies,
+            acceptor,
+            deadline,
+            waiting,
+            watched: Vec::new(),
+            backlog: 0,
+            arrivals: 0,
+        }
     }
 
-    /// Sends one message; returns once the kernel has taken it.
-    pub(crate) fn send(&mut self, to: usize, header: Header, body: &[u8]) -> Result<(), Fault> {
-        if body.len() as u64 > LONGEST {
+    /// Sends one message, of several parts; returns once the kernel has taken it.
+    pub(crate) fn send(&mut self, to: usize, header: Header, body: &[&[u8]]) -> Result<(), Fault> {
+        self.send_while(to, header, body, None)
+    }
+
+    /// Sends a message to one rank, and receives one from another meanwhile, as [`Mesh::receive_into`] does.
+    pub(crate) fn exchange(
+        &mut self,
+        to: usize,
+        header: Header,
+        body: &[&[u8]],
+        from: usize,
+        wanted: &dyn Fn(&Header) -> bool,
+        into: &mut [u8],
+    ) -> Result<Header, Fault> {
+        self.connect(from)?;
+        if self.has(from, wanted) {
+            self.send(to, header, body)?;
+            return self.receive_into(from, wanted, into);
+        }
+        let mut target = Target::new(wanted, into);
+        self.send_while(to, header, body, Some((from, &mut target)))?;
+        self.receive_to(from, target)
+    }
+
+    fn send_while(
+        &mut self,
+        to: usize,
+        header: Header,
+        body: &[&[u8]],
+        mut target: Option<(usize, &mut Target)>,
+    ) -> Result<(), Fault> {
+        let length: usize = body.iter().map(|part| part.len()).sum();
+        if length as u64 > LONGEST {
             return Err(Fault::attempt(format!(
-                "expected a message of at most {LONGEST} bytes, found {}",
-                body.len()
+                "expected a message of at most {LONGEST} bytes, found {length}"
             ))
             .remedy("send it in parts"));
         }
-        let wire = self.link(to).stamp(header);
+        if to == self.id {
+            self.arrivals += 1;
+            let header = Header { length: length as u64, ..header };
+            self.own.push_back(Message { header, body: body.concat(), arrival: self.arrivals });
+            return Ok(());
+        }
+        self.connect(to)?;
+        let wire = self.link(to).stamp(Header { length: length as u64, ..header });
+        let mut parts: smallvec::SmallVec<[&[u8]; 4]> = smallvec::smallvec![&wire[..]];
+        parts.extend_from_slice(body);
         let mut done = 0;
         loop {
-            match self.link(to).write(&wire, body, done) {
+            match self.link(to).write(&parts, done) {
                 Ok(so_far) => done = so_far,
                 // The peer may have sent the reason before it ended.
                 Err(_) => {
-                    self.drain(to)?;
+                    self.drain(to, None)?;
                     self.check_peers()?;
-                    return Err(gone(to));
+                    return Err(self.verdict(gone(to)));
                 }
             }
-            if done == HEADER + body.len() {
+            if done == HEADER + length {
                 return Ok(());
             }
             self.check_peers()?;
-            self.wait_and_read(Some(to), &|| format!("sending to node {to}"))?;
+            let target = target.as_mut().map(|(from, target)| (*from, &mut **target));
+            self.wait_and_read(Some(to), target, &|| format!("sending to rank {to}"))?;
         }
     }
 
@@ -87,96 +145,251 @@ impl<'c> Mesh<'c> {
     pub(crate) fn receive(
         &mut self,
         from: usize,
-        wanted: impl Fn(&Message) -> bool,
+        wanted: impl Fn(&Header) -> bool,
     ) -> Result<Message, Fault> {
+        self.connect(from)?;
+        let mut poll_until = self.poll_until();
         loop {
             if let Some(message) = self.take(from, &wanted) {
                 return Ok(message);
             }
-            self.check_peers()?;
-            if self.link(from).peer == PeerState::Finished {
-                return Err(
-                    Fault::attempt("it finished without sending the message that is waited for").on(from)
-                );
-            }
-            self.wait_and_read(None, &|| format!("waiting for a message from node {from}"))?;
+            self.check_can_come(from)?;
+            self.poll_or_wait(&mut poll_until, from, None)?;
         }
     }
 
-    /// Among the messages of all peers that have arrived and that `wanted` accepts, the one
-    /// with the earliest virtual arrival. Waits for one.
-    pub(crate) fn receive_any(
+    /// The same into `into`, which the message must fill. Returns its header.
+    ///
+    /// # Errors
+    /// Also where it has another length: the header's.
+    pub(crate) fn receive_into(
         &mut self,
-        wanted: impl Fn(&Message) -> bool,
-    ) -> Result<(usize, Message), Fault> {
+        from: usize,
+        wanted: &dyn Fn(&Header) -> bool,
+        into: &mut [u8],
+    ) -> Result<Header, Fault> {
+        self.connect(from)?;
+        self.receive_to(from, Target::new(wanted, into))
+    }
+
+    fn receive_to(&mut self, from: usize, mut target: Target) -> Result<Header, Fault> {
+        let mut poll_until = self.poll_until();
         loop {
-            self.drain_all()?;
-            let candidates = self.links.iter().enumerate().filter_map(|(from, link)| {
-                let message = link.as_ref()?.inbox.iter().find(|message| wanted(message))?;
-                Some((message.epoch, message.head, from))
-            });
-            if let Some((.., from)) = candidates.min()
-                && let Some(message) = self.take(from, &wanted)
-            {
-                return Ok((from, message));
+            if let Some(header) = target.done() {
+                return Ok(header);
             }
-            self.check_peers()?;
-            let peers = self.peers();
-            if peers.iter().all(|peer| self.link(*peer).peer != PeerState::Connected) {
-                return Err(Fault::attempt("no node is left that could send a message"));
+            if let Some(message) = self.take(from, target.wants) {
+                let Message { header, body, .. } = message;
+                if body.len() == target.into.len() {
+                    target.into.copy_from_slice(&body);
+                    return Ok(header);
+                }
+                return Err(Fault::attempt(format!(
+                    "expected {} bytes, found a message of {} bytes",
+                    target.into.len(),
+                    body.len()
+                ))
+                .on(from)
+                .remedy("receive as many elements as are sent"));
             }
-            self.wait_and_read(None, &|| "waiting for a message from any node".into())?;
+            self.check_can_come(from)?;
+            self.poll_or_wait(&mut poll_until, from, Some(&mut target))?;
         }
     }
 
-    /// Sends `Goodbye` to every peer, and waits for theirs.
-    pub(crate) fn close(&mut self) -> Result<(), Fault> {
-        for peer in self.peers() {
-            self.send(peer, Header::bare(Kind::Goodbye, self.id, 0), &[])?;
-        }
-        for peer in self.peers() {
-            while self.link(peer).peer != PeerState::Finished {
-                self.check_peers()?;
-                self.wait_and_read(None, &|| format!("waiting for node {peer} to finish"))?;
-            }
-        }
-        Ok(())
+    /// Whether a message that `wanted` accepts has come from `from`, in whole or in part.
+    fn has(&self, from: usize, wanted: &dyn Fn(&Header) -> bool) -> bool {
+        self.links[from].as_ref().is_some_and(|link| link.has(wanted))
     }
 
-    fn peers(&self) -> Vec<usize> {
-        (0..self.links.len()).filter(|peer| self.links[*peer].is_some()).collect()
-    }
-
-    fn link(&mut self, peer: usize) -> &mut Link {
-        self.links[peer].as_mut().expect("a rank has a link to every other, and checks the number first")
-    }
-
-    fn take(&mut self, from: usize, wanted: &impl Fn(&Message) -> bool) -> Option<Message> {
-        let inbox = &mut self.link(from).inbox;
-        let index = inbox.iter().position(wanted)?;
+    /// Takes a message that `wanted` accepts and that has come from `from`.
+    pub(crate) fn take(&mut self, from: usize, wanted: &dyn Fn(&Header) -> bool) -> Option<Message> {
+        let inbox = match from == self.id {
+            true => &mut self.own,
+            false => &mut self.links[from].as_mut()?.inbox,
+        };
+        let index = inbox.iter().position(|message| wanted(&message.header))?;
         let message = inbox.remove(index)?;
         self.backlog = self.backlog.saturating_sub(message.body.len());
         Some(message)
     }
 
-    /// A fault if any node is gone, whichever is waited for: the attempt cannot finish.
-    /// Messages that it sent before can still be received.
-    fn check_peers(&mut self) -> Result<(), Fault> {
-        let lost = self.links.iter().enumerate().find_map(|(peer, link)| match link.as_ref()?.peer {
-            PeerState::Connected | PeerState::Finished => None,
-            PeerState::Gone => Some(peer),
-            PeerState::ReportsGone(other) => Some(other),
+    /// The rank whose message is the earliest of those that `wanted` accepts.
+    pub(crate) fn earliest(&self, wanted: &dyn Fn(&Header) -> bool) -> Option<usize> {
+        let inboxes =
+            self.links.iter().enumerate().filter_map(|(from, link)| Some((from, &link.as_ref()?.inbox)));
+        let first = |(from, inbox): (usize, &VecDeque<Message>)| {
+            let message = inbox.iter().find(|message| wanted(&message.header))?;
+            Some((message.arrival, from))
+        };
+        inboxes.chain([(self.id, &self.own)]).filter_map(first).min().map(|(_, from)| from)
+    }
+
+    /// A fault if no message of `from`, or of any other rank, can come any more.
+    pub(crate) fn check_any_can_come(&mut self, from: Option<usize>) -> Result<(), Fault> {
+        if let Some(from) = from {
+            return self.check_can_come(from);
+        }
+        self.check_peers()?;
+        let all_have_finished = (0..self.links.len()).all(|peer| {
+            peer == self.id || self.links[peer].as_ref().is_some_and(|link| link.peer == PeerState::Finished)
         });
+        match all_have_finished {
+            true => Err(Fault::attempt("no rank is left that could send a message")),
+            false => Ok(()),
+        }
+    }
+
+    /// A fault if no message of `from` can come any more.
+    pub(crate) fn check_can_come(&mut self, from: usize) -> Result<(), Fault> {
+        self.check_peers()?;
+        if from == self.id {
+            return Err(Fault::attempt("it waits for a message from itself that it has not sent").on(from));
+        }
+        match self.links[from].as_ref().map(|link| link.peer) {
+            Some(PeerState::Finished) => {
+                Err(Fault::attempt("it finished without sending the message that is waited for").on(from))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads what has come from all peers, without waiting.
+    pub(crate) fn look(&mut self) -> Result<(), Fault> {
+        (0..self.links.len()).try_for_each(|peer| self.drain(peer, None))?;
+        self.accept_pending()
+    }
+
+    /// Reads what has come from all peers, or waits until something has.
+    pub(crate) fn poll_or_wait_for_any(&mut self, poll_until: &mut Option<Instant>) -> Result<(), Fault> {
+        if poll_until.is_some_and(|until| Instant::now() < until) {
+            let before = self.arrivals;
+            self.look()?;
+            if self.arrivals == before {
+                std::thread::yield_now();
+            }
+            return Ok(());
+        }
+        *poll_until = None;
+        self.wait_and_read(None, None, &|| "waiting for a message".into())
+    }
+
+    /// Until when a rank polls for a message before it sleeps.
+    pub(crate) fn poll_until(&self) -> Option<Instant> {
+        (self.waiting == WaitPolicy::BusyPoll).then(|| Instant::now() + BUSY_POLL)
+    }
+
+    /// Reads what has come from one peer, or waits until something has come from any.
+    fn poll_or_wait(
+        &mut self,
+        poll_until: &mut Option<Instant>,
+        from: usize,
+        target: Option<&mut Target>,
+    ) -> Result<(), Fault> {
+        match *poll_until {
+            Some(until) if Instant::now() < until => {
+                let before = self.arrivals;
+                self.drain(from, target)?;
+                if self.arrivals == before {
+                    std::thread::yield_now();
+                }
+                Ok(())
+            }
+            Some(_) => {
+                *poll_until = None;
+                Ok(())
+            }
+            None => {
+                let target = target.map(|target| (from, target));
+                self.wait_and_read(None, target, &|| format!("waiting for a message from rank {from}"))
+            }
+        }
+    }
+
+    /// Sends `Goodbye` to every peer that it is connected to, and waits for theirs.
+    pub(crate) fn close(&mut self) -> Result<(), Fault> {
+        for peer in self.peers() {
+            self.send(peer, Header::bare(Kind::Goodbye, self.id, 0), &[])?;
+        }
+        while let Some(peer) =
+            self.peers().into_iter().find(|peer| self.link(*peer).peer != PeerState::Finished)
+        {
+            self.check_peers()?;
+            self.wait_and_read(None, None, &|| format!("waiting for rank {peer} to finish"))?;
+        }
+        Ok(())
+    }
+
+    /// A message of the program that nobody has received: its source, tag and bytes.
+    pub(crate) fn left_over(&self) -> Option<(usize, u32, u64)> {
+        let messages = self.links.iter().flatten().flat_map(|link| &link.inbox).chain(&self.own);
+        let left = messages.map(|message| message.header).find(|header| header.kind == Kind::Point);
+        left.map(|header| (header.source as usize, header.tag, header.length))
+    }
+
+    pub(crate) fn peers(&self) -> Vec<usize> {
+        (0..self.links.len()).filter(|peer| self.links[*peer].is_some()).collect()
+    }
+
+    pub(crate) fn link(&mut self, peer: usize) -> &mut Link {
+        self.links[peer].as_mut().expect("a rank connects to a peer before it uses the link")
+    }
+
+    /// A fault if any node is gone, whichever is waited for: the attempt cannot finish.
+    /// Messages that it sent before can still be received. In virtual time the clock server reports that, and why.
+    pub(crate) fn check_peers(&mut self) -> Result<(), Fault> {
+        if self.replies.is_some() {
+            return Ok(());
+        }
+        // What a peer reports is the cause of its own end.
+        let states =
+            || self.links.iter().enumerate().filter_map(|(peer, link)| Some((peer, link.as_ref()?.peer)));
+        let reported = states().find_map(|(_, state)| match state {
+            PeerState::ReportsGone(other) => Some(other),
+            PeerState::Connected | PeerState::Finished | PeerState::Gone => None,
+        });
+        let ended = || states().find(|(_, state)| *state == PeerState::Gone).map(|(peer, _)| peer);
+        let lost = reported.or_else(ended);
         let Some(lost) = lost else { return Ok(()) };
         self.report_gone(lost);
         Err(gone(lost))
     }
 
-    /// Waits until a socket is ready, and reads what has arrived.
-    fn wait_and_read(&mut self, writing: Option<usize>, doing: &dyn Fn() -> String) -> Result<(), Fault> {
+    /// The fault to report for a peer that is gone: in virtual time what the clock server says, which knows the cause.
+    pub(super) fn verdict(&mut self, own: Fault) -> Fault {
+        while self.replies.is_some() {
+            if let Err(fault) =
+                self.wait_and_read(None, None, &|| "waiting for the cause of a failure".into())
+            {
+                return fault;
+            }
+        }
+        own
+    }
+
+    /// Waits until a socket is ready, and reads what has arrived; `target` is where a message of one peer goes.
+    /// Lets peers in that connect.
+    pub(crate) fn wait_and_read(
+        &mut self,
+        writing: Option<usize>,
+        target: Option<(usize, &mut Target)>,
+        doing: &dyn Fn() -> String,
+    ) -> Result<(), Fault> {
+        self.wait_with(writing, target, &[], doing)
+    }
+
+    /// The same, until one of `others` is readable, too.
+    pub(crate) fn wait_with(
+        &mut self,
+        writing: Option<usize>,
+        mut target: Option<(usize, &mut Target)>,
+        others: &[RawFd],
+        doing: &dyn Fn() -> String,
+    ) -> Result<(), Fault> {
         let left = self.deadline.remaining(doing)?;
         let mut watched = std::mem::take(&mut self.watched);
         watched.clear();
+        watched.push(PolledSocket::new(self.acceptor.as_raw_fd(), false));
         let mut open = Vec::with_capacity(self.links.len());
         for (peer, link) in self.links.iter().enumerate() {
             let writing = writing == Some(peer);
@@ -185,23 +398,31 @@ impl<'c> Mesh<'c> {
                 open.push(peer);
             }
         }
+        let replies = watched.len();
+        watched.extend(self.replies.iter().map(|replies| PolledSocket::new(replies.as_raw_fd(), false)));
+        watched.extend(others.iter().map(|fd| PolledSocket::new(*fd, false)));
         poll::wait(&mut watched, left)
             .map_err(|e| Fault::environment(format!("cannot wait for messages: {e}")))?;
-        for (peer, watched) in open.iter().zip(&watched) {
+        for (peer, watched) in open.iter().zip(&watched[1..]) {
             if watched.readable() {
-                self.drain(*peer)?;
+                let target =
+                    target.as_mut().filter(|(from, _)| from == peer).map(|(_, target)| &mut **target);
+                self.drain(*peer, target)?;
             }
+        }
+        if watched[0].readable() {
+            self.accept_pending()?;
+        }
+        if let Some(answers) = self.replies.as_mut().filter(|_| watched[replies].readable()) {
+            answers.read()?;
         }
         self.watched = watched;
         Ok(())
     }
 
-    fn drain_all(&mut self) -> Result<(), Fault> {
-        self.peers().into_iter().try_for_each(|peer| self.drain(peer))
-    }
-
-    fn drain(&mut self, peer: usize) -> Result<(), Fault> {
-        self.backlog += self.link(peer).drain()?;
+    pub(crate) fn drain(&mut self, peer: usize, target: Option<&mut Target>) -> Result<(), Fault> {
+        let Some(link) = self.links[peer].as_mut() else { return Ok(()) };
+        self.backlog += link.drain(target, &mut self.arrivals)?;
         if self.backlog > MAX_BACKLOG {
             return Err(Fault::attempt(format!(
                 "more than {MAX_BACKLOG} bytes of messages have arrived and were not received"
@@ -218,13 +439,13 @@ impl<'c> Mesh<'c> {
         for link in self.links.iter_mut().flatten() {
             if link.peer == PeerState::Connected && !link.writing {
                 let wire = link.stamp(report);
-                let _ = link.write(&wire, &[], 0);
+                let _ = link.write(&[&wire], 0);
             }
         }
     }
 }
 
-fn gone(peer: usize) -> Fault {
+pub(crate) fn gone(peer: usize) -> Fault {
     Fault::gone("the node is gone: its connection ended before it had finished")
         .on(peer)
         .remedy(format!("look at what node {peer} reported last"))

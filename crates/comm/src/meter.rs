@@ -13,7 +13,6 @@
 //! unless the kernel is built to account for them. They remain as noise.
 
 use crosstalk_host::clock::{switches_and_faults, thread_cpu_ns};
-use std::cell::Cell;
 
 /// Number of empty windows that are measured at the start.
 const TRIALS: usize = 401;
@@ -37,7 +36,7 @@ pub(crate) struct Meter {
     /// The thread's involuntary switches at the beginning of the window.
     switches: u64,
     /// Readings of the clock within the window, whose cost is subtracted.
-    readings: Cell<u64>,
+    readings: u64,
 }
 
 /// A window that has ended. All in nanoseconds.
@@ -56,7 +55,7 @@ pub(crate) struct Window {
 impl Meter {
     /// Measures empty windows, and begins the first one.
     pub(crate) fn calibrated() -> Self {
-        let mut meter = Meter { begin: 0, empty: 0, switches: 0, readings: Cell::new(0) };
+        let mut meter = Meter { begin: 0, empty: 0, switches: 0, readings: 0 };
         let mut trials = [0; TRIALS];
         for trial in &mut trials {
             meter.begin();
@@ -70,7 +69,7 @@ impl Meter {
 
     /// Begins a window.
     pub(crate) fn begin(&mut self) {
-        self.readings.set(0);
+        self.readings = 0;
         self.switches = switches();
         // The first reading after a system call that slept takes longer.
         thread_cpu_ns();
@@ -81,7 +80,7 @@ impl Meter {
     pub(crate) fn end(&mut self) -> Window {
         let net = self.measure();
         let switches = switches() - self.switches;
-        let overhead = (self.readings.get() + 1) * self.empty;
+        let overhead = (self.readings + 1) * self.empty;
         let resolved = net >= UNRESOLVED_FACTOR * self.empty && (switches == 0 || net >= SHORT_WINDOW);
         let (computed, dropped) = if resolved { (net, 0) } else { (0, net) };
         Window { computed, dropped, overhead, switches }
@@ -94,20 +93,13 @@ impl Meter {
         if window.computed > 0 {
             return Some(window);
         }
-        self.readings.set(self.readings.get() + 1);
+        self.readings += 1;
         None
-    }
-
-    /// Nanoseconds of computing since the window began. The window continues.
-    pub(crate) fn so_far(&self) -> u64 {
-        let net = self.measure();
-        self.readings.set(self.readings.get() + 1);
-        if net < UNRESOLVED_FACTOR * self.empty { 0 } else { net }
     }
 
     /// Each reading within the window costs about an empty window.
     fn measure(&self) -> u64 {
-        (thread_cpu_ns() - self.begin).saturating_sub((self.readings.get() + 1) * self.empty)
+        (thread_cpu_ns() - self.begin).saturating_sub((self.readings + 1) * self.empty)
     }
 }
 
@@ -145,8 +137,11 @@ mod tests {
             .map(|_| {
                 let mut meter = Meter::calibrated();
                 meter.begin();
-                let most = (0..1000).map(|_| meter.so_far()).max().unwrap_or(0);
-                most.max(meter.end().computed) as f64 / meter.empty as f64
+                for _ in 0..1000 {
+                    meter.measure();
+                    meter.readings += 1;
+                }
+                meter.end().computed as f64 / meter.empty as f64
             })
             .collect();
         windows.sort_unstable_by(f64::total_cmp);

@@ -41,10 +41,6 @@ pub(crate) struct RankCounters {
     pub(crate) dropped: f64,
     /// CPU seconds of measuring, which were subtracted.
     pub(crate) overhead: f64,
-    /// Number of messages that were received too late, and by how many virtual seconds in all.
-    pub(crate) late: (u64, f64),
-    /// Receives from any rank.
-    pub(crate) wildcards: u64,
     /// Number of ranks.
     pub(crate) ranks: usize,
 }
@@ -82,9 +78,6 @@ impl Monitor {
         count("overhead_seconds", counted.overhead);
         count("unresolved_seconds", counted.dropped);
         count("preempted_computing", counted.switches as f64);
-        count("late_hand_overs", counted.late.0 as f64);
-        count("late_seconds", counted.late.1);
-        count("wildcard_receives", counted.wildcards as f64);
         if let Some((before, now)) = usage {
             count("involuntary_switches", (now.involuntary_switches - before.involuntary_switches) as f64);
         }
@@ -123,11 +116,6 @@ fn reasons(counted: &RankCounters, stolen: Duration, host: f64, faults: u64) -> 
     check("computing in windows too short to measure (of the clock)", of_clock(counted.dropped), BOUND);
     let faulted = faults as f64 * FAULT_SECONDS;
     check("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND);
-    check("messages asked for out of order (of the clock, at most)", of_clock(counted.late.1), BOUND);
-    if counted.wildcards > 0 {
-        // The bound is zero: another order may change all that follows.
-        reasons.push(format!("{} receives from any rank depend on real time", counted.wildcards));
-    }
     reasons
 }
 
@@ -159,8 +147,6 @@ mod tests {
         assert!(reasons_of(RankCounters { dropped: 0.0101, ..quiet() }, 0, 0)[0].contains("too short"));
         assert_eq!(reasons_of(quiet(), 0, 99).len(), 0);
         assert!(reasons_of(quiet(), 0, 101)[0].contains("disk"));
-        assert!(reasons_of(RankCounters { late: (1, 0.011), ..quiet() }, 0, 0)[0].contains("out of order"));
-        assert!(reasons_of(RankCounters { wildcards: 1, ..quiet() }, 0, 0)[0].contains("any rank"));
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn once(
     }
     rank.restart_clock()?;
     pattern(rank, data, &mut kept)?;
-    Ok(rank.now().0 * 1e9)
+    Ok(rank.now()?.0 * 1e9)
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn ping_pong() {
         |rank, data, kept| {
             for _ in 0..TURNS {
                 if rank.id() == 0 {
-                    rank.send(1, 0, &data[0])?;
-                    kept.push(rank.recv(1, 0)?);
+                    rank.world().send(1, 0, &data[0])?;
+                    kept.push(rank.world().recv::<u8>(1, 0)?);
                 } else {
-                    kept.push(rank.recv(0, 0)?);
-                    rank.send(0, 0, &data[0])?;
+                    kept.push(rank.world().recv::<u8>(0, 0)?);
+                    rank.world().send(0, 0, &data[0])?;
                 }
             }
             Ok(())
@@ -127,11 +127,11 @@ fn token_ring() {
             let (left, right) = ((rank.id() + NODES - 1) % NODES, (rank.id() + 1) % NODES);
             for _ in 0..TURNS {
                 if rank.id() == 0 {
-                    rank.send(right, 0, &data[0])?;
-                    kept.push(rank.recv(left, 0)?);
+                    rank.world().send(right, 0, &data[0])?;
+                    kept.push(rank.world().recv::<u8>(left, 0)?);
                 } else {
-                    kept.push(rank.recv(left, 0)?);
-                    rank.send(right, 0, &data[0])?;
+                    kept.push(rank.world().recv::<u8>(left, 0)?);
+                    rank.world().send(right, 0, &data[0])?;
                 }
             }
             Ok(())
@@ -148,7 +148,7 @@ fn all_to_all() {
         "all_to_all",
         NODES,
         |rank, data, kept| {
-            *kept = rank.alltoallv(data)?;
+            *kept = rank.world().alltoallv(data)?;
             Ok(())
         },
         // Message k of each rank leaves at o + k·n. The last one decides, unless
@@ -166,13 +166,13 @@ fn incast_six_to_one() {
         |rank, data, kept| {
             for _ in 0..TURNS {
                 if rank.id() != 0 {
-                    rank.send(0, 0, &data[0])?;
+                    rank.world().send(0, 0, &data[0])?;
                 }
             }
             if rank.id() == 0 {
                 for _ in 0..TURNS {
                     for from in 1..7 {
-                        kept.push(rank.recv(from, 0)?);
+                        kept.push(rank.world().recv::<u8>(from, 0)?);
                     }
                 }
             }
@@ -191,12 +191,13 @@ fn pipeline() {
         "pipeline",
         NODES,
         |rank, data, kept| {
+            let id = rank.id();
             for _ in 0..MESSAGES {
-                if rank.id() > 0 {
-                    kept.push(rank.recv(rank.id() - 1, 0)?);
+                if id > 0 {
+                    kept.push(rank.world().recv::<u8>(id - 1, 0)?);
                 }
-                if rank.id() + 1 < NODES {
-                    rank.send(rank.id() + 1, 0, &data[0])?;
+                if id + 1 < NODES {
+                    rank.world().send(id + 1, 0, &data[0])?;
                 }
             }
             Ok(())

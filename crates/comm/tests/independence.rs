@@ -39,9 +39,9 @@ fn program() -> f64 {
         for round in 0..10 {
             compute(&mut numbers, 80 + 20 * ((rank.id() + round) % NODES));
             let parts = rank.serialise(|| vec![vec![1; 10_000]; NODES]);
-            rank.alltoallv(parts)?;
+            rank.world().alltoallv(parts)?;
         }
-        Ok(rank.now().0)
+        Ok(rank.now()?.0)
     });
     ends.into_iter().fold(0.0, f64::max)
 }

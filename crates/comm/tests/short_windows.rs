@@ -26,7 +26,7 @@ fn dropped(gap: u64) -> (f64, f64) {
         let gaps = begin.elapsed().as_secs_f64();
         rank.restart_clock()?;
         for _ in 0..ROUNDS {
-            rank.barrier()?;
+            rank.world().barrier()?;
             compute(black_box(gap));
             rank.serialise(|| compute(black_box(WORK)));
         }

@@ -87,18 +87,18 @@ struct Measurements {
 fn round_trips(rank: &mut Rank, data: &[u8], seen: &mut [Measurements]) -> Result<(), Fault> {
     for (size, seen) in SIZES.into_iter().zip(seen) {
         if rank.id() == 1 {
-            rank.recv(0, 0)?;
+            rank.world().recv::<u8>(0, 0)?;
             compute(PAUSE);
-            rank.send(0, 0, &data[..size])?;
+            rank.world().send(0, 0, &data[..size])?;
             continue;
         }
         let begin = Instant::now();
         compute(PAUSE);
         seen.pauses.push(begin.elapsed().as_secs_f64());
         let begin = Instant::now();
-        rank.send(1, 0, &data[..size])?;
+        rank.world().send(1, 0, &data[..size])?;
         seen.sends.push(begin.elapsed().as_secs_f64());
-        rank.recv(1, 0)?;
+        rank.world().recv::<u8>(1, 0)?;
         seen.trips.push(begin.elapsed().as_secs_f64());
     }
     Ok(())
@@ -109,11 +109,11 @@ fn round_trips(rank: &mut Rank, data: &[u8], seen: &mut [Measurements]) -> Resul
 fn back_to_back(rank: &mut Rank, data: &[u8]) -> Result<f64, Fault> {
     let begin = Instant::now();
     if rank.id() == 0 {
-        (0..TRIALS).try_for_each(|_| rank.send(1, 1, data))?;
-        rank.recv(1, 1)?;
+        (0..TRIALS).try_for_each(|_| rank.world().send(1, 1, data))?;
+        rank.world().recv::<u8>(1, 1)?;
     } else {
-        (0..TRIALS).try_for_each(|_| rank.recv(0, 1).map(drop))?;
-        rank.send(0, 1, &[])?;
+        (0..TRIALS).try_for_each(|_| rank.world().recv::<u8>(0, 1).map(drop))?;
+        rank.world().send::<u8>(0, 1, &[])?;
     }
     Ok(begin.elapsed().as_secs_f64())
 }
@@ -122,7 +122,7 @@ fn back_to_back(rank: &mut Rank, data: &[u8]) -> Result<f64, Fault> {
 fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (MeasuredTimes, f64) {
     let mut ranks = run_at(2, None, place, |rank| {
         own_core(rank.id());
-        let data = vec![1; SIZES[SIZES.len() - 1]];
+        let data = vec![1_u8; SIZES[SIZES.len() - 1]];
         let mut seen: Vec<Measurements> = SIZES.map(|_| Measurements::default()).into();
         // The first time warms up.
         round_trips(rank, &data, &mut seen)?;
@@ -154,7 +154,7 @@ fn measured(place: &(impl Fn(usize) -> IpAddr + Sync)) -> (MeasuredTimes, f64) {
 /// share that it waited for a core.
 fn program(rank: &mut Rank) -> Result<(Vec<Vec<f64>>, f64), Fault> {
     own_core(rank.id());
-    let data = vec![1; SIZES[SIZES.len() - 1]];
+    let data = vec![1_u8; SIZES[SIZES.len() - 1]];
     let mut turns = vec![Vec::new(); SIZES.len()];
     rank.restart_clock()?;
     let delay = thread_schedstat().map(|sched| sched.delay_ns);
@@ -162,21 +162,21 @@ fn program(rank: &mut Rank) -> Result<(Vec<Vec<f64>>, f64), Fault> {
     for warm in (0..=TURNS).map(|turn| turn > 0) {
         for (kind, times) in turns.iter_mut().enumerate() {
             let [there, back] = both_ways(kind);
-            let begin = rank.now().0;
+            let begin = rank.now()?.0;
             if rank.id() == 0 {
-                rank.send(1, 0, &data[..there])?;
+                rank.world().send(1, 0, &data[..there])?;
                 compute(MEANWHILE);
-                rank.recv(1, 0)?;
+                rank.world().recv::<u8>(1, 0)?;
                 compute(PAUSE);
             } else {
-                rank.recv(0, 0)?;
+                rank.world().recv::<u8>(0, 0)?;
                 compute(ANSWER);
-                rank.send(0, 0, &data[..back])?;
+                rank.world().send(0, 0, &data[..back])?;
             }
-            times.extend(warm.then_some(rank.now().0 - begin));
+            times.extend(warm.then_some(rank.now()?.0 - begin));
         }
     }
-    let time = rank.now().0;
+    let time = rank.now()?.0;
     let waited = thread_schedstat().zip(delay).map_or(0, |(sched, before)| sched.delay_ns - before);
     Ok((turns, waited as f64 * 1e-9 / time))
 }
@@ -309,6 +309,8 @@ fn joined() -> Result<[File; 2], Fault> {
                 enter(namespace);
                 let mut socket = Netlink::open()?;
                 socket.add_address(device, address(node), 24)?;
+                // Rank 0 connects to its own clock server.
+                socket.switch_on("lo")?;
                 socket.switch_on(device)
             };
             scope.spawn(set_up).join().expect("no panic")

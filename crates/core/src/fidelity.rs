@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct Fidelity {
     /// The monitor's bounds that the attempt exceeded, in words. Empty: it is faithful.
     pub reasons: Vec<String>,
-    /// Counters by name, in base units (`steal_seconds`, `wildcard_receives` …).
+    /// Counters by name, in base units (`steal_seconds`, `major_faults` …).
     pub counters: BTreeMap<String, f64>,
 }
 

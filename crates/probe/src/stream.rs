@@ -118,7 +118,7 @@ fn send(spec: Spec, rank: &mut Rank) -> Result<(), Fault> {
     for index in 0..spec.messages() {
         message[0] = Spec::mark(index);
         message[last] = Spec::mark(index);
-        rank.send(RECEIVER, TAG, &message)?;
+        rank.world().send(RECEIVER, TAG, &message)?;
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ fn receive(spec: Spec, rank: &mut Rank) -> Result<f64, Fault> {
     let mut before = 0.0;
     for index in 0..spec.messages() {
         receive_one(spec, index, rank)?;
-        let now = rank.now().0;
+        let now = rank.now()?.0;
         intervals.push(now - before);
         before = now;
     }
@@ -145,7 +145,7 @@ fn receive(spec: Spec, rank: &mut Rank) -> Result<f64, Fault> {
 
 /// Receives message `index`, which must be whole.
 fn receive_one(spec: Spec, index: u64, rank: &mut Rank) -> Result<(), Fault> {
-    let message = rank.recv(SENDER, TAG)?;
+    let message = rank.world().recv::<u8>(SENDER, TAG)?;
     let mark = Some(&Spec::mark(index));
     if message.len() as u64 == spec.size && message.first() == mark && message.last() == mark {
         return Ok(());

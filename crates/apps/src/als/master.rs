@@ -39,10 +39,10 @@ pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Resu
     let split = input.read_split()?;
     let mut dealt = rank.serialise(|| pack_ratings(&split, config.slaves));
     dealt.insert(MASTER, Vec::new());
-    rank.scatter(MASTER, dealt)?;
+    rank.world().scatterv(MASTER, dealt)?;
     (0..shard::EXCHANGES).try_for_each(|_| join_exchange_empty(rank))?;
     let held = total(collect_exactly_from_slaves(rank)?);
-    let loading = rank.now();
+    let loading = rank.now()?;
 
     let (judged, chosen) = choose(config, split.validation.len(), rank)?;
     join_exchange_empty(rank)?;
@@ -51,15 +51,15 @@ pub fn run(config: &Config, input: &Input, part: &Part, rank: &mut Rank) -> Resu
     let baseline = split.baseline_error();
     let rated: BTreeSet<u32> =
         split.training.iter().filter(|rating| rating.user == NEW_USER).map(|rating| rating.item).collect();
-    rank.bcast(owner_of(NEW_USER, config.slaves) + 1, &mut Vec::new())?;
-    let predicted = rank.gather(MASTER, &[])?.unwrap_or_default();
+    rank.world().bcast_vec(owner_of(NEW_USER, config.slaves) + 1, &mut Vec::new())?;
+    let predicted = rank.world().gatherv(MASTER, &[])?.unwrap_or_default();
     let recommended =
         best_items(predicted.iter().flat_map(|buffer| read_pairs(buffer)), &rated, config.recommend);
-    let account = rank.account();
+    let account = rank.account()?;
 
     let exchanged = collect_from_slaves(rank)?.iter().flatten().sum();
     let mut whole = WholeModel::default();
-    for part in rank.gather(MASTER, &[])?.unwrap_or_default().iter().skip(MASTER + 1) {
+    for part in rank.world().gatherv(MASTER, &[])?.unwrap_or_default().iter().skip(MASTER + 1) {
         whole.add_part(part, chosen.setting.rank)?;
     }
     let verdict = verify::check_counts(&split, held)

@@ -20,7 +20,7 @@ use crate::coordination::{MASTER, broadcast_words, send_to_master};
 /// Runs a slave; returns where its time went.
 pub fn run(config: &Config, rank: &mut Rank) -> Result<TimeAccount, Fault> {
     rank.restart_clock()?;
-    let buffer = rank.scatter(MASTER, Vec::new())?;
+    let buffer = rank.world().scatterv(MASTER, Vec::new())?;
     let split = rank.serialise(|| unpack_ratings(&buffer))?;
     drop(buffer);
     let mut node = TimedNode { rank, sent: 0 };
@@ -31,10 +31,10 @@ pub fn run(config: &Config, rank: &mut Rank) -> Result<TimeAccount, Fault> {
     let squares = shard.test.squared_errors(&best, &mut node)?;
     send_to_master(node.rank, &squares.to_words())?;
     recommend(&shard, &best, &mut node)?;
-    let (account, sent) = (node.rank.account(), node.sent);
+    let (account, sent) = (node.rank.account()?, node.sent);
 
     send_to_master(rank, &[sent])?;
-    rank.gather(MASTER, &WholeModel::pack_part(&shard, &best))?;
+    rank.world().gatherv(MASTER, &WholeModel::pack_part(&shard, &best))?;
     if let Some(directory) = &config.output {
         let (part, users, items) = (rank.id() - 1, &shard.users.rows.ids, &shard.items.rows.ids);
         write(&directory.join(format!("users-{part:05}")), users, &best.users)?;
@@ -75,10 +75,10 @@ fn recommend(shard: &Shard, model: &Model, node: &mut TimedNode) -> Result<(), F
         own.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()
     });
     let owner = owner_of(NEW_USER, node.parts()) + 1;
-    node.rank.bcast(owner, &mut vector)?;
+    node.rank.world().bcast_vec(owner, &mut vector)?;
     let vector: Vec<f32> = vector.as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
     let predictions = node.compute(|| pack_predictions(&shard.items.rows.ids, &model.items, &vector));
-    node.rank.gather(MASTER, &predictions).map(|_| ())
+    node.rank.world().gatherv(MASTER, &predictions).map(drop)
 }
 
 /// Writes an id and its vector on each line.

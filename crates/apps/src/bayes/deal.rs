@@ -39,7 +39,7 @@ pub fn send_pages(path: &Path, expected: u64, rank: &mut Rank) -> Result<(), Fau
             hands.iter_mut().for_each(|hand| hand[0] = 0);
         }
         hands.insert(MASTER, Vec::new());
-        rank.scatter(MASTER, hands)?;
+        rank.world().scatterv(MASTER, hands)?;
         if ended {
             break;
         }
@@ -56,7 +56,7 @@ pub fn send_pages(path: &Path, expected: u64, rank: &mut Rank) -> Result<(), Fau
 pub fn receive_pages(rank: &mut Rank, pages: &mut Spool) -> Result<u64, Fault> {
     let (mut record, mut bytes) = (Vec::new(), 0);
     loop {
-        let hand = rank.scatter(MASTER, Vec::new())?;
+        let hand = rank.world().scatterv(MASTER, Vec::new())?;
         let torn = || Fault::attempt("a hand of pages was cut short");
         let (more, mut hand) = hand.split_first().ok_or_else(torn)?;
         while !hand.is_empty() {

@@ -29,7 +29,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
         send_pages(path, pages, rank)?;
     }
     let bytes: u64 = collect_exactly_from_slaves::<1>(rank)?.iter().map(|[bytes]| bytes).sum();
-    let loading = rank.now();
+    let loading = rank.now()?;
 
     rank.restart_clock()?;
     let mut counts = Counts::default();
@@ -41,7 +41,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
     }
     let mut confusion = Confusion::default();
     collect_from_slaves(rank)?.iter().try_for_each(|words| confusion.add_words(words))?;
-    let account = rank.account();
+    let account = rank.account()?;
 
     let reports: Vec<[u64; 2]> = collect_exactly_from_slaves(rank)?;
     let moved: Vec<[u64; MOVED.len()]> = collect_exactly_from_slaves(rank)?;

@@ -82,9 +82,18 @@ impl Stage {
 
 impl<'a, C: Cluster> Node<'a, C> {
     /// Resources whose first stage starts now.
-    pub fn new(settings: &'a Settings, memory: Memory, scratch: Scratch, cluster: &'a mut C) -> Self {
-        let last = cluster.now();
-        Node { settings, cluster, scratch, memory, sent: 0, stages: [Seconds(0.0); STAGES.len()], last }
+    ///
+    /// # Errors
+    /// If other slaves are gone.
+    pub fn new(
+        settings: &'a Settings,
+        memory: Memory,
+        scratch: Scratch,
+        cluster: &'a mut C,
+    ) -> Result<Self, Fault> {
+        let last = cluster.now()?;
+        let stages = [Seconds(0.0); STAGES.len()];
+        Ok(Node { settings, cluster, scratch, memory, sent: 0, stages, last })
     }
 
     /// An empty spool.
@@ -132,10 +141,14 @@ impl<'a, C: Cluster> Node<'a, C> {
     }
 
     /// Ends a stage, which took the time since the one before.
-    pub fn end_stage(&mut self, stage: Stage) {
-        let now = self.cluster.now();
+    ///
+    /// # Errors
+    /// If other slaves are gone.
+    pub fn end_stage(&mut self, stage: Stage) -> Result<(), Fault> {
+        let now = self.cluster.now()?;
         self.stages[stage as usize] = Seconds(now.0 - self.last.0);
         self.last = now;
+        Ok(())
     }
 }
 

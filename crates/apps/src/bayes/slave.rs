@@ -31,13 +31,13 @@ pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<TimeAccoun
     let before = scratch.traffic();
     rank.restart_clock()?;
     let slaves = &mut SlaveExchange(rank);
-    let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves);
+    let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves)?;
     let learned = pipeline::run(&mut node, pages, |counts, slaves| agree(counts, slaves.0))?;
     let (stages, sent, held) = (node.stages, node.sent, node.memory.peak);
     let mut confusion = Confusion::default();
     learned.decisions.iter().for_each(|decision| confusion.count_document(decision.label, decision.decided));
     send_to_master(rank, confusion.as_words())?;
-    let account = rank.account();
+    let account = rank.account()?;
     let moved = scratch.traffic().since(before);
 
     send_to_master(rank, &[sent, learned.features as u64])?;

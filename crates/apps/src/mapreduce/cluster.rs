@@ -28,7 +28,10 @@ pub trait Cluster: Exchange {
     /// Serialises or deserialises on one core, and may access the disk.
     fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
     /// This part's clock.
-    fn now(&self) -> Seconds;
+    ///
+    /// # Errors
+    /// If other parts are gone.
+    fn now(&mut self) -> Result<Seconds, Fault>;
 
     /// Sends `mine` to every part, and returns what each part sent.
     fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
@@ -42,7 +45,7 @@ impl Cluster for SlaveExchange<'_, '_> {
     fn round(&mut self, mut outgoing: Vec<Vec<u8>>, more: bool) -> Result<Received, Fault> {
         outgoing.insert(MASTER, Vec::new());
         mark(&mut outgoing, more);
-        let mut buffers = self.0.alltoallv(outgoing)?;
+        let mut buffers = self.0.world().alltoallv(outgoing)?;
         buffers.remove(MASTER);
         unmark(buffers)
     }
@@ -55,7 +58,7 @@ impl Cluster for SlaveExchange<'_, '_> {
         self.0.serialise_spilling(|rank| work(rank))
     }
 
-    fn now(&self) -> Seconds {
+    fn now(&mut self) -> Result<Seconds, Fault> {
         self.0.now()
     }
 }
@@ -63,7 +66,8 @@ impl Cluster for SlaveExchange<'_, '_> {
 /// Takes part in the slaves' rounds as the master, which has nothing to send, until no slave has more.
 pub fn join_rounds_empty(rank: &mut Rank) -> Result<(), Fault> {
     loop {
-        let mut buffers = rank.alltoallv(vec![Vec::new(); rank.size()])?;
+        let nothing = vec![Vec::new(); rank.size()];
+        let mut buffers = rank.world().alltoallv(nothing)?;
         buffers.remove(MASTER);
         if !unmark(buffers)?.more {
             return Ok(());
@@ -122,8 +126,8 @@ impl Cluster for Single {
         work(&mut Unmetered)
     }
 
-    fn now(&self) -> Seconds {
-        Seconds(self.0.elapsed().as_secs_f64())
+    fn now(&mut self) -> Result<Seconds, Fault> {
+        Ok(Seconds(self.0.elapsed().as_secs_f64()))
     }
 }
 
@@ -173,8 +177,8 @@ pub mod mock {
             work(&mut self.disk)
         }
 
-        fn now(&self) -> Seconds {
-            Seconds(self.rounds as f64)
+        fn now(&mut self) -> Result<Seconds, Fault> {
+            Ok(Seconds(self.rounds as f64))
         }
     }
 

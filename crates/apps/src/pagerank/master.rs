@@ -27,7 +27,7 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
     let vertices = parts.iter().map(|part| part[0]).sum();
     let edges: u64 = parts.iter().map(|part| part[1]).sum();
     let mut balances = vec![total(parts.iter().map(|[_, _, a, b, c, d]| [*a, *b, *c, *d]))];
-    let loading = rank.now();
+    let loading = rank.now()?;
 
     rank.restart_clock()?;
     for _ in 0..config.iterations {
@@ -47,7 +47,7 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
     let best = collect_from_slaves(rank)?;
     let best = best.iter().flat_map(|words| words.as_chunks::<2>().0);
     let top = highest_ranks(best.map(|[label, value]| (*label as u32, f64::from_bits(*value))), TOP_RANKS);
-    let account = rank.account();
+    let account = rank.account()?;
 
     let sums: Vec<[u64; 3]> = collect_exactly_from_slaves(rank)?;
     join_exchange_empty(rank)?;

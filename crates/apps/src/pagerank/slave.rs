@@ -47,7 +47,7 @@ pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -
     let words: Vec<u64> =
         best.iter().flat_map(|(label, value)| [u64::from(*label), value.to_bits()]).collect();
     send_to_master(rank, &words)?;
-    let account = rank.account();
+    let account = rank.account()?;
 
     let spilled = overflow.as_ref().map_or(0, Overflow::disk_bytes);
     send_to_master(rank, &[checksum(ranks.iter_named()), sent, spilled])?;

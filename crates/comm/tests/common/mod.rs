@@ -2,7 +2,7 @@
 //! thread, so that they behave as processes do.
 #![allow(dead_code, reason = "every test file uses a part of these helpers")]
 
-use crosstalk_comm::{Listener, Rank, listen};
+use crosstalk_comm::{Finished, Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
@@ -119,6 +119,27 @@ fn try_run_at<R: Send>(
     let one = move |part: Part, listener: Listener| {
         place(part.node);
         program(listener.connect(&part, endpoints, &NEVER)?)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            ranks.into_iter().map(|(part, listener)| scope.spawn(move || one(part, listener))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
+    })
+}
+
+/// Runs `program` on every rank, over loopback, and records its schedule at rank 0.
+pub fn try_run_recorded(
+    nodes: usize,
+    emulation: &Emulation,
+    program: impl Fn(&mut Rank) -> Result<(), Fault> + Sync,
+) -> Vec<Result<Finished, Fault>> {
+    let ranks = ranks(nodes, Some(emulation), 60.0);
+    let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
+    let (program, endpoints) = (&program, &endpoints);
+    let one = move |part: Part, listener: Listener| {
+        let mut rank = listener.recording("a test".into()).connect(&part, endpoints, &NEVER)?;
+        program(&mut rank)?;
+        rank.finish_recorded()
     };
     thread::scope(|scope| {
         let threads: Vec<_> =

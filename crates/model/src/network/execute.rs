@@ -30,10 +30,9 @@ impl Network<'_> {
         }
         loop {
             if self.ranks[rank as usize].collective.is_some() {
-                match self.next_round(rank) {
-                    Some(true) => {}
-                    Some(false) => return Ok(()),
-                    None => source.answer_rank(rank, Answer::Done),
+                // Nobody waits for an answer after the last round: a rank goes on once it has its data.
+                if self.next_round(rank) == Some(false) {
+                    return Ok(());
                 }
                 continue;
             }

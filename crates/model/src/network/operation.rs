@@ -151,7 +151,7 @@ pub enum Answer {
     Tested(Option<Option<Received>>),
     /// The clock.
     Account(TimeBreakdown),
-    /// A collective has ended for this rank, or all clocks begin at zero.
+    /// All clocks begin at zero.
     Done,
 }
 

@@ -1,7 +1,7 @@
 //! A node whose part is one rank over `comm`: it listens, is connected to the
 //! other ranks, and runs.
 
-use crosstalk_comm::{Listener, Rank};
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
@@ -19,7 +19,7 @@ pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelit
 pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
-    Ok(Box::new(Ready { part: part.clone(), listener: crosstalk_comm::listen(address)?, task }))
+    Ok(Box::new(Ready { part: part.clone(), listener: listen(address)?, task }))
 }
 
 /// A node that listens.

@@ -3,9 +3,9 @@
 use crosstalk_core::Fault;
 use std::panic::Location;
 
-use crate::messages::element::{Element, bytes};
-use crate::messages::request::Envelope;
-use crate::messages::scope::{Outgoing, Scope};
+use crate::element::{Element, bytes};
+use crate::request::Envelope;
+use crate::scope::{Outgoing, Scope};
 
 /// Blocks of elements at equal distances, as MPI_Type_vector: a column of a matrix, or a face of a cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

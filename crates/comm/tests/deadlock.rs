@@ -1,7 +1,7 @@
-//! Programs that cannot end are told so, with the places where they wait, and never hang.
+//! Programs that cannot end get a fault with the call sites where they wait, and never hang.
 
 use crate::common::{emulation, fabric, try_run};
-use crosstalk_comm::messages::{Envelope, Rank};
+use crosstalk_comm::{Envelope, Rank};
 use crosstalk_core::mpi::Mpi;
 use crosstalk_core::units::{Bytes, Seconds};
 use crosstalk_core::{Fault, FaultKind};

@@ -4,12 +4,12 @@ use crosstalk_core::Fault;
 use crosstalk_model::network::{Answer, Operation, Pattern, Received};
 use std::panic::Location;
 
-use crate::messages::clock::{CallSite, unexpected};
-use crate::messages::communicator::Communicator;
-use crate::messages::element::{Element, bytes, bytes_mut};
-use crate::messages::header::{Header, Kind};
-use crate::messages::rank::Rank;
-use crate::messages::request::{Envelope, Incoming};
+use crate::clock::{CallSite, unexpected};
+use crate::communicator::Communicator;
+use crate::element::{Element, bytes, bytes_mut};
+use crate::header::{Header, Kind};
+use crate::rank::Rank;
+use crate::request::{Envelope, Incoming};
 
 /// A rank's messages within a communicator.
 pub struct Scope<'r, 'c> {

@@ -4,10 +4,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::mpi::Operation;
 use crosstalk_model::collective::{Action, Pieces, Receive, Round, Send, Steps};
 
-use crate::messages::communicator::Communicator;
-use crate::messages::header::{Header, Kind};
-use crate::messages::mesh::Mesh;
-use crate::messages::store::Store;
+use crate::communicator::Communicator;
+use crate::header::{Header, Kind};
+use crate::mesh::Mesh;
+use crate::store::Store;
 
 /// Combines the second bytes into the first.
 pub(crate) type CombineBytes<'f> = &'f dyn Fn(&mut [u8], &[u8]);

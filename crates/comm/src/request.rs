@@ -3,10 +3,10 @@
 use crosstalk_core::Fault;
 use crosstalk_model::network::Pattern;
 
-use crate::messages::communicator::Communicator;
-use crate::messages::element::{self, Element, bytes_mut};
-use crate::messages::header::Header;
-use crate::messages::link::Message;
+use crate::communicator::Communicator;
+use crate::element::{self, Element, bytes_mut};
+use crate::header::Header;
+use crate::link::Message;
 
 /// What a receive asks for. `None`: any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

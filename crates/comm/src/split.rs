@@ -5,10 +5,10 @@ use crosstalk_model::network::Operation;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::messages::clock::CallSite;
-use crate::messages::communicator::Communicator;
-use crate::messages::rank::Rank;
-use crate::messages::scope::Scope;
+use crate::clock::CallSite;
+use crate::communicator::Communicator;
+use crate::rank::Rank;
+use crate::scope::Scope;
 
 impl Scope<'_, '_> {
     /// Parts the communicator: ranks of the same color are together, in the order of their keys, then of their

@@ -1,7 +1,7 @@
 //! Requests, typed messages, blocks and patterns deliver the right data, in virtual and in real time.
 
 use crate::common::{emulation, fabric, run};
-use crosstalk_comm::messages::{Envelope, LocateOp, Located, Pattern, Rank, ReduceOp, Strided, Tested};
+use crosstalk_comm::{Envelope, LocateOp, Located, Pattern, Rank, ReduceOp, Strided, Tested};
 use crosstalk_core::Fault;
 
 /// Runs a program of so many ranks in both times.

@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::panic::Location;
 
 use super::replies::{Replies, gone};
-use crate::messages::mesh::Mesh;
+use crate::mesh::Mesh;
 
 /// A rank's connection to the clock server.
 pub(crate) struct Client {

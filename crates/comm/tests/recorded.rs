@@ -2,7 +2,7 @@
 //! another fabric those of a run there.
 
 use crate::common::{emulation, fabric, try_run_recorded};
-use crosstalk_comm::messages::{Envelope, Rank, ReduceOp};
+use crosstalk_comm::{Envelope, Rank, ReduceOp};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::Fabric;

@@ -4,14 +4,14 @@ use crosstalk_core::Fault;
 use crosstalk_model::network::{Answer, Operation, Pattern, Received};
 use std::panic::Location;
 
-use crate::messages::clock::{CallSite, unexpected};
-use crate::messages::communicator::Communicator;
-use crate::messages::element::{Element, bytes};
-use crate::messages::header::{Header, Kind};
-use crate::messages::link::Message;
-use crate::messages::rank::Rank;
-use crate::messages::request::{Completed, Envelope, Incoming, Pending, Request, Requests, Tested};
-use crate::messages::scope::{Outgoing, Scope};
+use crate::clock::{CallSite, unexpected};
+use crate::communicator::Communicator;
+use crate::element::{Element, bytes};
+use crate::header::{Header, Kind};
+use crate::link::Message;
+use crate::rank::Rank;
+use crate::request::{Completed, Envelope, Incoming, Pending, Request, Requests, Tested};
+use crate::scope::{Outgoing, Scope};
 
 impl Scope<'_, '_> {
     /// Begins to send `data`. Its bytes are taken at once, so that it may be changed.

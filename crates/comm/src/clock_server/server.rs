@@ -16,8 +16,8 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::answer;
-use crate::messages::deadline::CANCEL_POLL;
-use crate::messages::element::{ReduceOp, bytes, combine_bytes};
+use crate::deadline::CANCEL_POLL;
+use crate::element::{ReduceOp, bytes, combine_bytes};
 use crate::poll::{self, PolledSocket};
 
 /// The thread; it ends when all ranks have finished, or one has gone, or when this is dropped.
@@ -86,7 +86,7 @@ fn combine_time() -> Seconds {
     let (mut mine, theirs) = (vec![1.0_f64; NUMBERS], vec![1e-9_f64; NUMBERS]);
     let mut once = || {
         let begin = Instant::now();
-        combine_bytes::<f64>(ReduceOp::Sum, crate::messages::element::bytes_mut(&mut mine), bytes(&theirs));
+        combine_bytes::<f64>(ReduceOp::Sum, crate::element::bytes_mut(&mut mine), bytes(&theirs));
         begin.elapsed().as_secs_f64()
     };
     let mut times: Vec<f64> = (0..101).map(|_| once()).collect();
@@ -122,7 +122,6 @@ impl Source for Programs {
 
     fn answer_rank(&mut self, rank: u32, answer: Answer) {
         let end = &mut self.ranks[rank as usize];
-        // Nobody asks for the end of a collective's timing before it has its own data: it is an answer like others.
         answer::put_answer(&mut end.outgoing, &answer);
         end.write();
     }

@@ -8,10 +8,10 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use crate::messages::acceptor::AcceptedPeer;
-use crate::messages::header::{Header, Kind};
-use crate::messages::link::{Link, PeerState};
-use crate::messages::mesh::Mesh;
+use crate::acceptor::AcceptedPeer;
+use crate::header::{Header, Kind};
+use crate::link::{Link, PeerState};
+use crate::mesh::Mesh;
 
 /// How long the peer's own call may take once it has ended this rank's.
 const OTHER_CALL: Duration = Duration::from_secs(1);

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-use crate::messages::deadline::Deadline;
-use crate::messages::header::{HEADER, Header, Kind};
+use crate::deadline::Deadline;
+use crate::header::{HEADER, Header, Kind};
 use crate::poll::{self, PolledSocket};
 
 /// How long a caller may take to send `Hello`. Others are unknown callers, and ignored.

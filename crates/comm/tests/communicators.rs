@@ -1,7 +1,7 @@
 //! Parts of the ranks exchange messages under numbers of their own, apart from others.
 
 use crate::common::{emulation, fabric, run};
-use crosstalk_comm::messages::{Rank, ReduceOp};
+use crosstalk_comm::{Rank, ReduceOp};
 use crosstalk_core::Fault;
 
 fn in_both(nodes: usize, program: impl Fn(&mut Rank) -> Result<(), Fault> + Sync) {
