@@ -261,7 +261,10 @@ impl Catalogues {
             let fabrics = match &cell.scene.place {
                 Place::Outside { .. } => Vec::new(),
                 Place::Real { fabric, .. } => vec![fabric.clone()],
-                Place::Virtual { system, .. } => {
+                Place::Virtual { system, mpi, .. } => {
+                    if let Some(mpi) = mpi.as_ref().and_then(|name| self.mpi.get(name)) {
+                        files.insert(format!("mpi/{}.toml", mpi.name), as_toml(mpi));
+                    }
                     let Ok((system, network)) = self.find_system(system) else { continue };
                     files.insert(format!("systems/{}.toml", system.name), as_toml(system));
                     let within_node = system.within_node.clone();
