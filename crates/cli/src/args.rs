@@ -301,6 +301,7 @@ pub enum Catalogue {
     Studies,
     Fabrics,
     Systems,
+    Mpi,
     Components,
     Interconnects,
     Workloads,

@@ -14,7 +14,7 @@ use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
 
 /// The folders of a catalogue.
-const FOLDERS: [&str; 5] = ["fabrics", "systems", "components", "interconnects", "published"];
+const FOLDERS: [&str; 6] = ["fabrics", "systems", "mpi", "components", "interconnects", "published"];
 
 /// The bundled catalogues and those of `dirs`. A file in `dirs` replaces a bundled one of its name.
 pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
@@ -35,6 +35,9 @@ pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
         }
         for (path, name) in files(&dir.join("systems"), "toml")? {
             all.add_system(&name, &read_entry(&path)?, &path.display().to_string())?;
+        }
+        for (path, name) in files(&dir.join("mpi"), "toml")? {
+            all.add_mpi(&name, &read_entry(&path)?, &path.display().to_string())?;
         }
         for (path, _) in files(&dir.join("components"), "toml")? {
             all.add_components(&read_entry(&path)?, &path.display().to_string())?;

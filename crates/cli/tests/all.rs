@@ -21,6 +21,7 @@ mod interruptions;
 mod keep;
 mod lacking;
 mod mounts;
+mod mpi;
 mod names;
 mod pages;
 mod path;

@@ -88,6 +88,33 @@ impl Operation {
         matches!(self, Operation::Reduce | Operation::Allreduce | Operation::ReduceScatter)
     }
 
+    /// The algorithms that can carry it out.
+    pub fn algorithms(self) -> &'static [Algorithm] {
+        use Algorithm as A;
+        match self {
+            Operation::Barrier => &[A::Dissemination],
+            Operation::Bcast => &[A::Binomial, A::ScatterRing, A::ScatterDoubling],
+            Operation::Reduce => &[A::Binomial, A::Rabenseifner],
+            Operation::Allreduce => &[A::RecursiveDoubling, A::Rabenseifner, A::Ring],
+            Operation::ReduceScatter => &[A::RecursiveHalving, A::Pairwise],
+            Operation::Gather | Operation::Scatter => &[A::Binomial, A::Linear],
+            Operation::Gatherv | Operation::Scatterv => &[A::Linear],
+            Operation::Allgather => &[A::Ring, A::RecursiveDoubling, A::Bruck],
+            Operation::Allgatherv => &[A::Ring],
+            Operation::Alltoall => &[A::Linear, A::Pairwise, A::Bruck],
+            Operation::Alltoallv => &[A::Linear, A::Pairwise],
+        }
+    }
+
+    /// Whether `algorithm` can carry it out among a power of two of ranks only.
+    pub fn needs_power_of_two(self, algorithm: Algorithm) -> bool {
+        match algorithm {
+            Algorithm::ScatterDoubling => true,
+            Algorithm::RecursiveDoubling => self == Operation::Allgather,
+            _ => false,
+        }
+    }
+
     /// Whether pieces may differ in size, which only their owners know.
     pub fn has_any_sizes(self) -> bool {
         use Operation::{Allgatherv, Alltoallv, Gatherv, Scatterv};
@@ -201,7 +228,7 @@ pub struct Mpi {
     #[serde(default)]
     pub rendezvous: Seconds,
     /// Which algorithms it uses: of the lines that fit, the first one counts. Operations without a fitting
-    /// line are carried out as MPICH did in 2005 (`crosstalk show mpi/default`).
+    /// line are carried out as MPICH did in 2005.
     #[serde(default, rename = "collective", skip_serializing_if = "Vec::is_empty")]
     pub collectives: Vec<Choice>,
     /// Parameter (`eager_limit`, `overhead`, `eager_copy`, `rendezvous`, `collective`) → where it comes from.

@@ -72,6 +72,9 @@ pub struct System {
     pub node: NodeKind,
     /// How they are placed on boards.
     pub boards: Boards,
+    /// The fabric between ranks of one node, which share its memory. Default: none, and a node has one rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_node: Option<String>,
     /// Its networks by name.
     pub network: BTreeMap<String, Network>,
     /// Parameter → its source.

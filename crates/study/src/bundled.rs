@@ -29,6 +29,8 @@ const SYSTEMS: &[File] = &[
     file!("systems/microblade.toml"),
     file!("systems/moonshot.toml"),
 ];
+const MPI: &[File] =
+    &[file!("mpi/mpich-1.2.6.toml"), file!("mpi/mpich-gm-1.2.6.toml"), file!("mpi/mvapich-0.9.4.toml")];
 const COMPONENTS: &[File] = &[
     file!("components/dpdk.toml"),
     file!("components/lines.toml"),
@@ -58,7 +60,8 @@ const STUDIES: &[File] = &[
 ];
 
 impl Catalogues {
-    /// The bundled catalogues: `fabrics/`, `systems/`, `components/`, `interconnects/` and `published/` of the repository.
+    /// The bundled catalogues: `fabrics/`, `systems/`, `mpi/`, `components/`, `interconnects/` and `published/` of the
+    /// repository.
     pub fn bundled() -> Self {
         catalogues().expect("the bundled files are read by a test")
     }
@@ -72,6 +75,9 @@ fn catalogues() -> Result<Catalogues, Fault> {
     }
     for (path, text) in SYSTEMS {
         catalogues.add_system(path, text, path)?;
+    }
+    for (path, text) in MPI {
+        catalogues.add_mpi(path, text, path)?;
     }
     for (path, text) in COMPONENTS {
         catalogues.add_components(text, path)?;
@@ -95,9 +101,9 @@ pub fn bundled_studies() -> &'static [(&'static str, &'static str)] {
     STUDIES
 }
 
-/// The bundled fabrics, systems and interconnects: path in the repository and text, to show and to copy.
+/// The bundled fabrics, systems, MPI profiles and interconnects: path in the repository and text, to show and to copy.
 pub fn bundled_catalogue_files() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FABRICS.iter().chain(SYSTEMS).chain(INTERCONNECTS).copied()
+    FABRICS.iter().chain(SYSTEMS).chain(MPI).chain(INTERCONNECTS).copied()
 }
 
 #[cfg(test)]
@@ -108,7 +114,7 @@ mod tests {
     fn every_bundled_file_reads_and_every_name_in_it_is_known() {
         let catalogues = catalogues().expect("reads");
         for (_, system, network) in catalogues.named_systems() {
-            for fabric in [&network.within, &network.across] {
+            for fabric in [&network.within, &network.across].into_iter().chain(&system.within_node) {
                 catalogues.find_fabric(fabric).unwrap_or_else(|fault| panic!("{}: {fault}", system.name));
             }
         }
@@ -147,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_of_a_bundled_fabric_or_system_has_its_source() {
+    fn every_number_of_a_bundled_fabric_system_or_mpi_profile_has_its_source() {
         let catalogues = catalogues().expect("reads");
         for fabric in catalogues.fabrics() {
             let mut wanted = vec!["rate", "L", "o", "g", "G", "O"];
@@ -157,8 +163,15 @@ mod tests {
             }
         }
         for system in catalogues.systems() {
-            for what in ["cpu", "cores", "clock", "speed", "memory", "boards", "network"] {
+            let mut wanted = vec!["cpu", "cores", "clock", "speed", "memory", "boards", "network"];
+            wanted.extend(system.within_node.as_ref().map(|_| "within_node"));
+            for what in wanted {
                 assert!(system.source.contains_key(what), "{}: {what} has no source", system.name);
+            }
+        }
+        for mpi in catalogues.mpi_profiles() {
+            for what in ["eager_limit", "overhead", "eager_copy", "rendezvous", "collective"] {
+                assert!(mpi.source.contains_key(what), "{}: {what} has no source", mpi.name);
             }
         }
     }

@@ -1,24 +1,27 @@
-//! The catalogues: fabrics, systems and published values by name.
+//! The catalogues: fabrics, systems, MPI profiles and published values by name.
 
 use crate::key_lines::KeyLines;
+use crate::mpi::{NO_MPI, check_collectives};
 use crate::name::{file_name, stem};
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
 use crosstalk_core::fabric::Fabric;
 use crosstalk_core::interconnect::{Component, Components, Hop, Interconnect};
+use crosstalk_core::mpi::Mpi;
 use crosstalk_core::name::unknown;
 use crosstalk_core::system::{Network, System};
 use crosstalk_core::units::{Seconds, human};
 use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 
-/// Fabrics, systems, components, interconnects and published values that studies can name. A later entry replaces an earlier
-/// one of the same name.
+/// Fabrics, systems, MPI profiles, components, interconnects and published values that studies can name. A later entry
+/// replaces an earlier one of the same name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogues {
     fabrics: BTreeMap<String, Fabric>,
     systems: BTreeMap<String, System>,
+    mpi: BTreeMap<String, Mpi>,
     components: BTreeMap<String, Component>,
     interconnects: BTreeMap<String, Interconnect>,
     published: BTreeMap<String, PublishedValue>,
@@ -79,6 +82,27 @@ impl Catalogues {
         }
         check_node(&system).map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("node")))?;
         self.systems.insert(system.name.clone(), system);
+        Ok(())
+    }
+
+    /// Adds the MPI profile in `text`, read at `place`; `name` is its name [default: the file's].
+    ///
+    /// # Errors
+    /// A usage fault with file and line.
+    pub fn add_mpi(&mut self, name: &str, text: &str, place: &str) -> Result<(), Fault> {
+        let mut mpi: Mpi = read(text, place)?;
+        if mpi.name.is_empty() {
+            mpi.name = stem(name).to_string();
+        }
+        let at = |key: &str| KeyLines::parse(text, place).location_of(key);
+        file_name("library", &mpi.name).map_err(|fault| fault.at(at("name")))?;
+        if mpi.name == NO_MPI {
+            return Err(Fault::usage("`none` is reserved: it means a library that costs nothing")
+                .at(place)
+                .remedy("give the MPI profile another name"));
+        }
+        check_collectives(&mpi.collectives, at)?;
+        self.mpi.insert(mpi.name.clone(), mpi);
         Ok(())
     }
 
@@ -167,6 +191,14 @@ impl Catalogues {
         }
     }
 
+    /// The MPI profile of that name.
+    ///
+    /// # Errors
+    /// A usage fault with the nearest name.
+    pub fn find_mpi(&self, name: &str) -> Result<&Mpi, Fault> {
+        self.mpi.get(name).ok_or_else(|| unknown("MPI profile", name, self.mpi.keys().map(String::as_str)))
+    }
+
     /// Every system with its networks, by the name that studies use.
     pub fn named_systems(&self) -> Vec<(String, &System, &Network)> {
         let of = |system: &System, network: &str| match system.network.len() {
@@ -229,10 +261,14 @@ impl Catalogues {
             let fabrics = match &cell.scene.place {
                 Place::Outside { .. } => Vec::new(),
                 Place::Real { fabric, .. } => vec![fabric.clone()],
-                Place::Virtual { system, .. } => {
+                Place::Virtual { system, mpi, .. } => {
+                    if let Some(mpi) = mpi.as_ref().and_then(|name| self.mpi.get(name)) {
+                        files.insert(format!("mpi/{}.toml", mpi.name), as_toml(mpi));
+                    }
                     let Ok((system, network)) = self.find_system(system) else { continue };
                     files.insert(format!("systems/{}.toml", system.name), as_toml(system));
-                    vec![network.within.clone(), network.across.clone()]
+                    let within_node = system.within_node.clone();
+                    [network.within.clone(), network.across.clone()].into_iter().chain(within_node).collect()
                 }
             };
             for name in fabrics {
@@ -252,6 +288,11 @@ impl Catalogues {
     /// Every system, by name.
     pub fn systems(&self) -> impl Iterator<Item = &System> {
         self.systems.values()
+    }
+
+    /// Every MPI profile, by name.
+    pub fn mpi_profiles(&self) -> impl Iterator<Item = &Mpi> {
+        self.mpi.values()
     }
 
     /// Every component, by name.

@@ -2,17 +2,22 @@
 
 use crate::catalogue::Catalogues;
 use crate::plan::Place;
+use crate::words::count_in_words;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
-use crosstalk_core::system::NodeKind;
+use crosstalk_core::system::{NodeKind, System};
 
 /// What is emulated at `place`; `None` in real time.
 ///
 /// # Errors
-/// A usage fault where the system or one of its fabrics is unknown, or has too few boards or nodes for the placement.
+/// A usage fault where the system, one of its fabrics or the MPI profile is unknown, or where the system has too few
+/// boards or nodes for the placement, or nodes that cannot have so many ranks.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
-    let Place::Virtual { system: name, links, memory, placement, nodes } = place else { return Ok(None) };
+    let Place::Virtual { system: name, links, memory, mpi, placement, nodes, ranks } = place else {
+        return Ok(None);
+    };
     let (system, network) = catalogues.find_system(name)?;
+    check_ranks(name, system, *ranks)?;
     let board = match placement {
         Placement::One if *nodes > system.boards.nodes as usize => {
             return Err(Fault::usage(format!(
@@ -37,10 +42,31 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         board,
         within: catalogues.find_fabric(&network.within)?.clone().with_links(links),
         across: catalogues.find_fabric(&network.across)?.clone().with_links(links),
-        ranks_per_node: 1,
-        memory: None,
-        mpi: None,
+        ranks_per_node: *ranks,
+        memory: system.within_node.as_ref().map(|name| catalogues.find_fabric(name)).transpose()?.cloned(),
+        mpi: mpi.as_ref().map(|name| catalogues.find_mpi(name)).transpose()?.cloned(),
     }))
+}
+
+/// Refuses more ranks a node than a node has cores, and several without a fabric between them.
+fn check_ranks(name: &str, system: &System, ranks: u32) -> Result<(), Fault> {
+    let cores = system.node.cores;
+    if ranks > cores {
+        return Err(Fault::usage(format!(
+            "{ranks} ranks do not fit on a node of `{name}`, which has {}",
+            count_in_words(cores as usize, "core")
+        ))
+        .remedy("take fewer ranks, or exclude the combination"));
+    }
+    if ranks > 1 && system.within_node.is_none() {
+        let show = format!("crosstalk show systems/{}", system.name);
+        return Err(Fault::usage(format!("`{name}` has no fabric between ranks of one node")).remedy(
+            format!(
+                "leave `ranks` out, or add within_node = \"…\", a fabric, to a copy of the system ({show})"
+            ),
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -55,9 +81,63 @@ mod tests {
             system: "kosmos-srio".into(),
             links: Links::default(),
             memory: None,
+            mpi: None,
             placement,
             nodes,
+            ranks: 1,
         }
+    }
+
+    /// Two nodes of a system, with an MPI profile and some ranks each.
+    fn with_ranks(name: &str, library: Option<&str>, number: u32) -> Result<Option<Emulation>, Fault> {
+        let mut place = on(Placement::Many, 2);
+        if let Place::Virtual { system, mpi, placement, ranks, .. } = &mut place {
+            (*system, *placement, *ranks) = (name.into(), Placement::One, number);
+            *mpi = library.map(String::from);
+        }
+        emulation(&Catalogues::bundled(), &place)
+    }
+
+    #[test]
+    fn ranks_of_a_node_share_its_memory_and_a_library() {
+        let emulated = with_ranks("kisti-2006-infiniband", Some("mvapich-0.9.4"), 2).expect("fits");
+        let emulated = emulated.expect("virtual");
+        assert_eq!((emulated.ranks_per_node, emulated.board.len()), (2, 2), "nodes are counted, not ranks");
+        assert_eq!(emulated.memory.map(|fabric| fabric.name).as_deref(), Some("shared-memory-2005"));
+        assert_eq!(emulated.mpi.map(|mpi| mpi.name).as_deref(), Some("mvapich-0.9.4"));
+        let plain = with_ranks("kosmos-srio", None, 1).expect("fits").expect("virtual");
+        assert_eq!((plain.ranks_per_node, plain.memory, plain.mpi), (1, None, None));
+    }
+
+    #[test]
+    fn more_ranks_than_cores_or_ranks_without_a_fabric_are_faults() {
+        let fault = |system: &str, ranks| with_ranks(system, None, ranks).expect_err("refused");
+        let crowded = fault("kisti-2006-myrinet", 3);
+        assert_eq!(
+            crowded.message,
+            "3 ranks do not fit on a node of `kisti-2006-myrinet`, which has 2 cores"
+        );
+        assert_eq!(crowded.remedy.as_deref(), Some("take fewer ranks, or exclude the combination"));
+        let apart = fault("moonshot", 2);
+        assert_eq!(apart.message, "`moonshot` has no fabric between ranks of one node");
+        let remedy = apart.remedy.expect("has one");
+        assert!(remedy.contains("within_node") && remedy.contains("show systems/moonshot"), "{remedy}");
+    }
+
+    #[test]
+    fn names_that_are_in_no_catalogue_are_faults() {
+        let fault = with_ranks("kisti-2006-myrinet", Some("mpich-gm"), 1).expect_err("unknown");
+        assert_eq!(fault.message, "unknown MPI profile `mpich-gm`");
+        let text = include_str!("../../../systems/kisti-2006.toml");
+        let mut catalogues = Catalogues::bundled();
+        let text = text.replace("within_node = \"shared-memory-2005\"", "within_node = \"shared-memory\"");
+        catalogues.add_system("kisti-2006", &text, "s.toml").expect("reads");
+        let mut place = on(Placement::One, 2);
+        if let Place::Virtual { system, .. } = &mut place {
+            *system = "kisti-2006-myrinet".into();
+        }
+        let fault = emulation(&catalogues, &place).expect_err("unknown");
+        assert_eq!(fault.message, "unknown fabric `shared-memory`");
     }
 
     #[test]

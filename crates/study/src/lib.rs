@@ -13,6 +13,7 @@ pub mod findings;
 pub mod journal;
 pub mod key_lines;
 pub mod measurements;
+pub mod mpi;
 pub mod number;
 pub mod parse;
 pub mod part;
@@ -55,8 +56,8 @@ pub use prepare::{PreparedStudy, plan, prepare};
 pub use resolve::{parse_setting, resolve};
 pub use rules::GIVE_UP_AFTER;
 pub use schema::{
-    component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
-    system_schema, trace_schema,
+    component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, mpi_schema,
+    study_schema, system_schema, trace_schema,
 };
 pub use words::count_in_words;
 pub use write::to_toml;

@@ -120,10 +120,14 @@ pub enum Place {
         links: Links,
         /// The memory of a node [default: the system's].
         memory: Option<Bytes>,
+        /// The MPI profile's name. `None`: the message-passing library costs nothing.
+        mpi: Option<String>,
         /// How nodes are spread over boards.
         placement: Placement,
         /// The number of nodes.
         nodes: usize,
+        /// How many ranks each node has.
+        ranks: u32,
     },
     /// Real time over shaped links.
     Real {

@@ -4,6 +4,7 @@ use crate::file::Study;
 use crate::findings::Findings;
 use crosstalk_core::fabric::Fabric;
 use crosstalk_core::interconnect::{Components, Interconnect};
+use crosstalk_core::mpi::Mpi;
 use crosstalk_core::record::Line;
 use crosstalk_core::system::System;
 use schemars::{JsonSchema, schema_for};
@@ -22,6 +23,11 @@ pub fn fabric_schema() -> Value {
 /// The schema of a file of `systems/`.
 pub fn system_schema() -> Value {
     schema::<System>()
+}
+
+/// The schema of a file of `mpi/`.
+pub fn mpi_schema() -> Value {
+    schema::<Mpi>()
 }
 
 /// The schema of a file of `components/`.

@@ -16,6 +16,7 @@ mod fuzz;
 mod journal;
 mod latency;
 mod mock;
+mod mpi;
 mod noise;
 mod order;
 mod robust;

@@ -331,6 +331,41 @@ fn memory_that_no_node_has() {
 }
 
 #[test]
+fn libraries_and_ranks_that_no_node_has() {
+    let with = |more: &str| format!("boards = \"many\", {more} }}");
+    let at = "boards = \"many\" }";
+    expect(
+        at,
+        &with("mpi = \"mvapich-0.9.5\""),
+        6,
+        "unknown MPI profile `mvapich-0.9.5`",
+        "`mvapich-0.9.4`?",
+    );
+    expect(
+        at,
+        &with("ranks = 0"),
+        6,
+        "expected a number of ranks a node, at least 1, found `0`",
+        "ranks = 2",
+    );
+    expect(at, &with("ranks = 1.5"), 6, "at least 1, found `1.5`", "ranks = 2");
+    expect(at, &with("ranks = \"all\""), 6, "at least 1, found `all`", "ranks = 2");
+    expect(at, &with("ranks = 2"), 6, "has no fabric between ranks of one node", "leave `ranks` out");
+    expect(at, &with("ranks = 100"), 6, "100 ranks do not fit on a node of `microblade`", "fewer ranks");
+    planned(&STUDY.replacen(at, &with("mpi = \"none\", ranks = 1"), 1)).expect("plans");
+    let real = STUDY.replacen("kind = \"stream\"", "kind = \"latency\"", 1);
+    for condition in ["mpi = \"none\"", "ranks = 1"] {
+        let fault = planned(&real.replacen(at, &with(condition), 1)).expect_err("refused").to_string();
+        let name = condition.split(' ').next().expect("has one");
+        assert!(fault.starts_with("my.toml:6: `latency` runs in real time, where"), "{fault}");
+        assert!(
+            fault.contains(&format!("`{name}` means nothing")) && fault.contains("leave it out"),
+            "{fault}"
+        );
+    }
+}
+
+#[test]
 fn marks_without_a_place() {
     expect("log = [\"x\"]", "marks = { here = \"soon\" }", 26, "axis' unit, found `soon`", "");
     expect(

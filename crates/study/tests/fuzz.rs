@@ -47,6 +47,7 @@ proptest! {
         let mut catalogues = Catalogues::new();
         let _ = catalogues.add_fabric("f", &text, "f.toml");
         let _ = catalogues.add_system("s", &text, "s.toml");
+        let _ = catalogues.add_mpi("m", &text, "m.toml");
         let _ = catalogues.add_published_csv(&text, "p.csv");
         let _ = catalogues.add_components(&text, "c.toml");
         let _ = catalogues.add_interconnect("i", &text, "i.toml");

@@ -2,8 +2,8 @@
 //! writes the files anew.
 
 use crosstalk_study::{
-    component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, study_schema,
-    system_schema, trace_schema,
+    component_schema, fabric_schema, findings_schema, interconnect_schema, journal_schema, mpi_schema,
+    study_schema, system_schema, trace_schema,
 };
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ fn the_published_schemas_are_up_to_date() {
         ("study", study_schema()),
         ("fabric", fabric_schema()),
         ("system", system_schema()),
+        ("mpi", mpi_schema()),
         ("component", component_schema()),
         ("interconnect", interconnect_schema()),
         ("findings", findings_schema()),

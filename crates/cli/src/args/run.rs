@@ -38,7 +38,7 @@ pub struct StudyArgs {
     /// Set the seed of the random order and of generated inputs [default: the study's, mostly 1].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Add the catalogues of a directory: `fabrics/`, `systems/`, `components/`, `interconnects/`,
+    /// Add the catalogues of a directory: `fabrics/`, `systems/`, `mpi/`, `components/`, `interconnects/`,
     /// `published/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,

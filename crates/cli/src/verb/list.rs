@@ -24,6 +24,7 @@ pub fn main(args: &ListArgs, out: &Out) -> Result<ExitCode, Fault> {
         (Catalogue::Studies, "studies"),
         (Catalogue::Fabrics, "fabrics"),
         (Catalogue::Systems, "systems"),
+        (Catalogue::Mpi, "mpi"),
         (Catalogue::Interconnects, "interconnects"),
         (Catalogue::Components, "components"),
         (Catalogue::Workloads, "workloads"),
@@ -104,6 +105,10 @@ fn entries(which: Catalogue) -> Result<Vec<Entry>, Fault> {
                 };
                 Entry { name, title: format!("{}{which}", system.title) }
             })
+            .collect(),
+        Catalogue::Mpi => catalogues
+            .mpi_profiles()
+            .map(|m| Entry { name: m.name.clone(), title: m.title.clone() })
             .collect(),
         Catalogue::Interconnects => catalogues
             .interconnects()

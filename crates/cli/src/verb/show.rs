@@ -32,8 +32,20 @@ const FABRIC: &str = "\
 /// The head of a system.
 const SYSTEM: &str = "\
 # A system: nodes on boards, and networks by name, each with its fabric within and across boards.
-# `speed` is a core's relative to one of this machine. For one of your own, save this as
-# my/systems/NAME.toml, change it, and run with --catalogue my.
+# `speed` is a core's relative to one of this machine, `within_node` the fabric between ranks of one node.
+# For one of your own, save this as my/systems/NAME.toml, change it, and run with --catalogue my.
+";
+
+/// The head of an MPI profile.
+const MPI: &str = "\
+# An MPI profile: what a message-passing library adds to a fabric's costs, in virtual time.
+#   eager_limit  longest message for which a sender does not wait for its receiver
+#   overhead     processor time for a message, on each side
+#   eager_copy   processor time for a byte of a message up to that limit, on each side
+#   rendezvous   time before the data of a longer message leave
+#   collective   which algorithm carries out an operation; of the lines that fit, the first one counts
+# For one of your own, save this as my/mpi/NAME.toml, change it, and run a study that has the condition
+# mpi = \"NAME\" with --catalogue my.
 ";
 
 /// The head of a component.
@@ -43,8 +55,8 @@ const COMPONENT: &str = "\
 ";
 
 /// The catalogues' folders.
-pub const CATALOGUE_FOLDERS: [&str; 7] =
-    ["studies", "fabrics", "systems", "components", "interconnects", "workloads", "published"];
+pub const CATALOGUE_FOLDERS: [&str; 8] =
+    ["studies", "fabrics", "systems", "mpi", "components", "interconnects", "workloads", "published"];
 
 /// An entry of a catalogue.
 struct Entry {
@@ -97,6 +109,7 @@ fn find(requested: &str) -> Result<Vec<Entry>, Fault> {
                     .remedy("`crosstalk list published` lists them"));
             }
             Some(("studies", _)) => "study",
+            Some(("mpi", _)) => "MPI profile",
             Some((folder, _)) => folder.trim_end_matches('s'),
             None => "name",
         };
@@ -119,6 +132,10 @@ fn named(name: &str, catalogues: &Catalogues, registry: &Registry) -> Result<Vec
     if let Some(system) = of_network.or_else(|| catalogues.systems().find(|s| s.name == name)) {
         let text = SYSTEM.to_string() + &file("systems", &system.name, system)?;
         found.push(Entry { kind: "system", folder: "systems", text, value: json!(system) });
+    }
+    if let Ok(mpi) = catalogues.find_mpi(name) {
+        let text = MPI.to_string() + &file("mpi", name, mpi)?;
+        found.push(Entry { kind: "mpi", folder: "mpi", text, value: json!(mpi) });
     }
     if let Ok(interconnect) = catalogues.find_interconnect(name) {
         let text = file("interconnects", name, interconnect)?;
@@ -196,6 +213,7 @@ pub fn names(catalogues: &Catalogues, registry: &Registry) -> Vec<(&'static str,
         .chain(catalogues.fabrics().map(|f| ("fabrics", f.name.clone())))
         .chain(catalogues.systems().map(|s| ("systems", s.name.clone())))
         .chain(catalogues.named_systems().into_iter().map(|(name, _, _)| ("systems", name)))
+        .chain(catalogues.mpi_profiles().map(|m| ("mpi", m.name.clone())))
         .chain(catalogues.interconnects().map(|i| ("interconnects", i.name.clone())))
         .chain(catalogues.all_components().map(|(name, _)| ("components", name.to_string())))
         .chain(registry.workloads.iter().map(|w| ("workloads", w.name().to_string())))

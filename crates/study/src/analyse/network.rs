@@ -10,7 +10,8 @@ use super::cell::Cell;
 use crate::catalogue::Catalogues;
 use crate::plan::{Place, Scene};
 
-/// Whether two cells do the same work under the same conditions on as many nodes of the same kind.
+/// Whether two cells do the same work under the same conditions on as many nodes of the same kind, with the same
+/// message-passing library.
 pub fn only_network_differs((a, b): (&Cell, &Cell), catalogues: &Catalogues) -> bool {
     let [a, b]: [&Scene; 2] = [a, b].map(|cell| &cell.planned.scene);
     a.work == b.work && a.conditions == b.conditions && same_nodes(&a.place, &b.place, catalogues)
@@ -19,9 +20,9 @@ pub fn only_network_differs((a, b): (&Cell, &Cell), catalogues: &Catalogues) -> 
 fn same_nodes(a: &Place, b: &Place, catalogues: &Catalogues) -> bool {
     match (a, b) {
         (Place::Real { scale: x, .. }, Place::Real { scale: y, .. }) => a.nodes() == b.nodes() && x == y,
-        (Place::Virtual { .. }, Place::Virtual { .. }) => {
+        (Place::Virtual { mpi: x, ranks: m, .. }, Place::Virtual { mpi: y, ranks: n, .. }) => {
             let kinds = [a, b].map(|place| kind(place, catalogues));
-            a.nodes() == b.nodes() && kinds[0].is_some() && kinds[0] == kinds[1]
+            a.nodes() == b.nodes() && (x, m) == (y, n) && kinds[0].is_some() && kinds[0] == kinds[1]
         }
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Where the parameters of the fabrics and systems that were used come from.
+//! Where the parameters of the fabrics, MPI profiles and systems that were used come from.
 
 use crosstalk_core::fabric::Source;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,13 +23,16 @@ const USER_CLUSTER: &str = "what ran on a cluster of the user's was measured the
 
 /// The sources of all parameters, fabrics first; and the caveats.
 pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
-    let (mut fabrics, mut rates, mut systems) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut fabrics, mut rates, mut libraries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    // By a system's name, network included: whether its nodes have several ranks.
+    let mut systems: BTreeMap<&str, bool> = BTreeMap::new();
     let mut largest_scale: f64 = 1.0;
     let (mut hypothetical, mut limited, mut on_user_cluster) = (false, false, false);
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
-            Place::Virtual { system, links, memory, .. } => {
-                systems.insert(system.as_str());
+            Place::Virtual { system, links, memory, mpi, ranks, .. } => {
+                *systems.entry(system).or_default() |= *ranks > 1;
+                libraries.extend(mpi.as_deref());
                 hypothetical |= !links.is_unchanged();
                 limited |= memory.is_some();
             }
@@ -41,14 +44,20 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
         }
     }
     let mut of_systems = BTreeMap::new();
-    for (system, network) in systems.into_iter().filter_map(|name| catalogues.find_system(name).ok()) {
+    for (name, several_ranks) in systems {
+        let Ok((system, network)) = catalogues.find_system(name) else { continue };
         fabrics.extend([network.within.as_str(), network.across.as_str()]);
+        fabrics.extend(system.within_node.as_deref().filter(|_| several_ranks));
         of_systems.insert(system.name.as_str(), system);
     }
     let (mut sources, mut caveats) = (Vec::new(), Vec::new());
     for fabric in fabrics.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
         sources.extend(source_notes("fabric", &fabric.name, &fabric.source));
         caveats.extend(fabric.caveats.iter().map(|text| format!("fabric {}: {text}", fabric.name)));
+    }
+    for mpi in libraries.into_iter().filter_map(|name| catalogues.find_mpi(name).ok()) {
+        sources.extend(source_notes("MPI profile", &mpi.name, &mpi.source));
+        caveats.extend(mpi.caveats.iter().map(|text| format!("MPI profile {}: {text}", mpi.name)));
     }
     // In real time a fabric sets nothing but the rate of its links.
     for fabric in rates.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {

@@ -3,6 +3,7 @@
 use super::Place;
 use crate::catalogue::{Catalogues, NO_FABRIC};
 use crate::emulate::emulation;
+use crate::mpi::NO_MPI;
 use crate::scale::{parse_scale, scaled_link};
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// The conditions that make the place of a scene.
-pub(super) const PLACE: [&str; 7] = ["system", "boards", "rate", "latency", "memory", "fabric", "scale"];
+pub(super) const PLACE: [&str; 9] =
+    ["system", "boards", "rate", "latency", "memory", "mpi", "ranks", "fabric", "scale"];
 
 /// What the place of a cell is made from.
 pub(super) struct PlaceRequest<'a> {
@@ -71,11 +73,20 @@ impl PlaceRequest<'_> {
             "leave it out",
         )?;
         let memory = self.above_zero("memory", |size: &Bytes| size.0 as f64)?;
-        let (placement, links) = (self.placement()?, self.links()?);
-        let place =
-            Place::Virtual { system: system.to_string(), links, memory, placement, nodes: self.nodes };
-        // Made here for its faults: unknown names, and boards that are too small.
-        emulation(catalogues, &place).map_err(|fault| fault.at(at))?;
+        let (placement, links, mpi) = (self.placement()?, self.links()?, self.mpi(catalogues)?);
+        let with = |ranks| Place::Virtual {
+            system: system.to_string(),
+            links,
+            memory,
+            mpi: mpi.clone(),
+            placement,
+            nodes: self.nodes,
+            ranks,
+        };
+        // Made here for its faults: unknown names, boards that are too small, and nodes that are.
+        emulation(catalogues, &with(1)).map_err(|fault| fault.at(at))?;
+        let place = with(self.ranks()?);
+        emulation(catalogues, &place).map_err(|fault| fault.at((self.at)("ranks")))?;
         Ok(place)
     }
 
@@ -85,6 +96,8 @@ impl PlaceRequest<'_> {
         let why = |name: &str| format!("`{kinds}` runs in real time, where `{name}` means nothing");
         self.refuse("memory", &why("memory"), "leave it out: a program has what its node really has")?;
         self.refuse("latency", &why("latency"), "leave it out: in real time only rates are held")?;
+        self.refuse("mpi", &why("mpi"), "leave it out: a program has the library that it really uses")?;
+        self.refuse("ranks", &why("ranks"), "leave it out: only virtual time emulates ranks of one node")?;
         let scale = match self.given("scale") {
             None => 1.0,
             Some((value, at)) => parse_scale(value).map_err(|fault| fault.at(at))?,
@@ -162,6 +175,31 @@ impl PlaceRequest<'_> {
             "one" => Ok(Placement::One),
             other => Err(unknown("placement on boards", other, ["one", "many"]).at(at)),
         }
+    }
+
+    /// The name of the MPI profile; `None` where the library costs nothing.
+    fn mpi(&self, catalogues: &Catalogues) -> Result<Option<String>, Fault> {
+        let Some((value, at)) = self.given("mpi") else { return Ok(None) };
+        let name = value.to_string();
+        if name == NO_MPI {
+            return Ok(None);
+        }
+        catalogues.find_mpi(&name).map_err(|fault| fault.at(at))?;
+        Ok(Some(name))
+    }
+
+    /// How many ranks each node has.
+    fn ranks(&self) -> Result<u32, Fault> {
+        let Some((value, at)) = self.given("ranks") else { return Ok(1) };
+        let whole = |number: &f64| number.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(number);
+        value.number().filter(whole).map(|number| number as u32).ok_or_else(|| {
+            Fault::usage(format!(
+                "expected a number of ranks a node, at least 1, found `{}`",
+                quoted(value.to_string())
+            ))
+            .at(at)
+            .remedy("write for example ranks = 2")
+        })
     }
 
     /// A condition that is a quantity above zero; `None` where it is not given.
