@@ -397,6 +397,7 @@ impl Scope<'_, '_> {
             let mut store = store(piece_count(operation, algorithm, size));
             let number = on.next_collective();
             rank.report_collective(&on, operation, root, sizes, at)?;
+            rank.mesh.waiting.at = at;
             let steps = Steps::new(operation, algorithm, Position { rank: on.id(), size, root });
             let steps = steps.ok_or_else(|| Fault::attempt("an algorithm does not fit its operation"))?;
             Execution { mesh: &mut rank.mesh, on: &on, operation, number, combine }.run(steps, &mut store)?;

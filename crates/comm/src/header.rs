@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     Goodbye,
     /// The source ends because another node is gone, whose number is the tag.
     PeerGone,
-    /// The source, or a rank that waits for it, waits for the receiver: see [`crate::deadlock`].
+    /// The source waits for the receiver, and others may wait for the source (`deadlock.rs`).
     Waits,
 }
 

@@ -86,6 +86,10 @@ pub(crate) struct Link {
     incoming: Option<(Header, Body)>,
     /// Whether a message has been written in part.
     pub(crate) writing: bool,
+    /// How many of the program's messages were sent to the peer.
+    pub(crate) sent: u64,
+    /// How many of the peer's have arrived.
+    pub(crate) arrived: u64,
     /// Whether the peer has said that this connection counts.
     is_accepted: bool,
 }
@@ -106,6 +110,8 @@ impl Link {
             to: 0,
             incoming: None,
             writing: false,
+            sent: 0,
+            arrived: 0,
             is_accepted: false,
         })
     }
@@ -251,6 +257,7 @@ impl Link {
             Kind::Hello | Kind::ClockServer => {}
             Kind::Point | Kind::Collective(_) | Kind::Waits => {
                 *arrivals += 1;
+                self.arrived += u64::from(counts(header.kind));
                 if let Body::Own(body) = body {
                     *kept += body.len();
                     self.inbox.push_back(Message { header, body, arrival: *arrivals });
@@ -294,6 +301,11 @@ impl Link {
         self.writing = done < length;
         Ok(done)
     }
+}
+
+/// Whether a message is one of the program's, by itself or in a collective.
+pub(crate) fn counts(kind: Kind) -> bool {
+    matches!(kind, Kind::Point | Kind::Collective(_))
 }
 
 /// Reads at most `missing` bytes to the end of `body`, which grows as they come.

@@ -6,6 +6,7 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
 use crosstalk_model::collective::Choices;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ pub struct Listener {
     socket: TcpListener,
     endpoint: SocketAddr,
     record: Option<String>,
+    keep: Option<PathBuf>,
 }
 
 /// Listens on a free port of `address`, an address of this node.
@@ -30,14 +32,22 @@ pub struct Listener {
 /// # Errors
 /// An environment fault if the address cannot be bound.
 pub fn listen(address: IpAddr) -> Result<Listener, Fault> {
+    listen_at((address, 0).into())
+}
+
+/// Listens on a port of this node.
+///
+/// # Errors
+/// An environment fault if it cannot be bound.
+pub fn listen_at(address: SocketAddr) -> Result<Listener, Fault> {
     let listen = || {
-        let socket = TcpListener::bind((address, 0))?;
+        let socket = TcpListener::bind(address)?;
         let endpoint = socket.local_addr()?;
         socket.set_nonblocking(true)?;
-        Ok(Listener { socket, endpoint, record: None })
+        Ok(Listener { socket, endpoint, record: None, keep: None })
     };
     listen().map_err(|e: std::io::Error| {
-        Fault::environment(format!("cannot listen on {address}: {e}"))
+        Fault::environment(format!("cannot listen on {}: {e}", address.ip()))
             .remedy("check that the address belongs to this node")
     })
 }
@@ -51,6 +61,11 @@ impl Listener {
     /// At rank 0 in virtual time: the run's schedule is recorded, under this title.
     pub fn recording(self, title: String) -> Self {
         Listener { record: Some(title), ..self }
+    }
+
+    /// The same, and [`Rank::finish`] writes the schedule to a file.
+    pub fn recording_to(self, title: String, file: PathBuf) -> Self {
+        Listener { record: Some(title), keep: Some(file), ..self }
     }
 
     /// Becomes a rank of the part. `endpoints` are the ranks' [`Listener::endpoint`]s, by number.
@@ -78,7 +93,9 @@ impl Listener {
         let mut mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::Sleep);
         let clock = join(&mut mesh, size, emulation, self.record)?;
         let choices = Choices::new(emulation.mpi.as_ref().map_or(&[][..], |mpi| &mpi.collectives));
-        Ok(Rank::new(id, size, mesh, clock, choices))
+        let mut rank = Rank::new(id, size, mesh, clock, choices);
+        rank.keep = self.keep;
+        Ok(rank)
     }
 }
 
@@ -108,7 +125,8 @@ fn join(mesh: &mut Mesh, size: usize, emulation: &Emulation, record: Option<Stri
 }
 
 fn check(part: &Part, endpoints: &[Option<SocketAddr>]) -> Result<Vec<SocketAddr>, Fault> {
-    let placed = part.emulation.as_ref().map_or(part.nodes, |emulation| emulation.board.len());
+    let on_boards = |emulation: &Emulation| emulation.board.len() * emulation.ranks_per_node as usize;
+    let placed = part.emulation.as_ref().map_or(part.nodes, on_boards);
     if part.node >= part.nodes || endpoints.len() != part.nodes || placed < part.nodes {
         return Err(Fault::attempt(format!(
             "expected an endpoint and a board for each of {} nodes, found {} and {placed}; this is node {}",

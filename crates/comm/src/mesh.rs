@@ -10,8 +10,9 @@ use crate::acceptor::Acceptor;
 use crate::clock_server::Replies;
 use crate::deadline::Deadline;
 use crate::header::{HEADER, Header, Kind, LONGEST};
-use crate::link::{Link, Message, PeerState, Target};
+use crate::link::{Link, Message, PeerState, Target, counts};
 use crate::poll::{self, PolledSocket};
+use crate::waiting::Waiting;
 
 /// The most bytes of messages that have arrived and were not received. A sender that is
 /// much faster than its receiver exceeds it.
@@ -40,7 +41,9 @@ pub(crate) struct Mesh<'c> {
     pub(crate) replies: Option<Replies>,
     pub(crate) acceptor: Acceptor,
     pub(crate) deadline: Deadline<'c>,
-    waiting: WaitPolicy,
+    policy: WaitPolicy,
+    /// What it waits for, for who asks.
+    pub(crate) waiting: Waiting,
     watched: Vec<PolledSocket>,
     backlog: usize,
     arrivals: u64,
@@ -53,7 +56,7 @@ impl<'c> Mesh<'c> {
         size: usize,
         acceptor: Acceptor,
         deadline: Deadline<'c>,
-        waiting: WaitPolicy,
+        policy: WaitPolicy,
     ) -> Self {
         let links = (0..size).map(|_| None).collect();
         let own = VecDeque::new();
@@ -65,7 +68,8 @@ impl<'c> Mesh<'c> {
             replies,
             acceptor,
             deadline,
-            waiting,
+            policy,
+            waiting: Waiting::default(),
             watched: Vec::new(),
             backlog: 0,
             arrivals: 0,
@@ -133,6 +137,8 @@ impl<'c> Mesh<'c> {
                 }
             }
             if done == HEADER + length {
+                let link = self.link(to);
+                link.sent += u64::from(counts(header.kind));
                 return Ok(());
             }
             self.check_peers()?;
@@ -148,9 +154,11 @@ impl<'c> Mesh<'c> {
         wanted: impl Fn(&Header) -> bool,
     ) -> Result<Message, Fault> {
         self.connect(from)?;
+        self.waiting.begin(Some(from));
         let mut poll_until = self.poll_until();
         loop {
             if let Some(message) = self.take(from, &wanted) {
+                self.waiting.end();
                 return Ok(message);
             }
             self.check_can_come(from)?;
@@ -173,12 +181,15 @@ impl<'c> Mesh<'c> {
     }
 
     fn receive_to(&mut self, from: usize, mut target: Target) -> Result<Header, Fault> {
+        self.waiting.begin(Some(from));
         let mut poll_until = self.poll_until();
         loop {
             if let Some(header) = target.done() {
+                self.waiting.end();
                 return Ok(header);
             }
             if let Some(message) = self.take(from, target.wants) {
+                self.waiting.end();
                 let Message { header, body, .. } = message;
                 if body.len() == target.into.len() {
                     target.into.copy_from_slice(&body);
@@ -271,12 +282,13 @@ impl<'c> Mesh<'c> {
             return Ok(());
         }
         *poll_until = None;
-        self.wait_and_read(None, None, &|| "waiting for a message".into())
+        self.wait_and_read(None, None, &|| "waiting for a message".into())?;
+        self.chase_deadlock()
     }
 
     /// Until when a rank polls for a message before it sleeps.
     pub(crate) fn poll_until(&self) -> Option<Instant> {
-        (self.waiting == WaitPolicy::BusyPoll).then(|| Instant::now() + BUSY_POLL)
+        (self.policy == WaitPolicy::BusyPoll).then(|| Instant::now() + BUSY_POLL)
     }
 
     /// Reads what has come from one peer, or waits until something has come from any.
@@ -301,7 +313,8 @@ impl<'c> Mesh<'c> {
             }
             None => {
                 let target = target.map(|target| (from, target));
-                self.wait_and_read(None, target, &|| format!("waiting for a message from rank {from}"))
+                self.wait_and_read(None, target, &|| format!("waiting for a message from rank {from}"))?;
+                self.chase_deadlock()
             }
         }
     }

@@ -103,7 +103,9 @@ impl Rank<'_> {
         self.operation(|rank| {
             let numbers: Box<[u32]> = requests.iter().map(|request| request.number).collect();
             let Some(server) = rank.clock.server() else {
-                rank.await_posted(at, &|requests| numbers.iter().all(|number| requests.is_done(*number)))?;
+                rank.await_posted(at, &numbers, &|requests| {
+                    numbers.iter().all(|number| requests.is_done(*number))
+                })?;
                 return Ok(requests.into_iter().map(|request| rank.complete(request)).collect());
             };
             match server.ask(&mut rank.mesh, &Operation::WaitAll(numbers), at)? {
@@ -130,7 +132,9 @@ impl Rank<'_> {
         self.operation(|rank| {
             let numbers: Box<[u32]> = requests.iter().map(|request| request.number).collect();
             let Some(server) = rank.clock.server() else {
-                rank.await_posted(at, &|requests| numbers.iter().any(|number| requests.is_done(*number)))?;
+                rank.await_posted(at, &[], &|requests| {
+                    numbers.iter().any(|number| requests.is_done(*number))
+                })?;
                 let done = numbers.iter().position(|number| rank.requests.is_done(*number));
                 let index = done.ok_or_else(|| Fault::attempt("a wait ended without a request"))?;
                 return Ok((index, rank.complete(requests.remove(index))));
@@ -199,6 +203,7 @@ impl Rank<'_> {
         let identity = on.identity();
         if let (Some(from), true) = (pattern.from, self.requests.none_posted()) {
             let wanted = |header: &Header| accepts(identity, pattern, header);
+            self.mesh.waiting.at = at;
             let message = self.mesh.receive(from as usize, wanted)?;
             return Ok(Incoming {
                 from: on.member(from as usize),
@@ -208,7 +213,7 @@ impl Rank<'_> {
         }
         let number = self.requests.add(Pending::Posted { identity, pattern });
         self.requests.posted.push(number);
-        self.await_posted(at, &|requests| requests.is_done(number))?;
+        self.await_posted(at, &[number], &|requests| requests.is_done(number))?;
         match self.complete(Request { number, on: on.clone() }) {
             Completed::Received(message) => Ok(message),
             Completed::Sent => Err(Fault::attempt("a receive ended without a message")),
@@ -232,14 +237,23 @@ impl Rank<'_> {
         });
     }
 
-    /// In real time: waits until `done` holds.
-    fn await_posted(&mut self, at: CallSite, done: &dyn Fn(&Requests) -> bool) -> Result<(), Fault> {
+    /// In real time: waits until `done` holds. All of `needed` are needed for that.
+    fn await_posted(
+        &mut self,
+        at: CallSite,
+        needed: &[u32],
+        done: &dyn Fn(&Requests) -> bool,
+    ) -> Result<(), Fault> {
+        self.mesh.waiting.at = at;
         let mut poll_until = self.mesh.poll_until();
         loop {
             self.match_posted();
             if done(&self.requests) {
+                self.mesh.waiting.end();
                 return Ok(());
             }
+            let missing = needed.iter().find_map(|number| self.requests.source(*number));
+            self.mesh.waiting.begin(missing.map(|from| from as usize));
             for number in &self.requests.posted {
                 if let Pending::Posted { pattern: Pattern { from, .. }, .. } =
                     self.requests.all[*number as usize]

@@ -7,8 +7,10 @@ use crosstalk_model::Access;
 use crosstalk_model::collective::Choices;
 use crosstalk_model::network::{self, Answer, Operation};
 use crosstalk_model::schedule::Schedule;
+use std::fs;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::path::PathBuf;
 
 use crate::clock::{CallSite, Clock, TimeAccount, TimeUse, unexpected};
 use crate::communicator::Communicator;
@@ -31,6 +33,8 @@ pub struct Rank<'c> {
     pub(crate) defined: u32,
     /// How many messages the program has sent.
     pub(crate) sent: u64,
+    /// Where the run's schedule is written.
+    pub(crate) keep: Option<PathBuf>,
     /// What the time between two operations is used for.
     between: TimeUse,
     /// The clock counts one thread's CPU time: a rank stays in its thread.
@@ -56,6 +60,7 @@ impl<'c> Rank<'c> {
             world: Communicator::world(id, size),
             defined: 0,
             sent: 0,
+            keep: None,
             between: COMPUTE,
             stays: PhantomData,
         }
@@ -164,10 +169,17 @@ impl<'c> Rank<'c> {
     /// monitor's counters; `None` in real time.
     ///
     /// # Errors
-    /// If a message was never received, or ranks are gone.
+    /// If a message was never received, or ranks are gone; or if the schedule cannot be written to its file.
     #[track_caller]
-    pub fn finish(self) -> Result<Option<Fidelity>, Fault> {
-        self.finish_recorded().map(|finished| finished.fidelity)
+    pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
+        let file = self.keep.take();
+        let Finished { fidelity, schedule } = self.finish_recorded()?;
+        if let Some((file, schedule)) = file.zip(schedule) {
+            fs::write(&file, schedule.to_bytes()).map_err(|e| {
+                Fault::environment(format!("cannot write the schedule to {}: {e}", file.display()))
+            })?;
+        }
+        Ok(fidelity)
     }
 
     /// The same, with the run's schedule at rank 0 if it was to be recorded.

@@ -175,6 +175,14 @@ impl Requests {
         self.posted.is_empty()
     }
 
+    /// The rank whose message a receive still waits for; `None` if it is done, or any rank's will do.
+    pub(super) fn source(&self, number: u32) -> Option<u32> {
+        match &self.all[number as usize] {
+            Pending::Posted { pattern, .. } => pattern.from,
+            _ => None,
+        }
+    }
+
     pub(super) fn is_done(&self, number: u32) -> bool {
         matches!(self.all[number as usize], Pending::Send | Pending::Came(..))
     }

@@ -85,6 +85,7 @@ impl Scope<'_, '_> {
                     && header.tag == tag
                     && number.is_none_or(|number| header.number == number)
             };
+            rank.mesh.waiting.at = at;
             let header = rank.mesh.receive_into(world, &wanted, bytes_mut(data))?;
             Incoming::check::<T>(&header, from)
         })

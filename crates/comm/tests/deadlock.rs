@@ -117,3 +117,66 @@ fn a_request_of_a_rank_that_is_never_sent_to() {
     });
     assert!(faults[0].contains("waits for a message of any rank with any tag"), "{faults:?}");
 }
+
+/// The faults of ranks in real time, of which one at least names the deadlock.
+fn real_faults(ranks: usize, program: impl Fn(Rank) -> Result<(), Fault> + Sync) -> Vec<String> {
+    let begin = Instant::now();
+    let results = try_run(ranks, None, 60.0, program);
+    assert!(begin.elapsed() < Duration::from_secs(20), "it was found long before the deadline");
+    results.into_iter().filter_map(Result::err).map(|fault| fault.to_string()).collect()
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_in_real_time() {
+    for ranks in [2, 3, 5] {
+        let faults = real_faults(ranks, |mut rank| {
+            let (id, ranks) = (rank.id(), rank.size());
+            rank.world().recv::<u8>((id + 1) % ranks, 0)?;
+            rank.world().send((id + ranks - 1) % ranks, 0, b"never")
+        });
+        let found = faults.iter().find(|fault| fault.contains("a deadlock"));
+        let found = found.unwrap_or_else(|| panic!("nobody has found it: {faults:?}"));
+        assert_eq!(found.matches("deadlock.rs:").count(), ranks, "{found}");
+    }
+}
+
+#[test]
+fn a_receive_and_a_collective_that_wait_for_each_other_in_real_time() {
+    let faults = real_faults(2, |mut rank| match rank.id() {
+        0 => rank.world().recv::<u8>(1, 0).map(drop),
+        _ => rank.world().bcast(0, &mut [0_u8]),
+    });
+    assert!(faults.iter().any(|fault| fault.contains("a deadlock")), "{faults:?}");
+}
+
+#[test]
+fn requests_that_wait_for_each_other_in_real_time() {
+    let faults = real_faults(2, |mut rank| {
+        let peer = 1 - rank.id();
+        let requests =
+            (0..2).map(|tag| rank.world().irecv(Envelope::exact(peer, tag))).collect::<Result<_, _>>()?;
+        rank.world().send(peer, 0, b"one of two")?;
+        rank.wait_all(requests).map(drop)
+    });
+    assert!(faults.iter().any(|fault| fault.contains("a deadlock")), "{faults:?}");
+}
+
+#[test]
+fn a_rank_that_is_slow_is_no_deadlock() {
+    // Rank 0 waits for 1, which waits for 2, which sends late; then all goes on.
+    let results = try_run(3, None, 60.0, |mut rank| {
+        let id = rank.id();
+        if id < 2 {
+            rank.world().recv::<u8>(id + 1, 0)?;
+        } else {
+            std::thread::sleep(Duration::from_millis(2_500));
+        }
+        if id > 0 {
+            rank.world().send(id - 1, 0, b"late")?;
+        }
+        rank.finish().map(drop)
+    });
+    for result in results {
+        result.expect("nobody waits for ever");
+    }
+}
