@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
+use crosstalk_work::peer::record::RECORD;
 
 /// The parameters of the workload `als`.
-pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
+pub const PARAMETERS: Parameters = Parameters(&[OWN, &[RECORD], engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
     Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),

@@ -13,9 +13,10 @@ use super::split::Split;
 use crate::engine::{Engine, settings as engine};
 use crate::mapreduce::budget;
 use crate::mapreduce::record::Tally;
+use crosstalk_work::peer::record::RECORD;
 
 /// The parameters of the workload `bayes`.
-pub const PARAMETERS: Parameters = Parameters(&[OWN, engine::PARAMETERS]);
+pub const PARAMETERS: Parameters = Parameters(&[OWN, &[RECORD], engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
     Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),

@@ -4,6 +4,8 @@
 pub mod barrier;
 mod line;
 pub mod rank;
+pub mod ranks;
+pub mod record;
 pub mod socket;
 mod until;
 

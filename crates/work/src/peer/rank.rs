@@ -1,6 +1,7 @@
 //! A node whose part is one rank over `comm`: it listens, is connected to the
 //! other ranks, and runs.
 
+use super::record::recorded;
 use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
@@ -19,7 +20,11 @@ pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelit
 pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
-    Ok(Box::new(Ready { part: part.clone(), listener: listen(address)?, task }))
+    if part.emulation.as_ref().is_some_and(|emulation| emulation.ranks_per_node > 1) {
+        return Err(Fault::usage(format!("`{}` has one rank on each node", part.workload))
+            .remedy("leave the condition `ranks` out"));
+    }
+    Ok(Box::new(Ready { part: part.clone(), listener: recorded(part, listen(address)?)?, task }))
 }
 
 /// A node that listens.
