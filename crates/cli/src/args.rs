@@ -17,6 +17,7 @@ mod user_job;
 #[cfg(test)]
 mod examples;
 
+pub use crate::emulated::SystemArgs;
 pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
@@ -24,7 +25,7 @@ pub use groups::{
     GroupsArgs, GroupsCreateArgs, GroupsKeepArgs, GroupsRemoveArgs, GroupsSetArgs, GroupsShowArgs,
     GroupsVerb, GroupsWatchArgs,
 };
-pub use probe::{BandwidthArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
+pub use probe::{BandwidthArgs, CollectiveArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
 pub use tenants::{Donating, ExecArgs, GuardArgs};
 pub use tune::GroupsTuneArgs;
@@ -106,6 +107,15 @@ DIR/node-N.err.")]
 `crosstalk list components` lists the components. Files of your own go into components/ and \
 interconnects/ of a --catalogue.")]
     Path(PathArgs),
+    /// Replay a recorded run's schedule on another network, with another MPI library, or with its ranks placed otherwise.
+    #[command(after_help = "Examples:
+  crosstalk run my.toml --set …                   with `record = true` in a workload of ranks
+  crosstalk replay runs/my-001/artifacts/alltoall.schedule --system kisti-2006-infiniband
+  crosstalk replay alltoall.schedule --system kisti-2006-myrinet --mpi mvapich-0.9.4
+
+Only messages are computed again: each rank's computing is as it was recorded. On the cluster of the recording every \
+clock is the recorded one.")]
+    Replay(ReplayArgs),
     /// Split the time of requests to a running service into stages; needs root.
     #[command(after_help = "Examples:
   crosstalk trace --port 6379
@@ -219,6 +229,21 @@ explains how to set a client up.")]
 pub struct Words {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
+}
+
+#[derive(Args)]
+pub struct ReplayArgs {
+    /// The recorded schedule.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Replay it on this system.
+    #[arg(long, value_name = "NAME")]
+    pub system: String,
+    #[command(flatten)]
+    pub system_args: SystemArgs,
+    /// Add the catalogues of a directory: `fabrics/`, `systems/`, `mpi/`.
+    #[arg(long, value_name = "DIR")]
+    pub catalogue: Vec<PathBuf>,
 }
 
 #[derive(Args)]

@@ -7,8 +7,10 @@ mod catalogue;
 mod conclude;
 mod datapaths;
 mod duration;
+mod emulated;
 mod endpoint;
 mod exports;
+mod functions;
 mod links;
 mod load;
 mod out;
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Verb::Probe(args) => verb::probe::main(&args, &out),
         Verb::Trace(args) => verb::trace::main(&args, &out),
         Verb::Path(args) => verb::path::main(&args, &out),
+        Verb::Replay(args) => verb::replay::main(&args, &out),
         Verb::Exec(args) => verb::exec::main(&args, &out),
         Verb::Groups(args) => verb::groups::main(args, &out),
         Verb::Guard(args) => verb::guard::main(&args, &out),

@@ -11,6 +11,7 @@ mod earlier;
 mod examples;
 mod exec;
 mod faults;
+mod functions;
 mod graphs_and_ratings;
 mod groups;
 mod groups_exec;

@@ -154,11 +154,16 @@ fn completions_offer_the_catalogues_names() {
     assert_eq!(offered("crosstalk path pcie-fabric-"), ["pcie-fabric-switch"]);
     assert_eq!(offered("crosstalk probe latency --fabric sr"), ["srio"]);
     assert_eq!(offered("crosstalk run --engine sp"), ["spark"]);
+    assert_eq!(offered("crosstalk probe collective allr"), ["allreduce"]);
+    assert_eq!(offered("crosstalk replay --mpi mva"), ["mvapich-0.9.4"]);
     assert_eq!(offered("crosstalk data get wiki-"), ["wiki-vote"]);
     let fish = stdout(&crosstalk(dir.path(), &["completions", "fish"]));
-    assert!(fish.contains("using_subcommand run\" -a \"analytics engines groups kosmos"), "{fish}");
+    assert!(
+        fish.contains("using_subcommand run\" -a \"analytics engines groups infiniband kosmos"),
+        "{fish}"
+    );
     let zsh = stdout(&crosstalk(dir.path(), &["completions", "zsh"]));
-    assert!(zsh.contains("\"studies:study:(analytics engines groups kosmos"), "{zsh}");
+    assert!(zsh.contains("\"studies:study:(analytics engines groups infiniband kosmos"), "{zsh}");
     // Other words than the offered ones are accepted.
     let mut mine = command(dir.path(), &["plan", "./mine.toml"]);
     assert!(stderr(&mine.output().expect("runs")).contains("mine.toml: cannot read it"));

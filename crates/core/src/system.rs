@@ -54,6 +54,9 @@ pub struct Network {
     pub within: String,
     /// The fabric between nodes of different boards.
     pub across: String,
+    /// The message-passing library that is used on it unless a study names another. Default: it costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpi: Option<String>,
 }
 
 /// A cluster: one file of `systems/`.

@@ -263,6 +263,7 @@ pub fn human(value: f64, unit: &str) -> String {
             value,
             &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s"), (1e12, "Tbit/s")],
         ),
+        "B/s" => scaled(value, &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")]),
         "Hz" => scaled(value, &[(1.0, "Hz"), (1e3, "kHz"), (1e6, "MHz"), (1e9, "GHz")]),
         "%" => format!("{} %", digits(value * 100.0)),
         "ratio" => format!("{} ×", digits(value)),

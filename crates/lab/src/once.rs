@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
 use crosstalk_core::record::{Reading, Status};
 use crosstalk_core::registry::Registry;
 use crosstalk_core::testbed::Testbed;
@@ -12,7 +13,7 @@ use crosstalk_study::plan::Scene;
 use crate::agent_pool::AgentPool;
 use crate::attempt::{AttemptContext, perform};
 
-/// Runs a real-time scene once on a fresh cluster. Returns its readings, each with the number of
+/// Runs a scene once on a fresh cluster, in virtual time if there is an emulation. Returns its readings, each with the number of
 /// raw observations behind it. `live` gets each reading as it arrives.
 ///
 /// # Errors
@@ -21,6 +22,7 @@ pub fn run_once(
     registry: &Registry,
     testbed: &dyn Testbed,
     scene: &Scene,
+    emulation: Option<Emulation>,
     deadline: Duration,
     interrupted: &AtomicBool,
     live: &mut dyn FnMut(&Reading),
@@ -28,8 +30,7 @@ pub fn run_once(
     let mut pool = AgentPool::new(testbed.create(scene.place.nodes())?, interrupted);
     // Links that cannot be set are a fault of the machine, not of the attempt.
     pool.set_links(&scene.place)?;
-    let context =
-        AttemptContext { registry, emulation: None, artifacts: None, seed: 1, deadline, interrupted };
+    let context = AttemptContext { registry, emulation, artifacts: None, seed: 1, deadline, interrupted };
     let mut readings = Vec::new();
     let result = perform(&mut pool, scene, &context, &mut |reading, _, n| {
         live(&reading);

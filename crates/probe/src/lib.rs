@@ -1,7 +1,7 @@
 //! Instruments that measure one thing each.
 //!
-//! Of the path between two hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; in virtual
-//! time: [`stream`]. Of one machine: [`memory`], [`cores`], [`kernel`], [`pcie`], and [`wire`],
+//! Of the path between hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; in virtual
+//! time: [`stream`]; in either: [`collective`]. Of one machine: [`memory`], [`cores`], [`kernel`], [`pcie`], and [`wire`],
 //! which joins two of its devices. [`path`] computes a catalogued latency.
 //!
 //! Between two hosts a *server* ([`serve`]) does what its *client* asks; the client measures. They
@@ -15,6 +15,7 @@ mod arguments;
 pub mod band;
 pub mod bandwidth;
 mod clock;
+pub mod collective;
 pub mod cores;
 mod here;
 pub mod kernel;
@@ -53,6 +54,7 @@ use crosstalk_core::scene::Workload;
 pub fn workloads() -> Vec<Box<dyn Workload>> {
     vec![
         Box::new(stream::STREAM),
+        Box::new(collective::COLLECTIVE),
         Box::new(latency::LATENCY),
         Box::new(load::LOAD),
         Box::new(bandwidth::BANDWIDTH),

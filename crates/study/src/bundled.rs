@@ -56,6 +56,7 @@ const STUDIES: &[File] = &[
     ("engines", include_str!("../../../studies/engines.toml")),
     ("analytics", include_str!("../../../studies/analytics.toml")),
     ("groups", include_str!("../../../studies/groups.toml")),
+    ("infiniband", include_str!("../../../studies/infiniband.toml")),
     ("volunteer", include_str!("../../../studies/volunteer.toml")),
 ];
 

@@ -199,6 +199,12 @@ impl Catalogues {
         self.mpi.get(name).ok_or_else(|| unknown("MPI profile", name, self.mpi.keys().map(String::as_str)))
     }
 
+    /// The message-passing library that a system's network has unless another is asked for; `None`: it costs nothing.
+    pub fn library_of(&self, system: &str) -> Option<String> {
+        let (_, network) = self.find_system(system).ok()?;
+        network.mpi.clone()
+    }
+
     /// Every system with its networks, by the name that studies use.
     pub fn named_systems(&self) -> Vec<(String, &System, &Network)> {
         let of = |system: &System, network: &str| match system.network.len() {

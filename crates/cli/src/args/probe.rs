@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::ExportArgs;
+use super::{ExportArgs, SystemArgs};
 
 #[derive(Args)]
 pub struct ProbeArgs {
@@ -31,6 +31,15 @@ pub enum Probe {
   crosstalk probe bandwidth --to 10.0.0.2 -t 10 -i 1 -P 4  … and on the other
   crosstalk probe bandwidth --to 10.0.0.2 -R -C reno       from the server to here, under Reno")]
     Bandwidth(BandwidthArgs),
+    /// Measure the time of an MPI function, against the size of its messages.
+    #[command(after_help = "Examples:
+  crosstalk probe collective allreduce
+  crosstalk probe collective pingpong -l '0 B,1 KiB,1 MiB' -t 1
+  crosstalk probe collective alltoall -n 4 --system kisti-2006-infiniband
+  crosstalk probe collective alltoall -n 4 --system kisti-2006-myrinet --mpi mvapich-0.9.4
+
+All functions: crosstalk show workloads/collective")]
+    Collective(CollectiveArgs),
     /// Measure the time of a load from memory, against the size of the working set.
     #[command(after_help = "Example:\n  crosstalk probe memory --set size='32 KiB,1 MiB,64 MiB'")]
     Memory(MachineArgs),
@@ -123,6 +132,37 @@ pub struct BandwidthArgs {
     pub congestion: Option<String>,
     #[command(flatten)]
     pub wire: WireArgs,
+}
+
+#[derive(Args)]
+pub struct CollectiveArgs {
+    /// Time this function, such as `pingpong`, `exchange`, `bcast`, `allreduce`, `alltoall`, `barrier`.
+    #[arg(value_name = "FUNCTION")]
+    pub function: String,
+    /// Run it on this many nodes.
+    #[arg(short, long, value_name = "N", default_value_t = 2)]
+    pub nodes: usize,
+    /// Use messages, vectors or pieces of these sizes, such as `0 B,4 KiB` [default: 0 B to 4 MiB].
+    #[arg(short = 'l', long, value_delimiter = ',')]
+    pub size: Vec<String>,
+    /// Measure each size for this long, in real time.
+    #[arg(short, long, default_value = "0.15 s")]
+    pub time: String,
+    /// Emulate this system in virtual time [default: real time, between virtual nodes of this machine].
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["fabric", "scale"])]
+    pub system: Option<String>,
+    #[command(flatten)]
+    pub system_args: SystemArgs,
+    /// Shape the links between the virtual nodes to this fabric's rate.
+    #[arg(long, default_value = "none")]
+    pub fabric: String,
+    /// Divide the fabric's rate by this, if this machine cannot hold it [default: 1].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub scale: Option<f64>,
+    #[command(flatten)]
+    pub settings: SetArgs,
+    #[command(flatten)]
+    pub export: ExportArgs,
 }
 
 /// Options of instruments that measure between a client and a server.

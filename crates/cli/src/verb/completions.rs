@@ -8,6 +8,7 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use crosstalk_apps::dataset::Catalogue;
 use crosstalk_core::Fault;
+use crosstalk_probe::collective::Function;
 
 use super::show;
 use crate::args::{Cli, CompletionsArgs};
@@ -81,9 +82,18 @@ fn with_names(command: Command, names: &Names) -> Command {
     };
     let wired = |probe: Command| {
         let with = |kind: Command| kind.mut_arg("fabric", |arg| arg.value_parser(fabrics.clone()));
-        ["latency", "load", "bandwidth"]
+        ["latency", "load", "bandwidth", "collective"]
             .into_iter()
             .fold(probe, |probe, kind| probe.mut_subcommand(kind, with))
+    };
+    let emulated = |verb: Command| {
+        let verb = verb.mut_arg("system", |arg| arg.value_parser(parser(names.of(&["systems"]))));
+        let libraries = parser(names.of(&["mpi"]).into_iter().chain(["none"]).collect());
+        verb.mut_arg("mpi", |arg| arg.value_parser(libraries))
+    };
+    let functions = |verb: Command| {
+        let words = Function::ALL.map(Function::name);
+        emulated(verb.mut_arg("function", |arg| arg.value_parser(words)))
     };
     let offer = |verb: Command, name: &'static str, folders: &[&str]| {
         verb.mut_arg(name, |arg| arg.value_parser(parser(names.of(folders))))
@@ -94,7 +104,8 @@ fn with_names(command: Command, names: &Names) -> Command {
         .mut_subcommand("show", |verb| offer(verb, "name", &show::CATALOGUE_FOLDERS))
         .mut_subcommand("path", |verb| offer(verb, "path", &HOPS))
         .mut_subcommand("data", |verb| verb.mut_subcommand("get", |get| offer(get, "name", &[DATA])))
-        .mut_subcommand("probe", wired)
+        .mut_subcommand("probe", |probe| wired(probe).mut_subcommand("collective", functions))
+        .mut_subcommand("replay", emulated)
 }
 
 /// Lets zsh suggest files beside the studies' names.

@@ -15,6 +15,7 @@ pub mod man;
 pub mod path;
 pub mod plan;
 pub mod probe;
+pub mod replay;
 pub mod report;
 pub mod resume;
 pub mod run;

@@ -5,22 +5,21 @@ use std::process::ExitCode;
 
 use crosstalk_core::Fault;
 use crosstalk_core::record::Reading;
-use crosstalk_core::testbed::Link;
-use crosstalk_core::units::{Seconds, digits};
+use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::{Conversations, Deadline, Readings, bandwidth, latency, load, serve, wire};
-use crosstalk_study::plan::Place;
-use crosstalk_study::scale::scaled_link;
 use crosstalk_testbed::{Launcher, VirtualTestbed};
 use serde_json::{Value as Json, json};
 
 use crate::args::{BandwidthArgs, ExportArgs, MachineArgs, Probe, ProbeArgs, WireArgs};
 use crate::endpoint::{listener, resolve};
 use crate::out::{Out, print_error};
-use crate::{catalogue, datapaths, readings, signal};
+use crate::{datapaths, readings, signal};
 
+mod function;
 mod once;
 mod ramp;
+mod shaped;
 
 use once::{Measurement, check_needs, export, limit, once_here, run_scene, units};
 
@@ -48,6 +47,7 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
             let params = streams(bandwidth)?;
             over_wire(&bandwidth.wire, Measurement { kind: "bandwidth", params }, out)
         }
+        Probe::Collective(collective) => function::main(collective, out),
         Probe::Memory(machine) => on_this_machine("memory", machine, out),
         Probe::Cores(machine) => on_this_machine("cores", machine, out),
         Probe::Kernel(machine) => on_this_machine("kernel", machine, out),
@@ -85,7 +85,14 @@ fn over_wire(wire: &WireArgs, measurement: Measurement, out: &Out) -> Result<Exi
         None => {
             check_needs(&measurement)?;
             let bed = VirtualTestbed::new(Launcher::current()).interrupted_by(&interrupted);
-            run_scene(&measurement, place(wire)?, &bed, limit, &interrupted, &mut live)?
+            run_scene(
+                &measurement,
+                shaped::place(&wire.fabric, wire.scale, 2)?,
+                &bed,
+                limit,
+                &interrupted,
+                &mut live,
+            )?
         }
     };
     print_result(&measurement, &readings, &wire.export, out)
@@ -197,29 +204,4 @@ fn measure(
             readings
         }
     })
-}
-
-/// Two virtual nodes, with a link of the requested fabric.
-fn place(wire: &WireArgs) -> Result<Place, Fault> {
-    let scale = scale(wire)?;
-    let link = match wire.fabric.as_str() {
-        "none" => Link::Unshaped,
-        name => scaled_link(catalogue::catalogues(&[])?.find_fabric(name)?.rate, scale)
-            .map_err(|fault| fault.at("--scale"))?,
-    };
-    Ok(Place::Real { fabric: wire.fabric.clone(), link, scale, nodes: 2 })
-}
-
-/// The divisor of the fabric's rate.
-fn scale(wire: &WireArgs) -> Result<f64, Fault> {
-    match wire.scale {
-        None => Ok(1.0),
-        Some(_) if wire.fabric == "none" => {
-            Err(Fault::usage("there is no rate to scale down").at("--scale").remedy("add --fabric"))
-        }
-        Some(scale) if scale.is_finite() && scale >= 1.0 => Ok(scale),
-        Some(scale) => Err(Fault::usage(format!("expected a number of at least 1, found {}", digits(scale)))
-            .at("--scale")
-            .remedy("write for example --scale 50")),
-    }
 }

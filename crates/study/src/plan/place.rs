@@ -73,7 +73,8 @@ impl PlaceRequest<'_> {
             "leave it out",
         )?;
         let memory = self.above_zero("memory", |size: &Bytes| size.0 as f64)?;
-        let (placement, links, mpi) = (self.placement()?, self.links()?, self.mpi(catalogues)?);
+        let (placement, links, mpi) =
+            (self.placement()?, self.links()?, self.mpi(catalogues, &system.to_string())?);
         let with = |ranks| Place::Virtual {
             system: system.to_string(),
             links,
@@ -177,9 +178,9 @@ impl PlaceRequest<'_> {
         }
     }
 
-    /// The name of the MPI profile; `None` where the library costs nothing.
-    fn mpi(&self, catalogues: &Catalogues) -> Result<Option<String>, Fault> {
-        let Some((value, at)) = self.given("mpi") else { return Ok(None) };
+    /// The name of the MPI profile, by default that of the system's network; `None` where the library costs nothing.
+    fn mpi(&self, catalogues: &Catalogues, system: &str) -> Result<Option<String>, Fault> {
+        let Some((value, at)) = self.given("mpi") else { return Ok(catalogues.library_of(system)) };
         let name = value.to_string();
         if name == NO_MPI {
             return Ok(None);

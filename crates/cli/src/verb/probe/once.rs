@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 
 use crate::args::{ExportArgs, SetArgs};
 use crate::out::Out;
-use crate::{parts, readings};
+use crate::{catalogue, parts, readings};
 
 /// Seconds for starting and answering, in addition to the measurement.
 const SLACK: f64 = 30.0;
@@ -90,7 +90,8 @@ pub fn run_scene(
         conditions: BTreeMap::new(),
         observe: Vec::new(),
     };
-    crosstalk_lab::run_once(&parts::registry(), bed, &scene, limit, interrupted, live)
+    let emulation = crosstalk_study::emulation(&catalogue::catalogues(&[])?, &scene.place)?;
+    crosstalk_lab::run_once(&parts::registry(), bed, &scene, emulation, limit, interrupted, live)
 }
 
 /// Writes the requested files, and prints the last line of JSON, with the fields of `more`.

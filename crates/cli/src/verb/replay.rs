@@ -1,0 +1,95 @@
+//! `crosstalk replay`: the virtual clocks of a recorded run, on the same or on another cluster.
+
+use std::fs;
+use std::process::ExitCode;
+
+use crosstalk_core::units::human;
+use crosstalk_core::{Fault, quoted};
+use crosstalk_model::network::TimeBreakdown;
+use crosstalk_model::schedule::Schedule;
+use serde_json::json;
+
+use crate::args::ReplayArgs;
+use crate::out::Out;
+use crate::{catalogue, emulated};
+
+/// Runs `crosstalk replay`.
+pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
+    let file = args.file.display().to_string();
+    let unreadable = |e: std::io::Error| Fault::usage(format!("cannot read it: {e}")).at(file.clone());
+    let bytes = fs::read(&args.file).map_err(unreadable)?;
+    let schedule = Schedule::from_bytes(&bytes).map_err(|fault| fault.at(file.clone()))?;
+    let (ranks, each) = (schedule.operations.len(), args.system_args.ranks.max(1) as usize);
+    if ranks % each != 0 {
+        return Err(Fault::usage(format!("{ranks} ranks were recorded, which do not fill nodes of {each}"))
+            .at("--ranks")
+            .remedy("take a divisor of the number of ranks"));
+    }
+    let catalogues = catalogue::catalogues(&args.catalogue)?;
+    let (_, emulation) = emulated::place(&catalogues, &args.system, &args.system_args, ranks / each)?;
+    let clocks = schedule.replay(&emulation).map_err(|fault| fault.at(file))?;
+    let (before, after) = (slowest(&schedule.clocks), slowest(&clocks));
+    let most_apart = schedule
+        .clocks
+        .iter()
+        .zip(&clocks)
+        .map(|(recorded, replayed)| recorded.total().0.abs_diff(replayed.total().0))
+        .max()
+        .unwrap_or(0);
+    out.say(&format!(
+        "{}: {ranks} ranks, {} operations\n{}",
+        quoted(&schedule.title),
+        schedule.count(),
+        table(&[("recorded", before), (args.system.as_str(), after)])
+    ));
+    if most_apart < 1_000 {
+        out.say("every rank's clock is the recorded one, to a nanosecond");
+    }
+    out.record(&json!({
+        "result": "replay", "title": schedule.title, "ranks": ranks, "operations": schedule.count(),
+        "recorded": parts(before), "replayed": parts(after), "most_apart": most_apart as f64 * 1e-12,
+    }));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The clock that shows the latest time.
+fn slowest(clocks: &[TimeBreakdown]) -> TimeBreakdown {
+    clocks.iter().copied().max_by_key(TimeBreakdown::total).unwrap_or_default()
+}
+
+/// The parts of a clock's time, in seconds.
+fn parts(clock: TimeBreakdown) -> serde_json::Value {
+    let seconds = |time: crosstalk_model::time::VirtualTime| time.0 as f64 * 1e-12;
+    json!({
+        "total": seconds(clock.total()), "compute": seconds(clock.compute), "wait": seconds(clock.wait),
+        "serialise": seconds(clock.serialise), "spill": seconds(clock.spill),
+    })
+}
+
+/// A line for each clock of the slowest rank.
+fn table(rows: &[(&str, TimeBreakdown)]) -> String {
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let head = format!(
+        "{:widest$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "slowest rank",
+        "total",
+        "computing",
+        "waiting",
+        "messages",
+        "disk",
+        widest = widest.max(12)
+    );
+    let line = |(name, clock): &(&str, TimeBreakdown)| {
+        let text = |time: crosstalk_model::time::VirtualTime| human(time.0 as f64 * 1e-12, "s");
+        format!(
+            "{name:widest$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
+            text(clock.total()),
+            text(clock.compute),
+            text(clock.wait),
+            text(clock.serialise),
+            text(clock.spill),
+            widest = widest.max(12)
+        )
+    };
+    std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>().join("\n")
+}

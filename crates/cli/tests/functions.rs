@@ -1,0 +1,105 @@
+//! MPI functions: `probe collective`, recorded schedules and `replay`.
+
+use crate::common::{crosstalk, stderr, stdout};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The last line of `--json`.
+fn last(dir: &Path, words: &[&str]) -> Value {
+    let output = crosstalk(dir, &[&["--json"], words].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    serde_json::from_str(stdout(&output).lines().last().expect("a line")).expect("JSON")
+}
+
+#[test]
+fn a_function_is_timed_on_a_system_in_virtual_time() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let system = ["--system", "kisti-2006-infiniband"];
+    let probe = |words: &[&str]| stdout(&crosstalk(dir.path(), &[&["probe", "collective"], words].concat()));
+    let text = probe(&[&["PingPong", "-l", "0 B,1 KiB"], &system[..]].concat());
+    // 2 · (0.58 + 0.15) + 2.64 µs: the fabric and MVAPICH, which is this network's own library.
+    assert!(text.contains("4.10 µs") && text.contains("MB/s"), "{text}");
+    let free = probe(&[&["pingpong", "-l", "0 B", "--mpi", "none"], &system[..]].concat());
+    assert!(free.contains("3.80 µs"), "{free}");
+    let shared = probe(&[&["alltoall", "-l", "8 B", "-n", "4", "--ranks", "2"], &system[..]].concat());
+    assert!(shared.contains("4 nodes with 2 ranks each"), "{shared}");
+}
+
+#[test]
+fn what_cannot_be_timed_is_refused_with_a_remedy() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let refused = |words: &[&str]| {
+        let output = crosstalk(dir.path(), &[&["probe", "collective"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        stderr(&output)
+    };
+    assert!(refused(&["alreduce"]).contains("did you mean `allreduce`?"));
+    assert!(refused(&["allreduce", "-l", "6 B"]).contains("a multiple of 4 B"));
+    assert!(refused(&["barrier", "--system", "kisti-2006"]).contains("kisti-2006-"));
+    assert!(refused(&["barrier", "--mpi", "mvapich-0.9.4"]).contains("--system"));
+    let crowded = refused(&["barrier", "--system", "kisti-2006-myrinet", "--ranks", "3"]);
+    assert!(crowded.contains("which has 2 cores"), "{crowded}");
+    let alone = refused(&["barrier", "--system", "kisti-2006-myrinet", "-n", "1"]);
+    assert!(alone.contains("two ranks"), "{alone}");
+}
+
+/// Runs a study that records PageRank on three nodes and a collective of eight ranks; returns the folder of artifacts.
+fn recorded(dir: &Path) -> PathBuf {
+    let study = r#"
+schema = "crosstalk.study/1"
+title = "Recorded"
+looks = [1]
+
+[experiment.graph]
+work.pagerank = { kind = "pagerank", slaves = 2, scale = 10, record = true }
+conditions = { system = "kisti-2006-myrinet", boards = "one" }
+factors = { again = ["once"] }
+
+[experiment.call]
+work.call = { kind = "collective", function = "alltoall", size = "64 KiB", nodes = 4, record = true }
+conditions = { system = "kisti-2006-myrinet", boards = "one", ranks = 2 }
+factors = { again = ["once"] }
+"#;
+    fs::write(dir.join("s.toml"), study).expect("writes");
+    let run = crosstalk(dir, &["run", "./s.toml", "--testbed", "local", "--out", "run"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    dir.join("run/artifacts")
+}
+
+#[test]
+fn a_recorded_run_replays_exactly_and_on_other_networks() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let artifacts = recorded(dir.path());
+    let files = || fs::read_dir(&artifacts).expect("artifacts").map(|entry| entry.expect("is there").path());
+    let file = |word: &str| {
+        let found = files().find(|path| path.to_string_lossy().contains(word));
+        found
+            .unwrap_or_else(|| panic!("no {word} in {:?}", files().collect::<Vec<_>>()))
+            .display()
+            .to_string()
+    };
+    let (graph, call) = (file("pagerank"), file("collective"));
+    for (file, ranks) in [(&graph, "1"), (&call, "2")] {
+        let on = |system| last(dir.path(), &["replay", file, "--system", system, "--ranks", ranks]);
+        let same = on("kisti-2006-myrinet");
+        assert!(same["most_apart"].as_f64().is_some_and(|apart| apart < 1e-9), "{same}");
+        let other = on("kisti-2006-infiniband");
+        let wait = |of: &str| other[of]["wait"].as_f64().expect("a number");
+        assert!(wait("replayed") < wait("recorded"), "InfiniBand waits less: {other}");
+        assert_eq!(other["replayed"]["compute"], other["recorded"]["compute"], "computing stays: {other}");
+    }
+    let refused = |words: &[&str]| {
+        let output =
+            crosstalk(dir.path(), &[&["replay"], words, &["--system", "kisti-2006-myrinet"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        stderr(&output)
+    };
+    assert!(refused(&[&graph, "--ranks", "2"]).contains("a divisor"));
+    assert!(refused(&["missing.schedule"]).contains("missing.schedule"));
+    let bytes = fs::read(&graph).expect("reads");
+    fs::write(dir.path().join("cut.schedule"), &bytes[..bytes.len() / 2]).expect("writes");
+    assert!(refused(&["cut.schedule"]).contains("cut short"));
+    fs::write(dir.path().join("other.schedule"), "crosstalk schedule 9\n").expect("writes");
+    assert!(refused(&["other.schedule"]).contains("expected version 1, found 9"));
+}

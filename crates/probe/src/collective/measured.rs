@@ -1,0 +1,113 @@
+//! Calls in real time: as many as there is time for, each in a window of its own.
+
+use std::time::{Duration, Instant};
+
+use crosstalk_comm::{Rank, ReduceOp};
+use crosstalk_core::Fault;
+
+use super::calls::Calls;
+use super::clocks;
+use super::function::Function;
+use super::windows::{Times, Windows, times, wait_until};
+
+/// Calls by which the length of a window is chosen.
+const FIRST: usize = 5;
+/// The fewest and the most windows between two comparisons of the clocks.
+const FEWEST: i64 = 3;
+const MOST: i64 = 500;
+/// Windows in which a busy machine may begin late before there is nothing to measure.
+const PATIENCE: i64 = 60;
+/// What a window is longer by than a call: a rank hears of the windows, and wakes up.
+const SLACK: i64 = 250_000;
+/// A window is so many times as long as a call at first, and grows to so many times that.
+const ROOM: i64 = 2;
+const LONGER: i64 = 4;
+
+/// What was measured of one size.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Measured {
+    /// Of each call.
+    pub times: Times,
+    /// Bound on the difference between clocks, in nanoseconds.
+    pub clock_error: i64,
+}
+
+impl Measured {
+    /// Whether there are calls enough, or too many were late.
+    fn has_enough(&self) -> bool {
+        self.times.together.len() as i64 >= FEWEST || self.times.late.len() as i64 >= PATIENCE
+    }
+}
+
+/// Times calls for about `duration`. The result is known to rank 0 only; others get an empty one.
+///
+/// # Errors
+/// If something else arrives than was sent, or ranks are gone.
+pub fn measure(
+    function: Function,
+    size: usize,
+    duration: Duration,
+    rank: &mut Rank,
+) -> Result<Measured, Fault> {
+    let end = Instant::now() + duration;
+    let (id, ranks) = (rank.id(), rank.size());
+    let mut calls = Calls::new(function, size, id, ranks);
+    calls.call(rank)?;
+    calls.check(id, ranks)?;
+    let mut length = ROOM * turn(&mut calls, rank)? + SLACK;
+    let longest = LONGER * length;
+    let mut measured = Measured::default();
+    loop {
+        // Clocks drift apart: they are compared before each series of windows.
+        let clock = clocks::compare(rank)?;
+        let mut error = [clock.error];
+        rank.world().allreduce(&mut error, ReduceOp::Max)?;
+        let left = end.saturating_duration_since(Instant::now());
+        let count = match left.as_nanos() as i64 / length {
+            0 if measured.has_enough() => 0,
+            count => count.clamp(FEWEST, MOST),
+        };
+        let mut numbers = Windows { begin: clock.now() + length + SLACK, length, count }.numbers();
+        rank.world().bcast(0, &mut numbers)?;
+        let windows = Windows::from_numbers(numbers);
+        if windows.count == 0 {
+            return Ok(measured);
+        }
+        let mut own: Vec<i64> = Vec::with_capacity(2 * windows.count as usize);
+        for index in 0..windows.count {
+            calls.renew(id);
+            own.push(wait_until(windows.begin_of(index), clock));
+            calls.call(rank)?;
+            own.push(clock.now());
+        }
+        if let Some(all) = rank.world().gather(0, &own)? {
+            let all: Vec<[i64; 2]> = all.chunks_exact(2).map(|call| [call[0], call[1]]).collect();
+            let times = times(windows, &all);
+            // Windows were too short for most calls.
+            length = if times.late.len() > times.together.len() { longest.min(2 * length) } else { length };
+            measured.times.together.extend(times.together);
+            measured.times.late.extend(times.late);
+            measured.clock_error = measured.clock_error.max(error[0]);
+        }
+    }
+}
+
+/// How long the slowest rank takes for a call with its preparation, in nanoseconds: the median of a few.
+///
+/// # Errors
+/// If ranks are gone.
+pub fn turn(calls: &mut Calls, rank: &mut Rank) -> Result<i64, Fault> {
+    let id = rank.id();
+    let mut turns = Vec::with_capacity(FIRST);
+    for _ in 0..FIRST {
+        rank.world().barrier()?;
+        let begin = Instant::now();
+        calls.renew(id);
+        calls.call(rank)?;
+        let mut turn = [begin.elapsed().as_nanos() as i64];
+        rank.world().allreduce(&mut turn, ReduceOp::Max)?;
+        turns.push(turn[0]);
+    }
+    turns.sort_unstable();
+    Ok(turns[FIRST / 2])
+}

@@ -1,0 +1,29 @@
+//! The time of MPI functions: one call of all ranks, against the size of its messages.
+//!
+//! The functions are those of the Intel MPI Benchmarks, but a call's time is not that of a loop divided by its turns: there
+//! ranks drift apart, and calls overlap. Here every call begins at one time at all ranks, and takes until the last one
+//! has returned from it (S. Hunold and A. Carpen-Amarie, "Reproducible MPI Benchmarking Is Still Not As Easy As You
+//! Think", IEEE TPDS 27(12), 2016).
+//!
+//! | metric | unit | what |
+//! |---|---|---|
+//! | `time` | s | from the common begin of a call to its end at the last rank; of pingpong half of it. In real time the median |
+//! | `call_time` | s | the same of every call, in real time |
+//! | `throughput` | B/s | bytes that a rank has sent and received in that time; of functions between neighbours |
+//! | `late` | % | calls that some rank began late: they are left out, unless nearly all are; then they count from the last begin |
+//! | `clock_error` | s | bound on the difference between the ranks' clocks; 0 where they share one |
+
+mod calls;
+mod clocks;
+mod emulated;
+mod function;
+mod loops;
+mod measured;
+mod own_core;
+mod spec;
+mod windows;
+mod workload;
+
+pub use function::Function;
+pub use spec::{Spec, sweep};
+pub use workload::{COLLECTIVE, run};

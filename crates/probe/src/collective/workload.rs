@@ -1,0 +1,122 @@
+//! MPI functions as a workload, in virtual or in real time.
+
+use crosstalk_comm::Rank;
+use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::histogram::Histogram;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
+use crosstalk_core::units::Bytes;
+use crosstalk_work::Declared;
+use crosstalk_work::peer::ranks;
+
+use super::spec::{Begin, PARAMETERS, Spec};
+use super::{emulated, loops, measured, own_core};
+
+/// Fewer calls than this that began together are none.
+const FEW: usize = 3;
+
+/// The workload `collective`.
+pub const COLLECTIVE: Declared<Spec> = Declared {
+    name: "collective",
+    title: "Time of an MPI function: one call of all ranks, against the size of its messages",
+    parameters: PARAMETERS,
+    read: Spec::from_params,
+    deploy: |spec| Deployment {
+        nodes: spec.nodes,
+        timing: Timing::Either,
+        metrics: metrics(),
+        effort: Effort::waiting(spec.seconds()),
+    },
+    needs: |_| Vec::new(),
+    prepare,
+};
+
+fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::new("time", "s", Better::Lower)
+            .meaning("from the common begin of a call to its end at the last rank; of pingpong, half of it"),
+        Metric::new("call_time", "s", Better::Lower).meaning("the same of every call, in real time"),
+        Metric::new("throughput", "B/s", Better::Higher)
+            .meaning("bytes that a rank has sent and received in that time; of functions between neighbours"),
+        Metric::new("late", "%", Better::Neither)
+            .meaning("calls that some rank began late: they are left out, unless nearly all are; then they count from the last begin"),
+        Metric::new("clock_error", "s", Better::Neither)
+            .meaning("bound on the difference between the ranks' clocks; 0 where they share one"),
+    ]
+}
+
+fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    let is_virtual = part.emulation.is_some();
+    ranks::prepare(part, Box::new(move |rank, out| run(&spec, is_virtual, rank, out)))
+}
+
+/// Runs a rank's part, [`Rank::finish`] included. Rank 0 reports, in virtual or in real time.
+///
+/// # Errors
+/// If there is one rank only, something else arrives than was sent, or ranks are gone.
+pub fn run(
+    spec: &Spec,
+    is_virtual: bool,
+    mut rank: Rank,
+    out: &mut dyn Sink,
+) -> Result<Option<Fidelity>, Fault> {
+    if rank.size() < 2 {
+        return Err(Fault::usage("a message needs two ranks, found one").remedy("take nodes = 2"));
+    }
+    rank.count_messages_only();
+    let _own_core = if is_virtual { None } else { own_core::hold(&mut rank)? };
+    for &size in &spec.sizes {
+        let readings =
+            if is_virtual { emulate(spec, size, &mut rank)? } else { measure(spec, size, &mut rank)? };
+        for (reading, n) in readings {
+            out.take(reading.label("size", size.0), n)?;
+        }
+    }
+    rank.finish()
+}
+
+fn emulate(spec: &Spec, size: Bytes, rank: &mut Rank) -> Result<Vec<(Reading, u64)>, Fault> {
+    let Some(seconds) = emulated::time(spec.function, size.0 as usize, rank)? else { return Ok(Vec::new()) };
+    // Combining numbers takes what this host needs for it. All else follows from the fabric and the library.
+    let origin = if spec.function.combines() { Origin::Emulated } else { Origin::Computed };
+    Ok(whole(spec, size, seconds, 1, origin))
+}
+
+fn measure(spec: &Spec, size: Bytes, rank: &mut Rank) -> Result<Vec<(Reading, u64)>, Fault> {
+    let measure = match spec.begin {
+        Begin::Together => measured::measure,
+        Begin::InTurn => loops::measure,
+    };
+    let measured = measure(spec.function, size.0 as usize, spec.duration, rank)?;
+    let (together, late) = (measured.times.together, measured.times.late);
+    let calls = together.len() + late.len();
+    let share = late.len() as f64 / calls.max(1) as f64;
+    // Where nearly every call began late, what they took from the last begin on is all that is known.
+    let mut times = if together.len() < FEW { late } else { together };
+    times.sort_unstable();
+    let Some(median) = times.get(times.len() / 2) else { return Ok(Vec::new()) };
+    let parts = spec.function.parts();
+    let mut distribution = Histogram::default();
+    times.iter().for_each(|time| distribution.record((*time as f64 / parts) as u64));
+    let n = times.len() as u64;
+    let mut readings = whole(spec, size, *median as f64 * 1e-9, n, Origin::Measured);
+    readings.push((Reading::histogram("call_time", distribution, Origin::Measured), n));
+    if spec.begin == Begin::Together {
+        let error = measured.clock_error as f64 * 1e-9;
+        readings.push((Reading::value("late", share, Origin::Measured), calls as u64));
+        readings.push((Reading::value("clock_error", error, Origin::Measured), 1));
+    }
+    Ok(readings)
+}
+
+/// The readings of a whole call's seconds.
+fn whole(spec: &Spec, size: Bytes, seconds: f64, n: u64, origin: Origin) -> Vec<(Reading, u64)> {
+    let time = seconds / spec.function.parts();
+    let throughput = spec.function.messages().filter(|_| time > 0.0 && size.0 > 0);
+    let throughput = throughput
+        .map(|messages| Reading::value("throughput", messages * size.0 as f64 / time, Origin::Computed));
+    let time = Reading::value("time", time, origin);
+    std::iter::once(time).chain(throughput).map(|reading| (reading, n)).collect()
+}
