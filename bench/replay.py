@@ -1,25 +1,44 @@
 #!/usr/bin/env python3
-"""How fast recorded schedules are replayed, and in how much memory: five patterns of up to 1,024 ranks.
+"""How fast recorded schedules are replayed, in how much memory, and how exactly: five patterns of up to 1,024 ranks, and
+the three analytics and an all-to-all on two networks.
 
 Times are the fastest of five replays in one process. Memory is the process's peak less that of the same process with
 the smallest schedule; a plot of it against the number of operations goes to bench/results/replay_memory.svg.
+
+Each run of the applications is recorded on both networks, and replayed on its own, which gives its clocks again, and on
+the other one, beside what was emulated there. The two runs also compute differently long: the ratio of their computing
+is shown beside that of their whole times.
 """
 
 import argparse
 import json
 import math
 import subprocess
+import tempfile
+from pathlib import Path
 
+from lib import ours
 from lib.figures import RESULTS, Figures
 from lib.wire import ROOT, cargo
 
 PROGRAM = ROOT / "target" / "release" / "examples" / "replay_speed"
 PATTERNS = ["pairwise all-to-all", "linear all-to-all by requests", "ring", "incast from any", "unexpected, in reverse"]
 RANKS = [64, 128, 256, 512, 1024]
+SYSTEMS = ["kisti-2006-myrinet", "kisti-2006-infiniband"]
+#: By the name of the experiment: the workload and its parameters.
+WORKS = {
+    "pagerank": 'kind = "pagerank", slaves = 3, scale = 15',
+    "als": 'kind = "als", slaves = 3, scale = 0.3, rank = 8, lambda = 0.1, iterations = 10',
+    "bayes": 'kind = "bayes", slaves = 3, documents = 500',
+    "alltoall": 'kind = "collective", function = "alltoall", size = "64 KiB", nodes = 4',
+}
 
 
 def main():
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=8, help="of the applications")
+    options = parser.parse_args()
+    ours.build()
     cargo("build", "--package", "crosstalk-model", "--example", "replay_speed")
     figures = Figures("replay")
     rows = {pattern: [row(pattern, ranks) for ranks in RANKS] for pattern in PATTERNS}
@@ -35,7 +54,54 @@ def main():
         exponent = math.log(used(many) / used(few)) / math.log(work(many) / work(few))
         figures.add(f"{pattern}: exponent of memory", exponent, "", n=2, bytes_each=used(many) / work(many))
     (RESULTS / "replay_memory.svg").write_text(plot(rows))
+    applications(options.runs, figures)
     figures.finish()
+
+
+def applications(runs, figures):
+    """The schedules of real runs, on the network of the recording and on the other one."""
+    found = {work: [] for work in WORKS}
+    apart = 0.0
+    for index in range(runs):
+        with tempfile.TemporaryDirectory(prefix="crosstalk-replay-") as folder:
+            schedules = recorded(Path(folder), index)
+            for work in WORKS:
+                own = {system: replayed(schedules[work, system], system) for system in SYSTEMS}
+                apart = max(apart, *(one["most_apart"] for one in own.values()))
+                there = replayed(schedules[work, SYSTEMS[0]], SYSTEMS[1])["replayed"]
+                found[work].append((there, own[SYSTEMS[1]]["recorded"]))
+    figures.add("on its own network: clocks apart, most", apart * 1e9, "ns", n=2 * runs * len(WORKS))
+    for work, pairs in found.items():
+        for part in ("total", "compute"):
+            values = [(replay[part], emulated[part]) for replay, emulated in pairs if emulated[part] > 0]
+            if values:
+                figures.pairs("emulation", f"{work} on another network: {part}", values)
+
+
+def recorded(folder, seed):
+    """Runs each application once on both systems; the files of their schedules."""
+    lines = ['schema = "crosstalk.study/1"', 'title = "Recorded"', "looks = [1]", f"seed = {seed + 1}"]
+    for work, parameters in WORKS.items():
+        lines += [
+            f"[experiment.{work}]", f"work.w = {{ {parameters}, record = true }}",
+            'conditions = { system = "$system", boards = "one" }', f"factors = {{ system = {json.dumps(SYSTEMS)} }}",
+        ]
+    (folder / "s.toml").write_text("\n".join(lines) + "\n")
+    run = [ours.CROSSTALK, "run", "./s.toml", "--testbed", "local", "--out", "run", "--quiet"]
+    subprocess.run(run, cwd=folder, check=True, capture_output=True, timeout=300)
+    files = list((folder / "run" / "artifacts").glob("*.schedule"))
+    one = lambda work, system: next(f for f in files if f.name.startswith(work) and f"on_{system}" in f.name)
+    return {(work, system): one(kind(work), system) for work in WORKS for system in SYSTEMS}
+
+
+def kind(work):
+    return "collective" if work == "alltoall" else work
+
+
+def replayed(file, system):
+    words = [ours.CROSSTALK, "--json", "replay", file, "--system", system]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=300)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def row(pattern, ranks):

@@ -45,7 +45,7 @@ fn both_take_levels_of_factors() {
     }
     let without = STUDY.replace(", mpi = \"$mpi\", ranks = \"$ranks\"", "").replace("compare =", "#");
     let without = without.split("[claim").next().expect("has a beginning").to_string();
-    assert_eq!(places(&planned_study(&without)), [(None, 1); 4], "by default");
+    assert_eq!(places(&planned_study(&without)), [(mvapich, 1); 4], "by default that of the network");
 }
 
 #[test]
