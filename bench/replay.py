@@ -90,7 +90,7 @@ def recorded(folder, seed):
     run = [ours.CROSSTALK, "run", "./s.toml", "--testbed", "local", "--out", "run", "--quiet"]
     subprocess.run(run, cwd=folder, check=True, capture_output=True, timeout=300)
     files = list((folder / "run" / "artifacts").glob("*.schedule"))
-    one = lambda work, system: next(f for f in files if f.name.startswith(work) and f"on_{system}" in f.name)
+    one = lambda work, system: next(f for f in files if f.name.startswith(work) and f"-on-{system}-" in f.name)
     return {(work, system): one(kind(work), system) for work in WORKS for system in SYSTEMS}
 
 

@@ -28,7 +28,6 @@ impl Scope<'_, '_> {
 
     pub(crate) fn barrier_at(&mut self, at: CallSite) -> Result<(), Fault> {
         self.call(Collective::Barrier, 0, Sizes::Equal(0), None, at, |_| Store::Separate(vec![Vec::new()]))
-            .map(drop)
     }
 
     /// Every rank gets the root's `data`. All must have the same length.
@@ -48,11 +47,12 @@ impl Scope<'_, '_> {
     #[track_caller]
     pub fn bcast_vec(&mut self, root: usize, data: &mut Vec<u8>) -> Result<(), Fault> {
         let at = Location::caller();
-        let own = if self.id() == root { std::mem::take(data) } else { Vec::new() };
-        let sizes = Sizes::Own(own.len() as u64);
-        let store = self.call(Collective::Bcast, root, sizes, None, at, |_| Store::Separate(vec![own]))?;
-        *data = separate(store).swap_remove(0);
-        Ok(())
+        self.separately(|rank, on| {
+            let own = if on.id() == root { std::mem::take(data) } else { Vec::new() };
+            let call = Called { operation: Collective::Bcast, root, sizes: Sizes::Own(own.len() as u64), at };
+            *data = rank.carry_out_separate(on, call, vec![own])?.swap_remove(0);
+            Ok(())
+        })
     }
 
     /// Combines all ranks' `data` element by element, and stores the result in the root's
@@ -176,7 +176,6 @@ impl Scope<'_, '_> {
             each,
             received: 0,
         })
-        .map(drop)
     }
 
     /// Every rank gets its part of the root's `data`, `each` elements long. The `data` of others are not read.
@@ -223,7 +222,6 @@ impl Scope<'_, '_> {
             each: width,
             received: 0,
         })
-        .map(drop)
     }
 
     /// Every rank sends each rank one part of `data`, all of the same length, and gets one from each.
@@ -257,14 +255,12 @@ impl Scope<'_, '_> {
         if algorithm != Algorithm::Bruck {
             received[own * each..(own + 1) * each].copy_from_slice(&data[own * each..(own + 1) * each]);
             let (send, hold) = (bytes(data), bytes_mut(received));
-            return self
-                .call(Collective::Alltoall, 0, sizes, None, at, |_| Store::Blocks {
-                    send,
-                    hold,
-                    each: width,
-                    received: size,
-                })
-                .map(drop);
+            return self.call(Collective::Alltoall, 0, sizes, None, at, |_| Store::Blocks {
+                send,
+                hold,
+                each: width,
+                received: size,
+            });
         }
         // Piece j goes to the rank j to the right at first, and came from the rank j to the left at last.
         let mut turned = data.to_vec();
@@ -310,14 +306,12 @@ impl Scope<'_, '_> {
         data: &[u8],
         at: CallSite,
     ) -> Result<Vec<Vec<u8>>, Fault> {
-        let (own, size) = (self.id(), self.size());
-        // Within the operation: the copy is no computing of the program.
-        let store = |_| {
-            let mut all = vec![Vec::new(); size];
-            all[own] = data.to_vec();
-            Store::Separate(all)
-        };
-        self.call(operation, root, Sizes::Own(data.len() as u64), None, at, store).map(separate)
+        self.separately(|rank, on| {
+            let mut all = vec![Vec::new(); on.size()];
+            all[on.id()] = data.to_vec();
+            let call = Called { operation, root, sizes: Sizes::Own(data.len() as u64), at };
+            rank.carry_out_separate(on, call, all)
+        })
     }
 
     /// Every rank gets its part of the root's `data`, which has one part, of any length, for each
@@ -328,14 +322,16 @@ impl Scope<'_, '_> {
     #[track_caller]
     pub fn scatterv(&mut self, root: usize, data: Vec<Vec<u8>>) -> Result<Vec<u8>, Fault> {
         let at = Location::caller();
-        let own = self.id();
-        let (sizes, all) = if own == root {
-            (self.each(&data)?, data)
-        } else {
-            (Sizes::Own(0), vec![Vec::new(); self.size()])
-        };
-        let store = self.call(Collective::Scatterv, root, sizes, None, at, |_| Store::Separate(all))?;
-        Ok(separate(store).swap_remove(own))
+        self.separately(|rank, on| {
+            let own = on.id();
+            let (sizes, all) = if own == root {
+                (sizes_of_each(&data, on.size())?, data)
+            } else {
+                (Sizes::Own(0), vec![Vec::new(); on.size()])
+            };
+            let call = Called { operation: Collective::Scatterv, root, sizes, at };
+            Ok(rank.carry_out_separate(on, call, all)?.swap_remove(own))
+        })
     }
 
     /// Every rank sends each rank one part, and gets one part from each, by rank. Parts
@@ -346,21 +342,24 @@ impl Scope<'_, '_> {
     #[track_caller]
     pub fn alltoallv(&mut self, mut data: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Fault> {
         let at = Location::caller();
-        let (own, size) = (self.id(), self.size());
-        let sizes = self.each(&data)?;
-        data.resize_with(2 * size, Vec::new);
-        data[size + own] = std::mem::take(&mut data[own]);
-        let store = self.call(Collective::Alltoallv, 0, sizes, None, at, |_| Store::Separate(data))?;
-        Ok(separate(store).split_off(size))
+        self.separately(|rank, on| {
+            let (own, size) = (on.id(), on.size());
+            let sizes = sizes_of_each(&data, size)?;
+            data.resize_with(2 * size, Vec::new);
+            data[size + own] = std::mem::take(&mut data[own]);
+            let call = Called { operation: Collective::Alltoallv, root: 0, sizes, at };
+            Ok(rank.carry_out_separate(on, call, data)?.split_off(size))
+        })
     }
 
-    /// The sizes of a part for each rank.
-    fn each(&self, data: &[Vec<u8>]) -> Result<Sizes, Fault> {
-        if data.len() == self.size() {
-            return Ok(Sizes::Each(Arc::from_iter(data.iter().map(|part| part.len() as u64))));
-        }
-        let (size, found) = (self.size(), data.len());
-        Err(Fault::attempt(format!("expected one part for each of {size} ranks, found {found}")))
+    /// Calls a collective on parts of any size: they are arranged within the operation, as that is no computing of the
+    /// program.
+    fn separately<R>(
+        &mut self,
+        body: impl FnOnce(&mut Rank, &Communicator) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let on = self.on.clone();
+        self.rank.operation(|rank| body(rank, &on))
     }
 
     fn on_vector<T: Element>(
@@ -375,11 +374,8 @@ impl Scope<'_, '_> {
         let sizes = Sizes::Vector { elements, width: width as u32 };
         let bytes = bytes_mut(data);
         self.call(operation, root, sizes, combine, at, |pieces| Store::Vector { bytes, width, pieces })
-            .map(drop)
     }
 
-    /// Calls a collective. The clock server knows how long it takes, and need not answer: whoever has its data goes
-    /// on, as a sender does. A rank that slept until then would find its caches cold, which counts as computing.
     fn call<'d>(
         &mut self,
         operation: Collective,
@@ -388,37 +384,69 @@ impl Scope<'_, '_> {
         combine: Option<CombineBytes>,
         at: CallSite,
         store: impl FnOnce(usize) -> Store<'d>,
-    ) -> Result<Store<'d>, Fault> {
+    ) -> Result<(), Fault> {
         let on = self.on.clone();
-        on.rank(root)?;
-        self.rank.operation(|rank| {
-            let size = on.size();
-            let algorithm = rank.choices.find_for(operation, size, &sizes);
-            let mut store = store(piece_count(operation, algorithm, size));
-            let number = on.next_collective();
-            rank.report_collective(&on, operation, root, sizes, at)?;
-            rank.mesh.waiting.at = at;
-            let steps = Steps::new(operation, algorithm, Position { rank: on.id(), size, root });
-            let steps = steps.ok_or_else(|| Fault::attempt("an algorithm does not fit its operation"))?;
-            Execution { mesh: &mut rank.mesh, on: &on, operation, number, combine }.run(steps, &mut store)?;
-            Ok(store)
-        })
+        let call = Called { operation, root, sizes, at };
+        self.rank.operation(|rank| rank.carry_out(&on, call, combine, store).map(drop))
     }
 }
 
+/// A collective that is called.
+struct Called {
+    operation: Collective,
+    root: usize,
+    sizes: Sizes,
+    at: CallSite,
+}
+
 impl Rank<'_> {
-    fn report_collective(
+    /// Reports a collective, and carries it out. The clock server knows how long it takes, and need not answer:
+    /// whoever has its data goes on, as a sender does. A rank that slept until then would find its caches cold, which
+    /// counts as computing.
+    fn carry_out<'d>(
         &mut self,
         on: &Communicator,
-        operation: Collective,
-        root: usize,
-        sizes: Sizes,
-        at: CallSite,
-    ) -> Result<(), Fault> {
-        let Some(server) = self.clock.server() else { return Ok(()) };
-        let call = Call { operation, communicator: on.number(), root: root as u32, sizes };
-        server.report(&mut self.mesh, &Operation::Collective(Box::new(call)), at)
+        call: Called,
+        combine: Option<CombineBytes>,
+        store: impl FnOnce(usize) -> Store<'d>,
+    ) -> Result<Store<'d>, Fault> {
+        let Called { operation, root, sizes, at } = call;
+        on.rank(root)?;
+        let size = on.size();
+        let algorithm = self.choices.find_for(operation, size, &sizes);
+        let mut store = store(piece_count(operation, algorithm, size));
+        let number = on.next_collective();
+        if let Some(server) = self.clock.server() {
+            let call = Call { operation, communicator: on.number(), root: root as u32, sizes };
+            server.report(&mut self.mesh, &Operation::Collective(Box::new(call)), at)?;
+        }
+        self.mesh.waiting.at = at;
+        let steps = Steps::new(operation, algorithm, Position { rank: on.id(), size, root });
+        let steps = steps.ok_or_else(|| Fault::attempt("an algorithm does not fit its operation"))?;
+        Execution { mesh: &mut self.mesh, on, operation, number, combine }.run(steps, &mut store)?;
+        Ok(store)
     }
+
+    /// The same on separate pieces, which it returns.
+    fn carry_out_separate(
+        &mut self,
+        on: &Communicator,
+        call: Called,
+        pieces: Vec<Vec<u8>>,
+    ) -> Result<Vec<Vec<u8>>, Fault> {
+        match self.carry_out(on, call, None, |_| Store::Separate(pieces))? {
+            Store::Separate(all) => Ok(all),
+            Store::Vector { .. } | Store::Blocks { .. } => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The sizes of a part for each of `size` ranks.
+fn sizes_of_each(data: &[Vec<u8>], size: usize) -> Result<Sizes, Fault> {
+    if data.len() == size {
+        return Ok(Sizes::Each(Arc::from_iter(data.iter().map(|part| part.len() as u64))));
+    }
+    Err(Fault::attempt(format!("expected one part for each of {size} ranks, found {}", data.len())))
 }
 
 /// A fault unless so many elements are a part of `each` for each of `size` ranks.
@@ -429,12 +457,4 @@ fn check_parts(elements: usize, size: usize, each: usize) -> Result<(), Fault> {
     Err(Fault::attempt(format!(
         "expected a part of the same length for each of {size} ranks, found {elements} elements"
     )))
-}
-
-/// The pieces of a store that has them separately.
-fn separate(store: Store) -> Vec<Vec<u8>> {
-    match store {
-        Store::Separate(all) => all,
-        Store::Vector { .. } | Store::Blocks { .. } => Vec::new(),
-    }
 }

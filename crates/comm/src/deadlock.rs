@@ -1,13 +1,16 @@
 //! Deadlocks in real time: ranks that wait for each other, each for a message that the next one has not sent.
 //!
 //! A rank that has waited for one other rank for [`PATIENCE`] asks it whether it waits, too. That rank, while it waits,
-//! asks on, and so does the next. A question that comes back to the rank that asked first has gone round a cycle (edge
-//! chasing: K. M. Chandy, J. Misra and L. M. Haas, "Distributed deadlock detection", ACM TOCS 1(2), 1983).
+//! forwards the question to the rank that it waits for. A question that comes back to the rank that asked first has
+//! gone round a cycle (edge chasing: K. M. Chandy, J. Misra and L. M. Haas, "Distributed deadlock detection", ACM TOCS
+//! 1(2), 1983).
 //!
-//! It is passed on only by a rank whose messages have all arrived at the rank that asks. A rank that waits sends nothing,
-//! so nobody of a cycle can go on. In virtual time the clock server finds deadlocks.
+//! A rank forwards a question only if all its messages had arrived, and had been considered, where the question comes
+//! from. A rank that waits sends no messages, so no rank of a cycle can continue. A rank that waits for any of several
+//! ranks forwards nothing: such a deadlock ends at the deadline. In virtual time the clock server finds all deadlocks.
 
 use crosstalk_core::Fault;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::header::{Header, Kind};
@@ -24,14 +27,15 @@ struct Waits {
     rank: u64,
     /// Which of its waits it is.
     number: u64,
-    /// How many messages of the next rank have arrived there.
+    /// How many messages of the next rank had arrived there, and were considered.
     arrived: u64,
     /// The call site.
     at: String,
 }
 
 impl Mesh<'_> {
-    /// Asks the rank that is waited for whether it waits, too, and answers others. Called while a rank waits.
+    /// Asks the rank that is waited for whether it waits, too, and forwards others' questions. Called while a rank waits,
+    /// after it has found that none of the messages that have come is the one that it waits for.
     ///
     /// # Errors
     /// If ranks wait for each other.
@@ -40,21 +44,27 @@ impl Mesh<'_> {
         if self.replies.is_some() || from == self.id {
             return Ok(());
         }
+        // Messages that come while it asks were not considered yet.
+        let arrived = self.link(from).arrived;
         let now = Instant::now();
         match next {
             None => self.waiting.next = Some(now + PATIENCE),
             Some(next) if now >= next => {
                 self.waiting.next = Some(now + PATIENCE);
-                self.ask(from, Vec::new())?;
+                self.ask(from, arrived, Vec::new())?;
             }
             Some(_) => {}
         }
+        // Of several questions of one rank the newest counts.
+        let mut newest = BTreeMap::new();
         while let Some((peer, message)) = self.take_question() {
-            if let Some(asked) = decode(&message.body) {
-                self.answer(peer, asked)?;
+            if let Some(asked) = decode(&message.body)
+                && let Some(first) = asked.first().map(|first| first.rank)
+            {
+                newest.insert((peer, first), asked);
             }
         }
-        Ok(())
+        newest.into_iter().try_for_each(|((peer, _), asked)| self.forward(peer, arrived, asked))
     }
 
     fn take_question(&mut self) -> Option<(usize, Message)> {
@@ -62,7 +72,7 @@ impl Mesh<'_> {
         self.peers().into_iter().find_map(|peer| Some((peer, self.take(peer, &asks)?)))
     }
 
-    fn answer(&mut self, peer: usize, asked: Vec<Waits>) -> Result<(), Fault> {
+    fn forward(&mut self, peer: usize, arrived: u64, asked: Vec<Waits>) -> Result<(), Fault> {
         let Waiting { from: Some(from), number, .. } = self.waiting else { return Ok(()) };
         let on_its_way = asked.last().is_none_or(|last| last.arrived != self.link(peer).sent);
         if on_its_way {
@@ -71,13 +81,13 @@ impl Mesh<'_> {
         match asked.iter().position(|waits| waits.rank == self.id as u64) {
             Some(0) if asked[0].number == number => Err(deadlock(&asked)),
             Some(_) => Ok(()),
-            None => self.ask(from, asked),
+            None => self.ask(from, arrived, asked),
         }
     }
 
-    fn ask(&mut self, from: usize, mut asked: Vec<Waits>) -> Result<(), Fault> {
+    fn ask(&mut self, from: usize, arrived: u64, mut asked: Vec<Waits>) -> Result<(), Fault> {
         let Waiting { at, number, .. } = self.waiting;
-        let (rank, arrived) = (self.id as u64, self.link(from).arrived);
+        let rank = self.id as u64;
         asked.push(Waits { rank, number, arrived, at: at.to_string() });
         self.send(from, Header::bare(Kind::Waits, self.id, 0), &[&encode(&asked)])
     }

@@ -56,6 +56,11 @@ impl<'b> Target<'b> {
         Target { wants, into, taken: None, done: None }
     }
 
+    /// Whether a part of the message is there.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.taken.is_some()
+    }
+
     /// The header of the message, once it is whole.
     pub(crate) fn done(&self) -> Option<Header> {
         self.done
@@ -196,8 +201,9 @@ impl Link {
             }
             Body::Elsewhere => {
                 let Some(Target { into, taken: Some(there), done, .. }) = target else {
-                    // The operation that it was for has failed.
-                    return Err(Fault::attempt("a message was received in part").on(self.source as usize));
+                    // The operation that it was for has failed: what follows cannot be read.
+                    self.peer = PeerState::Gone;
+                    return Ok(false);
                 };
                 let n = buffered.len().min(into.len() - *there);
                 into[*there..*there + n].copy_from_slice(&buffered[..n]);

@@ -63,7 +63,7 @@ impl Listener {
         Listener { record: Some(title), ..self }
     }
 
-    /// The same, and [`Rank::finish`] writes the schedule to a file.
+    /// The same, and [`Rank::finish`] writes the schedule to a file if the run was faithful.
     pub fn recording_to(self, title: String, file: PathBuf) -> Self {
         Listener { record: Some(title), keep: Some(file), ..self }
     }

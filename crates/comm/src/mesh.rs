@@ -282,8 +282,8 @@ impl<'c> Mesh<'c> {
             return Ok(());
         }
         *poll_until = None;
-        self.wait_and_read(None, None, &|| "waiting for a message".into())?;
-        self.chase_deadlock()
+        self.chase_deadlock()?;
+        self.wait_and_read(None, None, &|| "waiting for a message".into())
     }
 
     /// Until when a rank polls for a message before it sleeps.
@@ -312,9 +312,12 @@ impl<'c> Mesh<'c> {
                 Ok(())
             }
             None => {
+                // A message that arrives in part will be whole.
+                if target.as_ref().is_none_or(|target| !target.has_begun()) {
+                    self.chase_deadlock()?;
+                }
                 let target = target.map(|target| (from, target));
-                self.wait_and_read(None, target, &|| format!("waiting for a message from rank {from}"))?;
-                self.chase_deadlock()
+                self.wait_and_read(None, target, &|| format!("waiting for a message from rank {from}"))
             }
         }
     }

@@ -174,8 +174,11 @@ impl<'c> Rank<'c> {
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
         let file = self.keep.take();
         let Finished { fidelity, schedule } = self.finish_recorded()?;
-        if let Some((file, schedule)) = file.zip(schedule) {
-            fs::write(&file, schedule.to_bytes()).map_err(|e| {
+        let is_faithful = fidelity.as_ref().is_none_or(Fidelity::faithful);
+        if let (Some((file, schedule)), true) = (file.zip(schedule), is_faithful) {
+            let part = file.with_extension("part");
+            let written = fs::write(&part, schedule.to_bytes()).and_then(|()| fs::rename(&part, &file));
+            written.map_err(|e| {
                 Fault::environment(format!("cannot write the schedule to {}: {e}", file.display()))
             })?;
         }

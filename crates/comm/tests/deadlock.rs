@@ -162,17 +162,20 @@ fn requests_that_wait_for_each_other_in_real_time() {
 }
 
 #[test]
-fn a_rank_that_is_slow_is_no_deadlock() {
-    // Rank 0 waits for 1, which waits for 2, which sends late; then all goes on.
+fn a_ring_with_a_slow_rank_is_no_deadlock() {
+    // Each waits for the next one, the last one for the first; but one sends first, and late, again and again.
     let results = try_run(3, None, 60.0, |mut rank| {
-        let id = rank.id();
-        if id < 2 {
-            rank.world().recv::<u8>(id + 1, 0)?;
-        } else {
-            std::thread::sleep(Duration::from_millis(2_500));
-        }
-        if id > 0 {
-            rank.world().send(id - 1, 0, b"late")?;
+        let (id, ranks) = (rank.id(), rank.size());
+        let (left, right) = ((id + ranks - 1) % ranks, (id + 1) % ranks);
+        for pause in [1_100, 2_050, 990] {
+            if id == 2 {
+                std::thread::sleep(Duration::from_millis(pause));
+                rank.world().send(left, 0, b"late")?;
+                rank.world().recv::<u8>(right, 0)?;
+            } else {
+                rank.world().recv::<u8>(right, 0)?;
+                rank.world().send(left, 0, b"then")?;
+            }
         }
         rank.finish().map(drop)
     });

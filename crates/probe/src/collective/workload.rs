@@ -9,7 +9,7 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
 use crosstalk_work::Declared;
-use crosstalk_work::peer::ranks;
+use crosstalk_work::peer::rank::prepare_each;
 
 use super::spec::{Begin, PARAMETERS, Spec};
 use super::{emulated, loops, measured, own_core};
@@ -49,7 +49,7 @@ fn metrics() -> Vec<Metric> {
 
 fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let is_virtual = part.emulation.is_some();
-    ranks::prepare(part, Box::new(move |rank, out| run(&spec, is_virtual, rank, out)))
+    prepare_each(part, Box::new(move |rank, out| run(&spec, is_virtual, rank, out)))
 }
 
 /// Runs a rank's part, [`Rank::finish`] included. Rank 0 reports, in virtual or in real time.

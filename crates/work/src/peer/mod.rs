@@ -4,7 +4,6 @@
 pub mod barrier;
 mod line;
 pub mod rank;
-pub mod ranks;
 pub mod record;
 pub mod socket;
 mod until;

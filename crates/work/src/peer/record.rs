@@ -6,26 +6,31 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
 use crosstalk_core::parameter::Parameter;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The parameter of workloads whose schedule can be recorded.
 pub const RECORD: Parameter = Parameter::new(
     "record",
     "false",
-    "keep what the ranks do as an artifact of the run, in virtual time: `crosstalk replay` plays it again",
+    "keep what the ranks do as an artifact of the run, in virtual time, for `crosstalk replay`",
 );
 
-/// Records the run's schedule once for each cell, in virtual time, where the workload's parameters ask for it.
+/// Records the run's schedule where the workload's parameters ask for it: that of the first faithful attempt of a cell.
 ///
 /// # Errors
-/// If the parameter is neither `true` nor `false`.
+/// If the parameter is neither `true` nor `false`, or in real time.
 pub fn recorded(part: &Part, listener: Listener) -> Result<Listener, Fault> {
-    let asked = part.params.flag(RECORD.name, false)?;
-    let (Some(emulation), Some(folder), (0, true)) = (&part.emulation, &part.artifacts, (part.node, asked))
-    else {
+    if !part.params.flag(RECORD.name, false)? || part.node > 0 {
         return Ok(listener);
+    }
+    let Some(emulation) = &part.emulation else {
+        return Err(Fault::usage("a schedule is recorded in virtual time, and this is a real network")
+            .of_parameter(RECORD.name)
+            .remedy("leave `record` out, or replace `fabric` by a system"));
     };
+    let Some(folder) = &part.artifacts else { return Ok(listener) };
     let title = title(part, emulation);
-    let file = folder.join(format!("{}.schedule", file_name(&title)));
+    let file = folder.join(file_name(part, emulation));
     if file.exists() {
         return Ok(listener);
     }
@@ -43,15 +48,9 @@ fn title(part: &Part, emulation: &Emulation) -> String {
     format!("{} {}, {nodes} × {each} ranks on {}{library}", part.workload, params.join(" "), emulation.system)
 }
 
-/// A title as the name of a file.
-fn file_name(title: &str) -> String {
-    let word = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '-' { c } else { '_' };
-    title
-        .chars()
-        .map(word)
-        .collect::<String>()
-        .split('_')
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("_")
+/// The name of a cell's file. Cells that differ in anything, also in the parameters of their cluster, have different ones.
+fn file_name(part: &Part, emulation: &Emulation) -> String {
+    let mut hasher = DefaultHasher::new();
+    format!("{:?} {:?} {emulation:?}", part.params, part.nodes).hash(&mut hasher);
+    format!("{}-on-{}-{:016x}.schedule", part.workload, emulation.system, hasher.finish())
 }
