@@ -72,7 +72,7 @@ def applications(runs, figures):
                 found[work].append((there, own[SYSTEMS[1]]["recorded"]))
     figures.add("on its own network: clocks apart, most", apart * 1e9, "ns", n=2 * runs * len(WORKS))
     for work, pairs in found.items():
-        for part in ("total", "compute"):
+        for part in ("total", "compute", "wait"):
             values = [(replay[part], emulated[part]) for replay, emulated in pairs if emulated[part] > 0]
             if values:
                 figures.pairs("emulation", f"{work} on another network: {part}", values)

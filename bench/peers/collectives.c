@@ -1,5 +1,6 @@
 /* Times an MPI function in loops, as the workload `collective` does with begin = in-turn: the time of a loop over its
- * calls, at the slowest rank; the median of the loops. Rank 0 prints a line `SIZE SECONDS` for each size.
+ * calls, at the slowest rank; the median of the loops. Data are in place where the workload has them so. Rank 0 prints
+ * a line `SIZE SECONDS` for each size.
  *
  * collectives FUNCTION SECONDS SIZE... */
 #include <mpi.h>
@@ -41,15 +42,15 @@ static void call(void) {
     else if (is("bcast"))
         MPI_Bcast(out, size, MPI_BYTE, 0, all);
     else if (is("reduce"))
-        MPI_Reduce(out, into, numbers, MPI_FLOAT, MPI_SUM, 0, all);
+        MPI_Reduce(rank ? out : MPI_IN_PLACE, rank ? into : out, numbers, MPI_FLOAT, MPI_SUM, 0, all);
     else if (is("allreduce"))
-        MPI_Allreduce(out, into, numbers, MPI_FLOAT, MPI_SUM, all);
+        MPI_Allreduce(MPI_IN_PLACE, out, numbers, MPI_FLOAT, MPI_SUM, all);
     else if (is("reduce_scatter"))
-        MPI_Reduce_scatter_block(out, into, numbers / ranks, MPI_FLOAT, MPI_SUM, all);
+        MPI_Reduce_scatter_block(MPI_IN_PLACE, out, numbers / ranks, MPI_FLOAT, MPI_SUM, all);
     else if (is("gather"))
         MPI_Gather(out, size, MPI_BYTE, into, size, MPI_BYTE, 0, all);
     else if (is("scatter"))
-        MPI_Scatter(out, size, MPI_BYTE, into, size, MPI_BYTE, 0, all);
+        MPI_Scatter(out, size, MPI_BYTE, rank ? into : MPI_IN_PLACE, size, MPI_BYTE, 0, all);
     else if (is("allgather"))
         MPI_Allgather(out, size, MPI_BYTE, into, size, MPI_BYTE, all);
     else if (is("alltoall"))
@@ -93,10 +94,10 @@ int main(int argc, char **argv) {
         qsort(first, FIRST, sizeof *first, ascending);
         int calls = LOOP / first[FIRST / 2], count = 0;
         calls = calls < 1 ? 1 : calls > 10000 ? 10000 : calls;
-        for (int goes_on = 1;; count++) {
-            goes_on = count < 3 || MPI_Wtime() < end;
-            MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
-            if (!goes_on)
+        for (int continues = 1;; count++) {
+            continues = count < 3 || MPI_Wtime() < end;
+            MPI_Bcast(&continues, 1, MPI_INT, 0, MPI_COMM_WORLD);
+            if (!continues)
                 break;
             times = realloc(times, (count + 1) * sizeof *times);
             times[count] = loop(calls);

@@ -10,6 +10,7 @@ mod export;
 mod groups;
 mod probe;
 mod run;
+mod system;
 mod tenants;
 mod tune;
 mod user_job;
@@ -17,7 +18,6 @@ mod user_job;
 #[cfg(test)]
 mod examples;
 
-pub use crate::emulated::SystemArgs;
 pub use boinc::BoincProjectArgs;
 pub use data::{Data, DataArgs, DataPlaceArgs};
 pub use export::ExportArgs;
@@ -27,6 +27,7 @@ pub use groups::{
 };
 pub use probe::{BandwidthArgs, CollectiveArgs, MachineArgs, Probe, ProbeArgs, SetArgs, UsersArgs, WireArgs};
 pub use run::{PerformArgs, PlanArgs, ResumeArgs, RunArgs, StudyArgs, TestbedKind};
+pub use system::SystemArgs;
 pub use tenants::{Donating, ExecArgs, GuardArgs};
 pub use tune::GroupsTuneArgs;
 pub use user_job::UserJobArgs;
@@ -113,8 +114,9 @@ interconnects/ of a --catalogue.")]
   crosstalk replay runs/my-001/artifacts/alltoall.schedule --system kisti-2006-infiniband
   crosstalk replay alltoall.schedule --system kisti-2006-myrinet --mpi mvapich-0.9.4
 
-Only messages are computed again: each rank's computing is as it was recorded. On the cluster of the recording every \
-clock is the recorded one.")]
+Only messages are computed again: each rank's computing is as it was recorded. On the system of the recording, with the \
+same library and as many ranks on each node, every clock is the recorded one. The cluster is not in the file, but its \
+name is in the title. Changed rates, latencies and memory (conditions of a study) cannot be replayed.")]
     Replay(ReplayArgs),
     /// Split the time of requests to a running service into stages; needs root.
     #[command(after_help = "Examples:

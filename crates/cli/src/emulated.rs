@@ -1,23 +1,12 @@
 //! The cluster of `--system`, `--mpi` and `--ranks`.
 
-use clap::Args;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
 use crosstalk_core::fabric::Links;
 use crosstalk_study::catalogue::Catalogues;
-use crosstalk_study::mpi::NO_MPI;
 use crosstalk_study::plan::Place;
 
-/// Which cluster virtual time emulates.
-#[derive(Args)]
-pub struct SystemArgs {
-    /// Use this library's rules of message passing, such as `mpich-gm-1.2.6`, or `none` [default: the system's own].
-    #[arg(long, value_name = "NAME", requires = "system")]
-    pub mpi: Option<String>,
-    /// Put so many ranks on each node.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "system")]
-    pub ranks: u32,
-}
+use crate::args::SystemArgs;
 
 /// The place of `nodes` nodes on a system: on one board if they fit, else on a board each.
 ///
@@ -29,11 +18,7 @@ pub fn place(
     args: &SystemArgs,
     nodes: usize,
 ) -> Result<(Place, Emulation), Fault> {
-    let mpi = match args.mpi.as_deref() {
-        None => catalogues.library_of(system),
-        Some(NO_MPI) => None,
-        Some(name) => Some(name.to_string()),
-    };
+    let mpi = catalogues.library_on(system, args.mpi.as_deref());
     let on = |placement| Place::Virtual {
         system: system.into(),
         links: Links::default(),

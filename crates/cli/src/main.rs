@@ -10,7 +10,6 @@ mod duration;
 mod emulated;
 mod endpoint;
 mod exports;
-mod functions;
 mod links;
 mod load;
 mod out;

@@ -103,13 +103,21 @@ fn every_function_is_timed_in_real_time() {
         let of = |metric: &str| -> Vec<f64> {
             readings.iter().filter(|r| r.metric == metric).filter_map(Reading::number).collect()
         };
-        assert_eq!(of("time").len(), sizes.len(), "{}", function.name());
-        assert!(of("time").iter().all(|seconds| (1e-7..5.0).contains(seconds)), "{readings:?}");
+        let times = [of("time"), of("late_time")].concat();
+        assert_eq!(times.len(), sizes.len(), "{}", function.name());
+        assert!(times.iter().all(|seconds| (1e-7..5.0).contains(seconds)), "{readings:?}");
         assert!(of("late").iter().all(|share| (0.0..=1.0).contains(share)), "{readings:?}");
         // Both ranks run on one host.
         assert!(of("clock_error").iter().all(|seconds| *seconds == 0.0), "{readings:?}");
-        assert_eq!(of("throughput").len(), usize::from(function.messages().is_some()), "{readings:?}");
     }
+}
+
+#[test]
+fn calls_in_turn_are_timed_by_loops() {
+    let params = params("exchange", &[0, 4096], 2).with("begin", "in-turn");
+    let readings = play(&COLLECTIVE, &params, 2, None).expect("runs");
+    let of = |metric: &str| readings.iter().filter(|reading| reading.metric == metric).count();
+    assert_eq!((of("time"), of("throughput"), of("call_time"), of("late")), (2, 1, 0, 0), "{readings:?}");
 }
 
 #[test]

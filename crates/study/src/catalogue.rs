@@ -199,10 +199,14 @@ impl Catalogues {
         self.mpi.get(name).ok_or_else(|| unknown("MPI profile", name, self.mpi.keys().map(String::as_str)))
     }
 
-    /// The message-passing library that a system's network has unless another is asked for; `None`: it costs nothing.
-    pub fn library_of(&self, system: &str) -> Option<String> {
-        let (_, network) = self.find_system(system).ok()?;
-        network.mpi.clone()
+    /// The name of the message-passing library on a system: the requested one, or else that of its network. `None`: it
+    /// costs nothing.
+    pub fn library_on(&self, system: &str, requested: Option<&str>) -> Option<String> {
+        match requested {
+            Some(NO_MPI) => None,
+            Some(name) => Some(name.to_string()),
+            None => self.find_system(system).ok().and_then(|(_, network)| network.mpi.clone()),
+        }
     }
 
     /// Every system with its networks, by the name that studies use.

@@ -16,7 +16,7 @@ use crate::endpoint::{listener, resolve};
 use crate::out::{Out, print_error};
 use crate::{datapaths, readings, signal};
 
-mod function;
+mod collective;
 mod once;
 mod ramp;
 mod shaped;
@@ -47,7 +47,7 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
             let params = streams(bandwidth)?;
             over_wire(&bandwidth.wire, Measurement { kind: "bandwidth", params }, out)
         }
-        Probe::Collective(collective) => function::main(collective, out),
+        Probe::Collective(collective) => collective::main(collective, out),
         Probe::Memory(machine) => on_this_machine("memory", machine, out),
         Probe::Cores(machine) => on_this_machine("cores", machine, out),
         Probe::Kernel(machine) => on_this_machine("kernel", machine, out),

@@ -28,7 +28,10 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     let catalogues = catalogue::catalogues(&args.catalogue)?;
     let (_, emulation) = emulated::place(&catalogues, &args.system, &args.system_args, ranks / each)?;
     let clocks = schedule.replay(&emulation).map_err(|fault| fault.at(file))?;
-    let (before, after) = (slowest(&schedule.clocks), slowest(&clocks));
+    // One rank in both: the slowest one of the recording.
+    let slowest = (0..ranks).max_by_key(|rank| schedule.clocks[*rank].total()).unwrap_or(0);
+    let (before, after) = (schedule.clocks[slowest], clocks[slowest]);
+    let last = clocks.iter().map(TimeBreakdown::total).max().unwrap_or_default();
     let most_apart = schedule
         .clocks
         .iter()
@@ -47,14 +50,10 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     out.record(&json!({
         "result": "replay", "title": schedule.title, "ranks": ranks, "operations": schedule.count(),
-        "recorded": parts(before), "replayed": parts(after), "most_apart": most_apart as f64 * 1e-12,
+        "recorded": parts(before), "replayed": parts(after),
+        "rank": slowest, "last": last.0 as f64 * 1e-12, "most_apart": most_apart as f64 * 1e-12,
     }));
     Ok(ExitCode::SUCCESS)
-}
-
-/// The clock that shows the latest time.
-fn slowest(clocks: &[TimeBreakdown]) -> TimeBreakdown {
-    clocks.iter().copied().max_by_key(TimeBreakdown::total).unwrap_or_default()
 }
 
 /// The parts of a clock's time, in seconds.
@@ -70,19 +69,19 @@ fn parts(clock: TimeBreakdown) -> serde_json::Value {
 fn table(rows: &[(&str, TimeBreakdown)]) -> String {
     let widest = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let head = format!(
-        "{:widest$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
+        "{:widest$}  {:>9}  {:>9}  {:>9}  {:>11}  {:>9}",
         "slowest rank",
         "total",
         "computing",
         "waiting",
-        "messages",
+        "serialising",
         "disk",
         widest = widest.max(12)
     );
     let line = |(name, clock): &(&str, TimeBreakdown)| {
         let text = |time: crosstalk_model::time::VirtualTime| human(time.0 as f64 * 1e-12, "s");
         format!(
-            "{name:widest$}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}",
+            "{name:widest$}  {:>9}  {:>9}  {:>9}  {:>11}  {:>9}",
             text(clock.total()),
             text(clock.compute),
             text(clock.wait),

@@ -1,4 +1,5 @@
-//! Calls in a loop, as the Intel MPI Benchmarks time them: the loop's time over its turns, at the slowest rank. Calls may
+//! Calls in a loop, as the Intel MPI Benchmarks time them: the loop's time over its number of
+//! calls, at the slowest rank. Calls may
 //! overlap, so that this is less than the time of one call.
 
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use crosstalk_core::Fault;
 
 use super::calls::Calls;
 use super::function::Function;
-use super::measured::{Measured, turn};
+use super::windowed::Measured;
 use super::windows::Times;
 
 /// How long a loop takes, about, in nanoseconds. Between two loops ranks meet at a barrier.
@@ -30,21 +31,21 @@ pub fn measure(
     let mut calls = Calls::new(function, size, rank.id(), rank.size());
     calls.call(rank)?;
     calls.check(rank.id(), rank.size())?;
-    let turns = (LOOP / turn(&mut calls, rank)?.max(1)).clamp(1, 10_000);
+    let number = (LOOP / calls.usual_time(rank)?.max(1)).clamp(1, 10_000);
     let mut times = Vec::new();
     loop {
-        let mut goes_on = [i32::from(times.len() < FEWEST || Instant::now() < end)];
-        rank.world().bcast(0, &mut goes_on)?;
-        if goes_on == [0] {
+        let mut continues = [i32::from(times.len() < FEWEST || Instant::now() < end)];
+        rank.world().bcast(0, &mut continues)?;
+        if continues == [0] {
             let times = if rank.id() == 0 { times } else { Vec::new() };
             return Ok(Measured { times: Times { together: times, late: Vec::new() }, clock_error: 0 });
         }
         rank.world().barrier()?;
         let begin = Instant::now();
-        for _ in 0..turns {
+        for _ in 0..number {
             calls.call(rank)?;
         }
-        let mut time = [begin.elapsed().as_nanos() as i64 / turns];
+        let mut time = [begin.elapsed().as_nanos() as i64 / number];
         rank.world().allreduce(&mut time, ReduceOp::Max)?;
         times.push(time[0]);
     }

@@ -12,10 +12,10 @@ use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each;
 
 use super::spec::{Begin, PARAMETERS, Spec};
-use super::{emulated, loops, measured, own_core};
+use super::{emulated, loops, own_core, windowed};
 
-/// Fewer calls than this that began together are none.
-const FEW: usize = 3;
+/// Fewer calls that began together are too few for a median.
+const FEWEST: usize = 3;
 
 /// The workload `collective`.
 pub const COLLECTIVE: Declared<Spec> = Declared {
@@ -40,10 +40,13 @@ fn metrics() -> Vec<Metric> {
         Metric::new("call_time", "s", Better::Lower).meaning("the same of every call, in real time"),
         Metric::new("throughput", "B/s", Better::Higher)
             .meaning("bytes that a rank has sent and received in that time; of functions between neighbours"),
+        Metric::new("late_time", "s", Better::Lower).meaning(
+            "where fewer than three calls began together: from the last rank's begin to the last rank's end",
+        ),
         Metric::new("late", "%", Better::Neither)
-            .meaning("calls that some rank began late: they are left out, unless nearly all are; then they count from the last begin"),
+            .meaning("calls that some rank began more than 2 µs late: they are left out"),
         Metric::new("clock_error", "s", Better::Neither)
-            .meaning("bound on the difference between the ranks' clocks; 0 where they share one"),
+            .meaning("bound on the difference between two ranks' clocks when they were compared; 0 where they share one"),
     ]
 }
 
@@ -86,29 +89,39 @@ fn emulate(spec: &Spec, size: Bytes, rank: &mut Rank) -> Result<Vec<(Reading, u6
 
 fn measure(spec: &Spec, size: Bytes, rank: &mut Rank) -> Result<Vec<(Reading, u64)>, Fault> {
     let measure = match spec.begin {
-        Begin::Together => measured::measure,
+        Begin::Together => windowed::measure,
         Begin::InTurn => loops::measure,
     };
     let measured = measure(spec.function, size.0 as usize, spec.duration, rank)?;
-    let (together, late) = (measured.times.together, measured.times.late);
-    let calls = together.len() + late.len();
+    let (mut together, mut late) = (measured.times.together, measured.times.late);
+    let calls = (together.len() + late.len()) as u64;
     let share = late.len() as f64 / calls.max(1) as f64;
-    // Where nearly every call began late, what they took from the last begin on is all that is known.
-    let mut times = if together.len() < FEW { late } else { together };
-    times.sort_unstable();
-    let Some(median) = times.get(times.len() / 2) else { return Ok(Vec::new()) };
-    let parts = spec.function.parts();
-    let mut distribution = Histogram::default();
-    times.iter().for_each(|time| distribution.record((*time as f64 / parts) as u64));
-    let n = times.len() as u64;
-    let mut readings = whole(spec, size, *median as f64 * 1e-9, n, Origin::Measured);
-    readings.push((Reading::histogram("call_time", distribution, Origin::Measured), n));
-    if spec.begin == Begin::Together {
+    let mut readings = Vec::new();
+    if together.len() >= FEWEST {
+        let n = together.len() as u64;
+        readings = whole(spec, size, median(&mut together), n, Origin::Measured);
+        if spec.begin == Begin::Together {
+            let mut distribution = Histogram::default();
+            let parts = spec.function.parts();
+            together.iter().for_each(|time| distribution.record((*time as f64 / parts) as u64));
+            readings.push((Reading::histogram("call_time", distribution, Origin::Measured), n));
+        }
+    } else if !late.is_empty() {
+        let time = median(&mut late) / spec.function.parts();
+        readings.push((Reading::value("late_time", time, Origin::Measured), late.len() as u64));
+    }
+    if spec.begin == Begin::Together && calls > 0 {
         let error = measured.clock_error as f64 * 1e-9;
-        readings.push((Reading::value("late", share, Origin::Measured), calls as u64));
+        readings.push((Reading::value("late", share, Origin::Measured), calls));
         readings.push((Reading::value("clock_error", error, Origin::Measured), 1));
     }
     Ok(readings)
+}
+
+/// The median of nanoseconds, in seconds.
+fn median(times: &mut [i64]) -> f64 {
+    times.sort_unstable();
+    times.get(times.len() / 2).map_or(0.0, |time| *time as f64 * 1e-9)
 }
 
 /// The readings of a whole call's seconds.

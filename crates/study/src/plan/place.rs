@@ -3,7 +3,6 @@
 use super::Place;
 use crate::catalogue::{Catalogues, NO_FABRIC};
 use crate::emulate::emulation;
-use crate::mpi::NO_MPI;
 use crate::scale::{parse_scale, scaled_link};
 use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
@@ -180,13 +179,12 @@ impl PlaceRequest<'_> {
 
     /// The name of the MPI profile, by default that of the system's network; `None` where the library costs nothing.
     fn mpi(&self, catalogues: &Catalogues, system: &str) -> Result<Option<String>, Fault> {
-        let Some((value, at)) = self.given("mpi") else { return Ok(catalogues.library_of(system)) };
-        let name = value.to_string();
-        if name == NO_MPI {
-            return Ok(None);
+        let Some((value, at)) = self.given("mpi") else { return Ok(catalogues.library_on(system, None)) };
+        let library = catalogues.library_on(system, Some(&value.to_string()));
+        if let Some(name) = &library {
+            catalogues.find_mpi(name).map_err(|fault| fault.at(at))?;
         }
-        catalogues.find_mpi(&name).map_err(|fault| fault.at(at))?;
-        Ok(Some(name))
+        Ok(library)
     }
 
     /// How many ranks each node has.

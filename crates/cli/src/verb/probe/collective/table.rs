@@ -8,6 +8,8 @@ use crosstalk_core::units::human;
 struct Line {
     size: f64,
     time: Option<f64>,
+    /// From the last rank's begin: nearly all calls began late.
+    late_time: Option<f64>,
     spread: Option<(f64, f64)>,
     throughput: Option<f64>,
     late: Option<f64>,
@@ -15,7 +17,7 @@ struct Line {
 }
 
 /// A table of readings of the workload `collective`.
-pub fn table(readings: &[(Reading, u64)]) -> String {
+pub fn of(readings: &[(Reading, u64)]) -> String {
     let lines = lines(readings);
     let measured = lines.iter().any(|line| line.spread.is_some());
     let fast = lines.iter().any(|line| line.throughput.is_some());
@@ -27,7 +29,9 @@ pub fn table(readings: &[(Reading, u64)]) -> String {
         head += &format!("  {:>11}", "throughput");
     }
     let line = |line: &Line| {
-        let mut text = format!("{:>10}  {:>9}", human(line.size, "B"), or_none(line.time, "s"));
+        let late = line.late_time.map(|time| format!("{} *", human(time, "s")));
+        let time = late.unwrap_or_else(|| or_none(line.time, "s"));
+        let mut text = format!("{:>10}  {time:>9}", human(line.size, "B"));
         if measured {
             let spread =
                 line.spread.map(|(low, high)| format!("{} to {}", human(low, "s"), human(high, "s")));
@@ -40,7 +44,10 @@ pub fn table(readings: &[(Reading, u64)]) -> String {
         }
         text
     };
-    std::iter::once(head).chain(lines.iter().map(line)).collect::<Vec<_>>().join("\n")
+    let late = lines.iter().any(|line| line.late_time.is_some());
+    let note =
+        late.then(|| "* from the last rank's begin: nearly all calls began late at some rank".to_string());
+    std::iter::once(head).chain(lines.iter().map(line)).chain(note).collect::<Vec<_>>().join("\n")
 }
 
 fn or_none(value: Option<f64>, unit: &str) -> String {
@@ -57,6 +64,7 @@ fn lines(readings: &[(Reading, u64)]) -> Vec<Line> {
         let Some(line) = lines.last_mut() else { continue };
         match (reading.metric.as_str(), &reading.observation) {
             ("time", Observation::Value(value)) => (line.time, line.calls) = (Some(*value), *n),
+            ("late_time", Observation::Value(value)) => (line.late_time, line.calls) = (Some(*value), *n),
             ("throughput", Observation::Value(value)) => line.throughput = Some(*value),
             ("late", Observation::Value(value)) => line.late = Some(*value),
             ("call_time", Observation::Histogram(seen)) => {
@@ -83,7 +91,7 @@ mod tests {
     fn each_size_has_a_line() {
         let readings =
             [value("time", 4.1e-6, 0), value("time", 5.5e-6, 1024), value("throughput", 1.8e8, 1024)];
-        let text = table(&readings);
+        let text = of(&readings);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         assert_eq!(lines.len(), 3, "{text}");
         assert!(lines[0].starts_with("size") && lines[0].ends_with("throughput"), "{text}");
@@ -93,11 +101,18 @@ mod tests {
     }
 
     #[test]
+    fn times_from_the_last_begin_are_marked() {
+        let text = of(&[value("late_time", 5e-5, 8), value("late", 1.0, 8), value("time", 4e-5, 16)]);
+        assert!(text.contains("50.0 µs *\n") && text.ends_with("began late at some rank"), "{text}");
+        assert_eq!(text.matches('*').count(), 2, "{text}");
+    }
+
+    #[test]
     fn in_real_time_the_spread_of_calls_is_shown() {
         let mut seen = Histogram::default();
         (1..=100).for_each(|micros| seen.record(micros * 1_000));
         let call_time = Reading::histogram("call_time", seen, Origin::Measured).label("size", 8);
-        let text = table(&[value("time", 5e-5, 8), (call_time, 100), value("late", 0.25, 8)]);
+        let text = of(&[value("time", 5e-5, 8), (call_time, 100), value("late", 0.25, 8)]);
         assert!(text.contains("25 %") && text.contains("90 % of calls") && text.contains(" to 9"), "{text}");
     }
 }

@@ -10,16 +10,14 @@ use super::clocks;
 use super::function::Function;
 use super::windows::{Times, Windows, times, wait_until};
 
-/// Calls by which the length of a window is chosen.
-const FIRST: usize = 5;
 /// The fewest and the most windows between two comparisons of the clocks.
 const FEWEST: i64 = 3;
 const MOST: i64 = 500;
 /// Windows in which a busy machine may begin late before there is nothing to measure.
 const PATIENCE: i64 = 60;
-/// What a window is longer by than a call: a rank hears of the windows, and wakes up.
+/// Added to a call's time, in nanoseconds: ranks wake up, and receive the windows.
 const SLACK: i64 = 250_000;
-/// A window is so many times as long as a call at first, and grows to so many times that.
+/// A window is twice as long as a call at first, and at most four times that.
 const ROOM: i64 = 2;
 const LONGER: i64 = 4;
 
@@ -28,7 +26,7 @@ const LONGER: i64 = 4;
 pub struct Measured {
     /// Of each call.
     pub times: Times,
-    /// Bound on the difference between clocks, in nanoseconds.
+    /// Bound on the difference between two ranks' clocks, in nanoseconds.
     pub clock_error: i64,
 }
 
@@ -54,7 +52,7 @@ pub fn measure(
     let mut calls = Calls::new(function, size, id, ranks);
     calls.call(rank)?;
     calls.check(id, ranks)?;
-    let mut length = ROOM * turn(&mut calls, rank)? + SLACK;
+    let mut length = ROOM * calls.usual_time(rank)? + SLACK;
     let longest = LONGER * length;
     let mut measured = Measured::default();
     loop {
@@ -87,27 +85,7 @@ pub fn measure(
             length = if times.late.len() > times.together.len() { longest.min(2 * length) } else { length };
             measured.times.together.extend(times.together);
             measured.times.late.extend(times.late);
-            measured.clock_error = measured.clock_error.max(error[0]);
+            measured.clock_error = measured.clock_error.max(2 * error[0]);
         }
     }
-}
-
-/// How long the slowest rank takes for a call with its preparation, in nanoseconds: the median of a few.
-///
-/// # Errors
-/// If ranks are gone.
-pub fn turn(calls: &mut Calls, rank: &mut Rank) -> Result<i64, Fault> {
-    let id = rank.id();
-    let mut turns = Vec::with_capacity(FIRST);
-    for _ in 0..FIRST {
-        rank.world().barrier()?;
-        let begin = Instant::now();
-        calls.renew(id);
-        calls.call(rank)?;
-        let mut turn = [begin.elapsed().as_nanos() as i64];
-        rank.world().allreduce(&mut turn, ReduceOp::Max)?;
-        turns.push(turn[0]);
-    }
-    turns.sort_unstable();
-    Ok(turns[FIRST / 2])
 }

@@ -14,7 +14,9 @@ use super::once::{Measurement, export, limit, run_scene, units};
 use super::shaped;
 use crate::args::CollectiveArgs;
 use crate::out::Out;
-use crate::{catalogue, emulated, functions, signal};
+use crate::{catalogue, emulated, signal};
+
+mod table;
 
 /// Measures the function.
 pub fn main(args: &CollectiveArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -30,7 +32,7 @@ pub fn main(args: &CollectiveArgs, out: &Out) -> Result<ExitCode, Fault> {
         _ => Box::new(VirtualTestbed::new(Launcher::current()).interrupted_by(&interrupted)),
     };
     let readings = run_scene(&measurement, place, bed.as_ref(), limit, &interrupted, &mut |_| ())?;
-    out.say(&format!("{}\n{}", headline(args, &spec), functions::table(&readings)));
+    out.say(&format!("{}\n{}", headline(args, &spec), table::of(&readings)));
     export(&measurement, &readings, &args.export, &units(&measurement)?, &Json::Null, out)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -67,6 +69,9 @@ fn headline(args: &CollectiveArgs, spec: &Spec) -> String {
     };
     let each = match args.system_args.ranks {
         1 => String::new(),
+        ranks if matches!(spec.function, Function::PingPong | Function::PingPing) => {
+            format!(" with {ranks} ranks each, between the first two of one node,")
+        }
         ranks => format!(" with {ranks} ranks each"),
     };
     format!("{name}, {nodes} nodes{each} of {}, in virtual time", quoted(system))
