@@ -9,11 +9,11 @@
 
 use crosstalk_apps::bayes::config::Config;
 use crosstalk_apps::bayes::confusion::Confusion;
-use crosstalk_apps::bayes::node::{Node, STAGES};
+use crosstalk_apps::bayes::node::{Node, STAGES, stage_times};
 use crosstalk_apps::bayes::pipeline;
 use crosstalk_apps::bayes::source::{Source, write_corpus_export};
 use crosstalk_apps::mapreduce::budget::Memory;
-use crosstalk_apps::mapreduce::cluster::Single;
+use crosstalk_apps::mapreduce::cluster::{Cluster, Single};
 use crosstalk_apps::mapreduce::spool::Spool;
 use crosstalk_apps::spill::Scratch;
 use crosstalk_core::Fault;
@@ -61,10 +61,11 @@ fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
         Source::File(corpus.into()).spool_all(&mut pages)?;
         let before = scratch.traffic();
         let mut single = Single::default();
-        let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single)?;
+        let mut node = Node::new(&config.settings, memory, scratch.clone(), &mut single);
         let learned = pipeline::run(&mut node, pages, |counts, _| Ok(*counts))?;
+        let times = stage_times(&node.ended, &node.cluster.marked_times()?);
         let stages =
-            STAGES.iter().zip(node.stages).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));
+            STAGES.iter().zip(times).map(|(stage, took)| format!("\"{}\": {}", stage.name(), took.0));
         let mut confusion = Confusion::default();
         learned
             .decisions

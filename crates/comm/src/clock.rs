@@ -93,6 +93,7 @@ pub(crate) struct Real {
     wait: Duration,
     serialise: Duration,
     spill: Duration,
+    marked: Vec<Seconds>,
 }
 
 impl Clock {
@@ -212,19 +213,30 @@ impl Clock {
     /// How the time was spent, between two windows.
     pub(crate) fn account(&mut self, mesh: &mut Mesh, at: CallSite) -> Result<TimeAccount, Fault> {
         match self {
-            Clock::Virtual(clock) => match clock.server.ask(mesh, &Operation::Account, at)? {
-                Answer::Account(spent) => Ok(spent.into()),
-                other => Err(unexpected(&other)),
-            },
+            Clock::Virtual(clock) => account(clock.server.ask(mesh, &Operation::Account, at)?),
+            Clock::Real(clock) => Ok(clock.account()),
+        }
+    }
+
+    /// Marks this point between two windows.
+    pub(crate) fn mark(&mut self) {
+        match self {
+            Clock::Virtual(clock) => clock.server.mark(),
             Clock::Real(clock) => {
-                let seconds = |spent: Duration| Seconds(spent.as_secs_f64());
-                Ok(TimeAccount {
-                    compute: seconds(clock.compute),
-                    wait: seconds(clock.wait + clock.since.elapsed()),
-                    serialise: seconds(clock.serialise),
-                    spill: seconds(clock.spill),
-                })
+                let now = clock.account().total();
+                clock.marked.push(now);
             }
+        }
+    }
+
+    /// The time at each mark since this was called last.
+    pub(crate) fn marked(&mut self, mesh: &mut Mesh) -> Result<Vec<Seconds>, Fault> {
+        match self {
+            Clock::Virtual(clock) => {
+                let marked = clock.server.marked(mesh)?.into_iter();
+                marked.map(|answer| account(answer).map(|account| account.total())).collect()
+            }
+            Clock::Real(clock) => Ok(std::mem::take(&mut clock.marked)),
         }
     }
 
@@ -245,6 +257,13 @@ impl Clock {
         let seconds = spent.total().seconds().0;
         let fidelity = clock.monitor.end(&RankCounters { clock: seconds, ranks, ..clock.counted });
         Ok(Some((fidelity, clock.thread.and_then(ClockServer::schedule))))
+    }
+}
+
+fn account(answer: Answer) -> Result<TimeAccount, Fault> {
+    match answer {
+        Answer::Account(spent) => Ok(spent.into()),
+        other => Err(unexpected(&other)),
     }
 }
 
@@ -284,7 +303,19 @@ impl Virtual {
 impl Real {
     fn new() -> Self {
         let zero = Duration::ZERO;
-        Real { since: Instant::now(), compute: zero, wait: zero, serialise: zero, spill: zero }
+        let (since, marked) = (Instant::now(), Vec::new());
+        Real { since, compute: zero, wait: zero, serialise: zero, spill: zero, marked }
+    }
+
+    /// How the time was spent, between two windows.
+    fn account(&self) -> TimeAccount {
+        let seconds = |spent: Duration| Seconds(spent.as_secs_f64());
+        TimeAccount {
+            compute: seconds(self.compute),
+            wait: seconds(self.wait + self.since.elapsed()),
+            serialise: seconds(self.serialise),
+            spill: seconds(self.spill),
+        }
     }
 
     fn lap(&mut self) -> Duration {

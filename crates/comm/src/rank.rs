@@ -138,6 +138,20 @@ impl<'c> Rank<'c> {
         self.account_at(Location::caller())
     }
 
+    /// Marks a point in the program, whose time [`Rank::marked_times`] returns. In virtual time it waits for nothing, so
+    /// that no other rank computes on this one's core meanwhile and empties its caches.
+    pub fn mark_time(&mut self) {
+        self.operation(|rank| rank.clock.mark());
+    }
+
+    /// The clock's time at each mark since this was called last.
+    ///
+    /// # Errors
+    /// If other ranks are gone.
+    pub fn marked_times(&mut self) -> Result<Vec<Seconds>, Fault> {
+        self.operation(|rank| rank.clock.marked(&mut rank.mesh))
+    }
+
     fn account_at(&mut self, at: CallSite) -> Result<TimeAccount, Fault> {
         self.operation(|rank| rank.clock.account(&mut rank.mesh, at))
     }

@@ -65,6 +65,35 @@ fn the_parts_of_the_account_add_up_to_the_clock() {
 }
 
 #[test]
+fn marks_have_the_time_at_which_they_were_made() {
+    let emulation = emulation(2, &fabric(1e8, 1000.0, 1000.0, 1.0, 0.0));
+    for emulated in [true, false] {
+        run(2, emulated.then_some(&emulation), |rank| {
+            rank.restart_clock()?;
+            let peer = 1 - rank.id();
+            let mut between = Vec::new();
+            for _ in 0..3 {
+                rank.mark_time();
+                work(1_000_000);
+                rank.mark_time();
+                rank.world().send(peer, 0, &[1_u8])?;
+                rank.world().recv::<u8>(peer, 0)?;
+                between.push(rank.now()?);
+            }
+            let marked = rank.marked_times()?;
+            assert_eq!(marked.len(), 6);
+            assert!(marked.is_sorted_by(|one, next| one.0 <= next.0), "{marked:?}");
+            for (marks, after) in marked.chunks(2).zip(&between) {
+                assert!(marks[1].0 - marks[0].0 > 100e-6, "work takes its time: {marked:?}");
+                assert!(marks[1].0 < after.0, "{marked:?}, {between:?}");
+            }
+            assert_eq!(rank.marked_times()?, [], "each is returned once");
+            Ok(())
+        });
+    }
+}
+
+#[test]
 fn a_node_of_four_slow_cores_computes_as_such() {
     let mut emulation = emulation(1, &fabric(1e3, 1e3, 1e3, 1.0, 0.0));
     emulation.node.cores = 4;

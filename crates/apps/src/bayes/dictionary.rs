@@ -85,7 +85,7 @@ pub fn build_dictionary<C: Cluster>(
         Ok::<_, Fault>(emitted)
     })?;
     drop(documents);
-    node.end_stage(Stage::CountWords)?;
+    node.end_stage(Stage::CountWords);
     let mut frequent = Vec::new();
     let (mut arrived, least) = (0, node.settings.min_support);
     node.shuffle(
@@ -107,7 +107,7 @@ pub fn build_dictionary<C: Cluster>(
     let dictionary = node.cluster.parallel(|_| read(&shares))?;
     drop(shares);
     node.hold_memory("the dictionary", dictionary.bytes, &mut [&mut tokens])?;
-    node.end_stage(Stage::ShareWords)?;
+    node.end_stage(Stage::ShareWords);
     Ok((tokens, dictionary))
 }
 

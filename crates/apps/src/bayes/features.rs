@@ -146,7 +146,7 @@ pub fn count_features<C: Cluster>(
         Ok::<_, Fault>(emitted)
     })?;
     drop(tokens);
-    node.end_stage(Stage::CountPairs)?;
+    node.end_stage(Stage::CountPairs);
     let mut frequent = Vec::new();
     let mut arrived = 0;
     node.shuffle(
@@ -168,7 +168,7 @@ pub fn count_features<C: Cluster>(
     let features = node.cluster.parallel(|_| read(&shares, settings, dictionary, documents))?;
     drop(shares);
     node.hold_memory("the dictionary and the features", features.memory_bytes(), &mut [&mut numbered])?;
-    node.end_stage(Stage::SharePairs)?;
+    node.end_stage(Stage::SharePairs);
     Ok((numbered, features))
 }
 

@@ -113,7 +113,7 @@ pub fn label_pages<C: Cluster>(node: &mut Node<C>, pages: &Spool) -> Result<(Spo
         }
         Ok::<_, Fault>(counts)
     })?;
-    node.end_stage(Stage::Label)?;
+    node.end_stage(Stage::Label);
     Ok((documents, counts))
 }
 

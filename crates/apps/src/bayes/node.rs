@@ -26,9 +26,8 @@ pub struct Node<'a, C> {
     pub memory: Memory,
     /// Bytes that were sent to other slaves.
     pub sent: u64,
-    /// Time of each of [`STAGES`].
-    pub stages: [Seconds; STAGES.len()],
-    last: Seconds,
+    /// The stages that have ended, in order.
+    pub ended: Vec<Stage>,
 }
 
 /// The stages, in the order in which they run.
@@ -82,18 +81,9 @@ impl Stage {
 
 impl<'a, C: Cluster> Node<'a, C> {
     /// Resources whose first stage starts now.
-    ///
-    /// # Errors
-    /// If other slaves are gone.
-    pub fn new(
-        settings: &'a Settings,
-        memory: Memory,
-        scratch: Scratch,
-        cluster: &'a mut C,
-    ) -> Result<Self, Fault> {
-        let last = cluster.now()?;
-        let stages = [Seconds(0.0); STAGES.len()];
-        Ok(Node { settings, cluster, scratch, memory, sent: 0, stages, last })
+    pub fn new(settings: &'a Settings, memory: Memory, scratch: Scratch, cluster: &'a mut C) -> Self {
+        cluster.mark_time();
+        Node { settings, cluster, scratch, memory, sent: 0, ended: Vec::new() }
     }
 
     /// An empty spool.
@@ -141,15 +131,19 @@ impl<'a, C: Cluster> Node<'a, C> {
     }
 
     /// Ends a stage, which took the time since the one before.
-    ///
-    /// # Errors
-    /// If other slaves are gone.
-    pub fn end_stage(&mut self, stage: Stage) -> Result<(), Fault> {
-        let now = self.cluster.now()?;
-        self.stages[stage as usize] = Seconds(now.0 - self.last.0);
-        self.last = now;
-        Ok(())
+    pub fn end_stage(&mut self, stage: Stage) {
+        self.cluster.mark_time();
+        self.ended.push(stage);
     }
+}
+
+/// The time of each of [`STAGES`]. `marked` are the times at the start and at the end of each that has `ended`.
+pub fn stage_times(ended: &[Stage], marked: &[Seconds]) -> [Seconds; STAGES.len()] {
+    let mut times = [Seconds(0.0); STAGES.len()];
+    for (stage, between) in ended.iter().zip(marked.windows(2)) {
+        times[*stage as usize] = Seconds(between[1].0 - between[0].0);
+    }
+    times
 }
 
 /// Checks that two ways of counting agree on a total.

@@ -11,7 +11,7 @@ use super::category::NAMES;
 use super::config::Config;
 use super::confusion::{Confusion, Decision};
 use super::label::Counts;
-use super::node::Node;
+use super::node::{Node, stage_times};
 use super::source::{Source, generate_pages};
 use super::verify::ModelReports;
 use super::{deal, features, pipeline};
@@ -31,9 +31,9 @@ pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<TimeAccoun
     let before = scratch.traffic();
     rank.restart_clock()?;
     let slaves = &mut SlaveExchange(rank);
-    let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves)?;
+    let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves);
     let learned = pipeline::run(&mut node, pages, |counts, slaves| agree(counts, slaves.0))?;
-    let (stages, sent, held) = (node.stages, node.sent, node.memory.peak);
+    let (ended, sent, held) = (node.ended, node.sent, node.memory.peak);
     let mut confusion = Confusion::default();
     learned.decisions.iter().for_each(|decision| confusion.count_document(decision.label, decision.decided));
     send_to_master(rank, confusion.as_words())?;
@@ -42,6 +42,7 @@ pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<TimeAccoun
 
     send_to_master(rank, &[sent, learned.features as u64])?;
     send_to_master(rank, &[moved.written, moved.read, moved.writes, moved.seeks, held])?;
+    let stages = stage_times(&ended, &rank.marked_times()?);
     send_to_master(rank, &stages.map(|took| took.0.to_bits()))?;
     let found = features::recount_sample(&learned.numbered, &learned.sample, rank)?;
     send_to_master(rank, &ModelReports::as_words(learned.model.checksum(), &learned.sample, &found))?;

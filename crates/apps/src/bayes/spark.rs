@@ -147,7 +147,7 @@ fn ours(config: &Config) -> Result<NativeResult, Fault> {
     let mut pages = Spool::new(&scratch, memory.budget().spool_memory());
     config.source.spool_all(&mut pages)?;
     let mut single = Single::default();
-    let mut node = Node::new(&config.settings, memory, scratch, &mut single)?;
+    let mut node = Node::new(&config.settings, memory, scratch, &mut single);
     let (mut training, mut testing) = (0, 0);
     let learned = pipeline::run(&mut node, pages, |counts, _| {
         (training, testing) = (counts.training(), counts.testing());

@@ -101,7 +101,7 @@ pub fn train<C: Cluster>(
         let cells = read(&shares)?;
         Ok::<_, Fault>(Model::new(cells, features, counts.labels().collect(), settings.alpha, settings.norm))
     })?;
-    node.end_stage(Stage::Train)?;
+    node.end_stage(Stage::Train);
     Ok(model)
 }
 

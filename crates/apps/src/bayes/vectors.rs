@@ -33,7 +33,7 @@ pub fn weigh_documents<C: Cluster>(
         }
         Ok::<_, Fault>(())
     })?;
-    node.end_stage(Stage::Weigh)?;
+    node.end_stage(Stage::Weigh);
     Ok(vectors)
 }
 

@@ -27,11 +27,13 @@ pub trait Cluster: Exchange {
     fn parallel<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
     /// Serialises or deserialises on one core, and may access the disk.
     fn serialise<R>(&mut self, work: impl FnOnce(&mut dyn Disk) -> R) -> R;
-    /// This part's clock.
+    /// Marks a point in the program.
+    fn mark_time(&mut self);
+    /// This part's clock at each mark since this was called last.
     ///
     /// # Errors
     /// If other parts are gone.
-    fn now(&mut self) -> Result<Seconds, Fault>;
+    fn marked_times(&mut self) -> Result<Vec<Seconds>, Fault>;
 
     /// Sends `mine` to every part, and returns what each part sent.
     fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
@@ -58,8 +60,12 @@ impl Cluster for SlaveExchange<'_, '_> {
         self.0.serialise_spilling(|rank| work(rank))
     }
 
-    fn now(&mut self) -> Result<Seconds, Fault> {
-        self.0.now()
+    fn mark_time(&mut self) {
+        self.0.mark_time();
+    }
+
+    fn marked_times(&mut self) -> Result<Vec<Seconds>, Fault> {
+        self.0.marked_times()
     }
 }
 
@@ -91,11 +97,14 @@ fn unmark(mut buffers: Vec<Vec<u8>>) -> Result<Received, Fault> {
 }
 
 /// A cluster of one part, in real time: it receives what it sends.
-pub struct Single(Instant);
+pub struct Single {
+    began: Instant,
+    marked: Vec<Seconds>,
+}
 
 impl Default for Single {
     fn default() -> Self {
-        Single(Instant::now())
+        Single { began: Instant::now(), marked: Vec::new() }
     }
 }
 
@@ -126,8 +135,12 @@ impl Cluster for Single {
         work(&mut Unmetered)
     }
 
-    fn now(&mut self) -> Result<Seconds, Fault> {
-        Ok(Seconds(self.0.elapsed().as_secs_f64()))
+    fn mark_time(&mut self) {
+        self.marked.push(Seconds(self.began.elapsed().as_secs_f64()));
+    }
+
+    fn marked_times(&mut self) -> Result<Vec<Seconds>, Fault> {
+        Ok(std::mem::take(&mut self.marked))
     }
 }
 
@@ -144,6 +157,8 @@ pub mod mock {
         channels: &'a mut Channels,
         /// Rounds so far.
         pub rounds: usize,
+        /// Rounds at each mark.
+        marked: Vec<Seconds>,
         /// Its disk.
         pub disk: AccessLog,
     }
@@ -177,15 +192,19 @@ pub mod mock {
             work(&mut self.disk)
         }
 
-        fn now(&mut self) -> Result<Seconds, Fault> {
-            Ok(Seconds(self.rounds as f64))
+        fn mark_time(&mut self) {
+            self.marked.push(Seconds(self.rounds as f64));
+        }
+
+        fn marked_times(&mut self) -> Result<Vec<Seconds>, Fault> {
+            Ok(std::mem::take(&mut self.marked))
         }
     }
 
     /// Runs `work` on each of `parts` threads, and returns what each returned.
     pub fn on_threads<T: Send>(parts: usize, work: impl Fn(&mut Thread) -> T + Sync) -> Vec<T> {
         mock::on_threads(parts, |channels| {
-            work(&mut Thread { channels, rounds: 0, disk: AccessLog::default() })
+            work(&mut Thread { channels, rounds: 0, marked: Vec::new(), disk: AccessLog::default() })
         })
     }
 }

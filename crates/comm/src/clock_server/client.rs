@@ -17,6 +17,10 @@ pub(crate) struct Client {
     reports: Vec<u8>,
     /// The numbers of the call sites that were reported.
     sites: FxHashMap<*const Location<'static>, u32>,
+    /// How many marks were reported whose answers were not read yet.
+    unread: usize,
+    /// The answers to marks.
+    marked: Vec<Answer>,
 }
 
 impl Client {
@@ -29,7 +33,8 @@ impl Client {
             .set_nodelay(true)
             .and_then(|()| stream.set_nonblocking(true))
             .map_err(|e| Fault::environment(format!("cannot set up a connection: {e}")))?;
-        Ok(Client { stream, reports: Vec::new(), sites: FxHashMap::default() })
+        let (reports, sites) = (Vec::new(), FxHashMap::default());
+        Ok(Client { stream, reports, sites, unread: 0, marked: Vec::new() })
     }
 
     /// Reports that time was used, with the next operation: nobody waits for it before.
@@ -64,8 +69,34 @@ impl Client {
         self.answer(mesh)
     }
 
-    /// The next answer.
-    pub(crate) fn answer(&mut self, mesh: &mut Mesh) -> Result<Answer, Fault> {
+    /// Asks for the clock at this point, without waiting: see [`Client::marked`].
+    pub(crate) fn mark(&mut self) {
+        self.note(&Operation::Account);
+        self.unread += 1;
+    }
+
+    /// The answers to all marks since this was called last.
+    pub(crate) fn marked(&mut self, mesh: &mut Mesh) -> Result<Vec<Answer>, Fault> {
+        self.flush(mesh)?;
+        self.read_marked(mesh)?;
+        Ok(std::mem::take(&mut self.marked))
+    }
+
+    /// The answer to what was asked last. Those to marks come before.
+    fn answer(&mut self, mesh: &mut Mesh) -> Result<Answer, Fault> {
+        self.read_marked(mesh)?;
+        Self::next_answer(mesh)
+    }
+
+    fn read_marked(&mut self, mesh: &mut Mesh) -> Result<(), Fault> {
+        while self.unread > 0 {
+            self.marked.push(Self::next_answer(mesh)?);
+            self.unread -= 1;
+        }
+        Ok(())
+    }
+
+    fn next_answer(mesh: &mut Mesh) -> Result<Answer, Fault> {
         loop {
             if let Some(answer) = mesh.replies.as_mut().and_then(Replies::take) {
                 return Ok(answer);
