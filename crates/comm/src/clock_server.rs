@@ -1,4 +1,4 @@
-//! The clock server: a thread beside rank 0, which knows what all ranks do, and answers them.
+//! The clock server: a thread of rank 0's process, which knows what all ranks do, and answers them.
 //!
 //! Each rank reports its operations over a connection of its own, coded as in a schedule
 //! ([`crosstalk_model::schedule::codec`]). It asks only where it has to know: who sent a message, whether a request is

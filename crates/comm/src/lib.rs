@@ -1,13 +1,13 @@
 //! Message passing with everything that MPI programs use, in virtual or in real time; and transports of messages that
 //! instruments measure (`dpdk`, `rdma`, `ring`, `uring`, `xdp`).
 //!
-//! Every node of a workload is one rank. It [`listen`]s, learns where the others do, and then sends, receives and
+//! A rank is a thread that sends and receives messages: the only one of its node, or one of several. It [`listen`]s, learns where the others do, and then sends, receives and
 //! takes part in collectives: among all ranks ([`Rank::world`]), or among those of a [`Communicator`]
 //! ([`Rank::within`]). Payloads are really sent, over TCP between the nodes' addresses; connections are made when
 //! they are first needed.
 //!
 //! With an emulation, *time* is virtual. Each rank reports what it does, and how much CPU time its thread has used, to a
-//! clock server beside rank 0, which runs all of them over an emulated network ([`crosstalk_model::network`]) and
+//! clock server in rank 0's process, which runs all of them over an emulated network ([`crosstalk_model::network`]) and
 //! answers. No rank sleeps, and the host's speed of delivery does not matter. Without an emulation
 //! the same calls are timed by the wall clock. SMPI's on-line mode (Clauss et al., IPDPS 2011) and DieCast (Gupta et
 //! al., NSDI 2008) emulate in this way.

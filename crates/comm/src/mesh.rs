@@ -266,7 +266,7 @@ impl<'c> Mesh<'c> {
     }
 
     /// Reads what has come from all peers, without waiting.
-    pub(crate) fn look(&mut self) -> Result<(), Fault> {
+    pub(crate) fn read_pending(&mut self) -> Result<(), Fault> {
         (0..self.links.len()).try_for_each(|peer| self.drain(peer, None))?;
         self.accept_pending()
     }
@@ -275,7 +275,7 @@ impl<'c> Mesh<'c> {
     pub(crate) fn poll_or_wait_for_any(&mut self, poll_until: &mut Option<Instant>) -> Result<(), Fault> {
         if poll_until.is_some_and(|until| Instant::now() < until) {
             let before = self.arrivals;
-            self.look()?;
+            self.read_pending()?;
             if self.arrivals == before {
                 std::thread::yield_now();
             }

@@ -149,7 +149,7 @@ impl Rank<'_> {
         })
     }
 
-    /// Looks whether a request is done.
+    /// Tests whether a request is done.
     ///
     /// # Errors
     /// If ranks are gone.
@@ -158,7 +158,7 @@ impl Rank<'_> {
         let at = Location::caller();
         self.operation(|rank| {
             let Some(server) = rank.clock.server() else {
-                rank.mesh.look()?;
+                rank.mesh.read_pending()?;
                 rank.match_posted();
                 return Ok(match rank.requests.is_done(request.number) {
                     true => Tested::Done(rank.complete(request)),

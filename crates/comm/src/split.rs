@@ -31,7 +31,7 @@ impl Scope<'_, '_> {
         }
         members.sort_unstable();
         let index = members.iter().position(|(_, member)| *member == self.id());
-        let index = index.ok_or_else(|| Fault::attempt("a rank is not in the part that it asked for"))?;
+        let index = index.ok_or_else(|| Fault::attempt("a rank is not in the part that it requested"))?;
         let world = members.iter().map(|(_, member)| self.on.rank(*member)).collect::<Result<Vec<_>, _>>()?;
         self.rank.define(identity, world, index, at).map(Some)
     }
