@@ -63,7 +63,8 @@ impl Listener {
         Listener { record: Some(title), ..self }
     }
 
-    /// The same, and [`Rank::finish`] writes the schedule to a file if the run was faithful.
+    /// The same, and [`Rank::finish`] writes the schedule to a file: to `NAME.unfaithful.schedule` if the run was not
+    /// faithful.
     pub fn recording_to(self, title: String, file: PathBuf) -> Self {
         Listener { record: Some(title), keep: Some(file), ..self }
     }

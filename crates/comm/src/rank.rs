@@ -188,8 +188,10 @@ impl<'c> Rank<'c> {
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
         let file = self.keep.take();
         let Finished { fidelity, schedule } = self.finish_recorded()?;
-        let is_faithful = fidelity.as_ref().is_none_or(Fidelity::faithful);
-        if let (Some((file, schedule)), true) = (file.zip(schedule), is_faithful) {
+        if let Some((mut file, schedule)) = file.zip(schedule) {
+            if fidelity.as_ref().is_some_and(|fidelity| !fidelity.faithful()) {
+                file.set_extension("unfaithful.schedule");
+            }
             let part = file.with_extension("part");
             let written = fs::write(&part, schedule.to_bytes()).and_then(|()| fs::rename(&part, &file));
             written.map_err(|e| {

@@ -15,7 +15,8 @@ pub const RECORD: Parameter = Parameter::new(
     "keep what the ranks do as an artifact of the run, in virtual time, for `crosstalk replay`",
 );
 
-/// Records the run's schedule where the workload's parameters ask for it: that of the first faithful attempt of a cell.
+/// Records the run's schedule where the workload's parameters ask for it: that of the first faithful attempt of a cell, and
+/// before one, that of the last other attempt.
 ///
 /// # Errors
 /// If the parameter is neither `true` nor `false`, or in real time.
