@@ -401,7 +401,7 @@ struct Called {
 
 impl Rank<'_> {
     /// Reports a collective, and carries it out. The clock server knows how long it takes, and need not answer:
-    /// whoever has its data goes on, as a sender does. A rank that slept until then would find its caches cold, which
+    /// whoever has its data continues, as a sender does. A rank that slept until then would find its caches cold, which
     /// counts as computing.
     fn carry_out<'d>(
         &mut self,

@@ -30,7 +30,7 @@ impl Network<'_> {
         }
         loop {
             if self.ranks[rank as usize].collective.is_some() {
-                // Nobody waits for an answer after the last round: a rank goes on once it has its data.
+                // Nobody waits for an answer after the last round: a rank continues once it has its data.
                 if self.next_round(rank) == Some(false) {
                     return Ok(());
                 }
