@@ -98,7 +98,7 @@ impl Mesh<'_> {
         if peer > self.id {
             let wire = link.stamp(Header::bare(Kind::Accepted, self.id, 0));
             // A caller that has gone shows when it is waited for.
-            let _ = link.write(&[&wire], 0);
+            let _ = link.write(&[&wire], 0, usize::MAX);
         }
         self.links[peer] = Some(link);
         Ok(())

@@ -283,18 +283,21 @@ impl Link {
         Header { key: self.key, ..header }.encode()
     }
 
-    /// Writes parts, the header first, from byte `done` on, as far as the socket takes them. Returns the number of
-    /// bytes written so far.
-    pub(crate) fn write(&mut self, parts: &[&[u8]], mut done: usize) -> io::Result<usize> {
+    /// Writes parts, the header first, from byte `done` on, as far as the socket takes them, and at most up to byte
+    /// `until`. Returns the number of bytes written so far.
+    pub(crate) fn write(&mut self, parts: &[&[u8]], mut done: usize, until: usize) -> io::Result<usize> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        while done < length {
-            let mut skip = done;
+        let until = until.min(length);
+        while done < until {
+            let (mut skip, mut room) = (done, until - done);
             let mut left: smallvec::SmallVec<[IoSlice; 4]> = smallvec::SmallVec::new();
             for part in parts {
                 let skipped = skip.min(part.len());
                 skip -= skipped;
-                if skipped < part.len() {
-                    left.push(IoSlice::new(&part[skipped..]));
+                let taken = room.min(part.len() - skipped);
+                room -= taken;
+                if taken > 0 {
+                    left.push(IoSlice::new(&part[skipped..skipped + taken]));
                 }
             }
             match (&self.stream).write_vectored(&left[..left.len().min(libc::UIO_MAXIOV as usize)]) {
@@ -411,7 +414,7 @@ mod tests {
     fn parts_are_written_one_after_the_other_from_any_byte() {
         let (mut link, mut far) = pair();
         let parts: [&[u8]; 4] = [b"head", b"", b"er a", b"nd body"];
-        assert_eq!(link.write(&parts, 2).expect("writes"), 15);
+        assert_eq!(link.write(&parts, 2, usize::MAX).expect("writes"), 15);
         let mut found = [0; 13];
         far.read_exact(&mut found).expect("reads");
         assert_eq!(&found, b"ader and body");

@@ -4,6 +4,8 @@
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
+use crosstalk_core::mpi::{Algorithm, Choice, Operation};
+use crosstalk_core::units::Bytes;
 use crosstalk_model::collective::Choices;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -89,7 +91,7 @@ impl Listener {
         let (id, size) = (part.node, part.nodes);
         let Some(emulation) = &part.emulation else {
             let mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::BusyPoll);
-            return Ok(Rank::new(id, size, mesh, Clock::real(), Choices::default()));
+            return Ok(Rank::new(id, size, mesh, Clock::real(), over_tcp()));
         };
         let mut mesh = Mesh::new(id, size, acceptor, deadline, WaitPolicy::Sleep);
         let clock = join(&mut mesh, size, emulation, self.record)?;
@@ -98,6 +100,22 @@ impl Listener {
         rank.keep = self.keep;
         Ok(rank)
     }
+}
+
+/// The algorithms of collectives over TCP: there a round takes as long as 16 KiB of data, so that reductions in halves
+/// pay off later than on the networks of the defaults (`bench/collectives.py`).
+fn over_tcp() -> Choices {
+    let short = |operation, algorithm| Choice {
+        operation,
+        up_to: Some(Bytes(16 << 10)),
+        up_to_in_all: None,
+        from_ranks: None,
+        algorithm,
+    };
+    Choices::new(&[
+        short(Operation::Reduce, Algorithm::Binomial),
+        short(Operation::Allreduce, Algorithm::RecursiveDoubling),
+    ])
 }
 
 /// Connects to the clock server; at rank 0, starts it.

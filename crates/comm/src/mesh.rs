@@ -18,6 +18,9 @@ use crate::waiting::Waiting;
 /// much faster than its receiver exceeds it.
 const MAX_BACKLOG: usize = 8 << 30;
 
+/// The bytes that a rank sends before it reads what has come meanwhile: where both happen, data stay in the cache.
+const PART: usize = 64 << 10;
+
 /// How long a rank in real time polls for a message, yielding its core in between, before it
 /// sleeps: longer than a message takes between two nodes, and short beside what else a rank does.
 const BUSY_POLL: Duration = Duration::from_micros(100);
@@ -127,7 +130,8 @@ impl<'c> Mesh<'c> {
         parts.extend_from_slice(body);
         let mut done = 0;
         loop {
-            match self.link(to).write(&parts, done) {
+            let until = done + PART;
+            match self.link(to).write(&parts, done, until) {
                 Ok(so_far) => done = so_far,
                 // The peer may have sent the reason before it ended.
                 Err(_) => {
@@ -142,6 +146,13 @@ impl<'c> Mesh<'c> {
                 return Ok(());
             }
             self.check_peers()?;
+            if done == until {
+                match target.as_mut() {
+                    Some((from, target)) => self.drain(*from, Some(&mut **target))?,
+                    None => self.drain(to, None)?,
+                }
+                continue;
+            }
             let target = target.as_mut().map(|(from, target)| (*from, &mut **target));
             self.wait_and_read(Some(to), target, &|| format!("sending to rank {to}"))?;
         }
@@ -455,7 +466,7 @@ impl<'c> Mesh<'c> {
         for link in self.links.iter_mut().flatten() {
             if link.peer == PeerState::Connected && !link.writing {
                 let wire = link.stamp(report);
-                let _ = link.write(&[&wire], 0);
+                let _ = link.write(&[&wire], 0, usize::MAX);
             }
         }
     }

@@ -78,13 +78,7 @@ impl Scope<'_, '_> {
                 return rank.receive_message(&on, Envelope::exact(from, tag), at)?.elements_into(data);
             }
             let number = rank.message_number(&on, world, tag, at)?;
-            let identity = on.identity();
-            let wanted = |header: &Header| {
-                header.kind == Kind::Point
-                    && header.communicator == identity
-                    && header.tag == tag
-                    && number.is_none_or(|number| header.number == number)
-            };
+            let wanted = wanted(&on, tag, number);
             rank.mesh.waiting.at = at;
             let header = rank.mesh.receive_into(world, &wanted, bytes_mut(data))?;
             Incoming::check::<T>(&header, from)
@@ -119,6 +113,18 @@ impl Scope<'_, '_> {
         tag: u32,
     ) -> Result<(), Fault> {
         let at = Location::caller();
+        let (on, receiver, sender) = (self.on.clone(), self.on.rank(to)?, self.on.rank(from)?);
+        let in_real_time = self.rank.clock.server().is_none();
+        if in_real_time && receiver != self.rank.mesh.id && self.rank.receives_directly(sender) {
+            return self.rank.operation(|rank| {
+                let header = rank.header(&on, tag, T::CODE);
+                let wanted = wanted(&on, tag, None);
+                rank.mesh.waiting.at = at;
+                let body = [bytes(data)];
+                let found = rank.mesh.exchange(receiver, header, &body, sender, &wanted, bytes_mut(into))?;
+                Incoming::check::<T>(&found, from)
+            });
+        }
         let receive = self.irecv_at(Envelope::exact(from, tag), at)?;
         let send = self.isend_at(to, tag, data, at)?;
         let mut done = self.rank.wait_all_at(vec![receive, send], at)?;
@@ -131,6 +137,17 @@ impl Scope<'_, '_> {
     pub(crate) fn receive(&mut self, envelope: Envelope, at: CallSite) -> Result<Incoming, Fault> {
         let on = self.on.clone();
         self.rank.operation(|rank| rank.receive_message(&on, envelope, at))
+    }
+}
+
+/// Accepts a message of the program on a communicator, with this tag, and this number if it is known.
+fn wanted(on: &Communicator, tag: u32, number: Option<u64>) -> impl Fn(&Header) -> bool + use<> {
+    let identity = on.identity();
+    move |header| {
+        header.kind == Kind::Point
+            && header.communicator == identity
+            && header.tag == tag
+            && number.is_none_or(|number| header.number == number)
     }
 }
 
@@ -163,14 +180,8 @@ impl Rank<'_> {
         at: CallSite,
     ) -> Result<(), Fault> {
         let Outgoing { to, tag, element, body, request } = *message;
-        let (world, number) = (on.rank(to)?, self.sent);
-        self.sent += 1;
-        let header = Header {
-            communicator: on.identity(),
-            number,
-            element,
-            ..Header::bare(Kind::Point, self.mesh.id, tag)
-        };
+        let world = on.rank(to)?;
+        let header = self.header(on, tag, element);
         self.mesh.send(world, header, body)?;
         if let Some(server) = self.clock.server() {
             let bytes = body.iter().map(|part| part.len() as u64).sum();
@@ -179,6 +190,14 @@ impl Rank<'_> {
             server.report(&mut self.mesh, &operation, at)?;
         }
         Ok(())
+    }
+
+    /// The header of the next message of the program, of elements of this code.
+    fn header(&mut self, on: &Communicator, tag: u32, element: u16) -> Header {
+        let number = self.sent;
+        self.sent += 1;
+        let bare = Header::bare(Kind::Point, self.mesh.id, tag);
+        Header { communicator: on.identity(), number, element, ..bare }
     }
 
     /// Receives a message: in virtual time the clock server says which one.
