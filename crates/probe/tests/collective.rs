@@ -117,7 +117,7 @@ fn calls_in_turn_are_timed_by_loops() {
     let params = params("exchange", &[0, 4096], 2).with("begin", "in-turn");
     let readings = play(&COLLECTIVE, &params, 2, None).expect("runs");
     let of = |metric: &str| readings.iter().filter(|reading| reading.metric == metric).count();
-    assert_eq!((of("time"), of("throughput"), of("call_time"), of("late")), (2, 1, 0, 0), "{readings:?}");
+    assert_eq!((of("time"), of("transfer_rate"), of("call_time"), of("late")), (2, 1, 0, 0), "{readings:?}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn metrics() -> Vec<Metric> {
         Metric::new("time", "s", Better::Lower)
             .meaning("from the common begin of a call to its end at the last rank; of pingpong, half of it"),
         Metric::new("call_time", "s", Better::Lower).meaning("the same of every call, in real time"),
-        Metric::new("throughput", "B/s", Better::Higher)
+        Metric::new("transfer_rate", "B/s", Better::Higher)
             .meaning("bytes that a rank has sent and received in that time; of functions between neighbours"),
         Metric::new("late_time", "s", Better::Lower).meaning(
             "where fewer than three calls began together: from the last rank's begin to the last rank's end",
@@ -129,7 +129,7 @@ fn whole(spec: &Spec, size: Bytes, seconds: f64, n: u64, origin: Origin) -> Vec<
     let time = seconds / spec.function.parts();
     let throughput = spec.function.messages().filter(|_| time > 0.0 && size.0 > 0);
     let throughput = throughput
-        .map(|messages| Reading::value("throughput", messages * size.0 as f64 / time, Origin::Computed));
+        .map(|messages| Reading::value("transfer_rate", messages * size.0 as f64 / time, Origin::Computed));
     let time = Reading::value("time", time, origin);
     std::iter::once(time).chain(throughput).map(|reading| (reading, n)).collect()
 }

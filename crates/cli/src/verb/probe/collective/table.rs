@@ -11,7 +11,7 @@ struct Line {
     /// From the last rank's begin: nearly all calls began late.
     late_time: Option<f64>,
     spread: Option<(f64, f64)>,
-    throughput: Option<f64>,
+    rate: Option<f64>,
     late: Option<f64>,
     calls: u64,
 }
@@ -20,13 +20,13 @@ struct Line {
 pub fn of(readings: &[(Reading, u64)]) -> String {
     let lines = lines(readings);
     let measured = lines.iter().any(|line| line.spread.is_some());
-    let fast = lines.iter().any(|line| line.throughput.is_some());
+    let fast = lines.iter().any(|line| line.rate.is_some());
     let mut head = format!("{:>10}  {:>9}", "size", "time");
     if measured {
         head += &format!("  {:>21}  {:>7}  {:>6}", "90 % of calls", "calls", "late");
     }
     if fast {
-        head += &format!("  {:>11}", "throughput");
+        head += &format!("  {:>11}", "rate");
     }
     let line = |line: &Line| {
         let late = line.late_time.map(|time| format!("{} *", human(time, "s")));
@@ -40,7 +40,7 @@ pub fn of(readings: &[(Reading, u64)]) -> String {
             text += &format!("  {spread:>21}  {:>7}  {late:>6}", line.calls);
         }
         if fast {
-            text += &format!("  {:>11}", or_none(line.throughput, "B/s"));
+            text += &format!("  {:>11}", or_none(line.rate, "B/s"));
         }
         text
     };
@@ -65,7 +65,7 @@ fn lines(readings: &[(Reading, u64)]) -> Vec<Line> {
         match (reading.metric.as_str(), &reading.observation) {
             ("time", Observation::Value(value)) => (line.time, line.calls) = (Some(*value), *n),
             ("late_time", Observation::Value(value)) => (line.late_time, line.calls) = (Some(*value), *n),
-            ("throughput", Observation::Value(value)) => line.throughput = Some(*value),
+            ("transfer_rate", Observation::Value(value)) => line.rate = Some(*value),
             ("late", Observation::Value(value)) => line.late = Some(*value),
             ("call_time", Observation::Histogram(seen)) => {
                 let at = |share: f64| seen.quantile(share).map(|nanos| nanos * 1e-9);
@@ -90,11 +90,11 @@ mod tests {
     #[test]
     fn each_size_has_a_line() {
         let readings =
-            [value("time", 4.1e-6, 0), value("time", 5.5e-6, 1024), value("throughput", 1.8e8, 1024)];
+            [value("time", 4.1e-6, 0), value("time", 5.5e-6, 1024), value("transfer_rate", 1.8e8, 1024)];
         let text = of(&readings);
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert!(lines[0].starts_with("size") && lines[0].ends_with("throughput"), "{text}");
+        assert!(lines[0].starts_with("size") && lines[0].ends_with("rate"), "{text}");
         assert!(lines[1].starts_with("0 B") && lines[1].ends_with('–'), "{text}");
         assert!(lines[2].contains("5.50 µs"), "{text}");
         assert!(!text.contains("late"), "nothing was late in virtual time: {text}");
