@@ -24,7 +24,9 @@ from lib.wire import ROOT, cargo
 PROGRAM = ROOT / "target" / "release" / "examples" / "replay_speed"
 PATTERNS = ["pairwise all-to-all", "linear all-to-all by requests", "ring", "incast from any", "unexpected, in reverse"]
 RANKS = [64, 128, 256, 512, 1024]
-SYSTEMS = ["kisti-2006-myrinet", "kisti-2006-infiniband"]
+#: The cluster of the recordings, and the same with processors that take no time: then messages alone are compared.
+CLUSTER, IDLE = "kisti-2006", "idle"
+NETWORKS = ["myrinet", "infiniband"]
 #: By the name of the experiment: the workload and its parameters.
 WORKS = {
     "pagerank": 'kind = "pagerank", slaves = 3, scale = 15',
@@ -61,46 +63,58 @@ def main():
 
 def applications(runs, figures):
     """The schedules of real runs, on the network of the recording and on the other one."""
-    found = {work: [] for work in WORKS}
+    found = {(cluster, work): [] for cluster in (CLUSTER, IDLE) for work in WORKS}
     apart = 0.0
     for index in range(runs):
-        with tempfile.TemporaryDirectory(prefix="crosstalk-replay-") as folder:
-            schedules = recorded(Path(folder), index)
-            for work in WORKS:
-                own = {system: replayed(schedules[work, system], system) for system in SYSTEMS}
-                apart = max(apart, *(one["most_apart"] for one in own.values()))
-                there = replayed(schedules[work, SYSTEMS[0]], SYSTEMS[1])["replayed"]
-                found[work].append((there, own[SYSTEMS[1]]["recorded"]))
-    figures.add("on its own network: clocks apart, most", apart * 1e9, "ns", n=2 * runs * len(WORKS))
-    for work, pairs in found.items():
-        for part in ("total", "compute", "wait"):
+        with tempfile.TemporaryDirectory(prefix="crosstalk-replay-") as name:
+            folder = Path(name)
+            idle_cluster(folder)
+            for cluster in (CLUSTER, IDLE):
+                here, there = (f"{cluster}-{network}" for network in NETWORKS)
+                schedules = recorded(folder, cluster, index)
+                for work in WORKS:
+                    own = [replayed(folder, schedules[work, system], system) for system in (here, there)]
+                    apart = max(apart, *(one["most_apart"] for one in own))
+                    found[cluster, work].append((replayed(folder, schedules[work, here], there)["replayed"], own[1]["recorded"]))
+    figures.add("on its own network: clocks apart, most", apart * 1e9, "ns", n=4 * runs * len(WORKS))
+    for (cluster, work), pairs in found.items():
+        name = work if cluster == CLUSTER else f"{work}, messages alone,"
+        for part in ("total", "compute", "wait") if cluster == CLUSTER else ("total",):
             values = [(replay[part], emulated[part]) for replay, emulated in pairs if emulated[part] > 0]
             if values:
-                figures.pairs("emulation", f"{work} on another network: {part}", values)
+                figures.pairs("emulation", f"{name} on another network: {part}", values)
 
 
-def recorded(folder, seed):
-    """Runs each application once on both systems; the files of their schedules."""
+def idle_cluster(folder):
+    """A catalogue with the cluster whose processors take no time."""
+    text = (ROOT / "systems" / f"{CLUSTER}.toml").read_text()
+    (folder / "systems").mkdir()
+    (folder / "systems" / f"{IDLE}.toml").write_text(text.replace("speed = 0.2,", "speed = 1e6,"))
+
+
+def recorded(folder, cluster, seed):
+    """Runs each application once on both networks; the files of their schedules."""
+    systems = [f"{cluster}-{network}" for network in NETWORKS]
     lines = ['schema = "crosstalk.study/1"', 'title = "Recorded"', "looks = [1]", f"seed = {seed + 1}"]
     for work, parameters in WORKS.items():
         lines += [
             f"[experiment.{work}]", f"work.w = {{ {parameters}, record = true }}",
-            'conditions = { system = "$system", boards = "one" }', f"factors = {{ system = {json.dumps(SYSTEMS)} }}",
+            'conditions = { system = "$system", boards = "one" }', f"factors = {{ system = {json.dumps(systems)} }}",
         ]
     (folder / "s.toml").write_text("\n".join(lines) + "\n")
-    run = [ours.CROSSTALK, "run", "./s.toml", "--testbed", "local", "--out", "run", "--quiet"]
+    run = [ours.CROSSTALK, "run", "./s.toml", "--testbed", "local", "--catalogue", ".", "--out", cluster, "--quiet"]
     subprocess.run(run, cwd=folder, check=True, capture_output=True, timeout=300)
-    files = list((folder / "run" / "artifacts").glob("*.schedule"))
+    files = list((folder / cluster / "artifacts").glob("*.schedule"))
     one = lambda work, system: next(f for f in files if f.name.startswith(work) and f"-on-{system}-" in f.name)
-    return {(work, system): one(kind(work), system) for work in WORKS for system in SYSTEMS}
+    return {(work, system): one(kind(work), system) for work in WORKS for system in systems}
 
 
 def kind(work):
     return "collective" if work == "alltoall" else work
 
 
-def replayed(file, system):
-    words = [ours.CROSSTALK, "--json", "replay", file, "--system", system]
+def replayed(folder, file, system):
+    words = [ours.CROSSTALK, "--json", "replay", file, "--system", system, "--catalogue", folder]
     done = subprocess.run(words, check=True, capture_output=True, text=True, timeout=300)
     return json.loads(done.stdout.splitlines()[-1])
 
