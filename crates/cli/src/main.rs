@@ -7,7 +7,6 @@ mod catalogue;
 mod conclude;
 mod datapaths;
 mod duration;
-mod emulated;
 mod endpoint;
 mod exports;
 mod links;

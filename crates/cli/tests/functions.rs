@@ -96,7 +96,9 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
         stderr(&output)
     };
     assert!(refused(&[&graph, "--ranks", "2"]).contains("a divisor"));
+    assert!(refused(&[&graph, "--ranks", "0"]).contains("at least one rank"));
     assert!(refused(&["missing.schedule"]).contains("missing.schedule"));
+    assert!(refused(&["/dev/zero"]).contains("/dev/zero: cannot read it"), "it has no end");
     let bytes = fs::read(&graph).expect("reads");
     fs::write(dir.path().join("cut.schedule"), &bytes[..bytes.len() / 2]).expect("writes");
     assert!(refused(&["cut.schedule"]).contains("cut short"));

@@ -71,7 +71,7 @@ pub(crate) enum Clock {
 
 pub(crate) struct Virtual {
     pub(crate) server: Client,
-    /// Beside rank 0.
+    /// At rank 0.
     thread: Option<ClockServer>,
     meter: Meter,
     node: usize,

@@ -126,10 +126,10 @@ fn decode(mut bytes: &[u8]) -> Option<Vec<Waits>> {
             bytes = rest;
             Some(u64::from_le_bytes(*first))
         };
-        let [rank, turn, arrived, length] = [number()?, number()?, number()?, number()?];
+        let [rank, wait, arrived, length] = [number()?, number()?, number()?, number()?];
         let (text, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
         bytes = rest;
-        asked.push(Waits { rank, number: turn, arrived, at: String::from_utf8(text.to_vec()).ok()? });
+        asked.push(Waits { rank, number: wait, arrived, at: String::from_utf8(text.to_vec()).ok()? });
     }
     Some(asked)
 }

@@ -59,7 +59,7 @@ pub use communicator::Communicator;
 pub use crosstalk_model::Access;
 pub use element::{Combine, Element, LocateOp, Located, ReduceOp};
 pub use listener::{Listener, listen, listen_at};
-pub use rank::{Finished, Rank};
+pub use rank::Rank;
 pub use request::{Completed, Envelope, Incoming, Request, Tested};
 pub use scope::Scope;
 pub use split::Cartesian;

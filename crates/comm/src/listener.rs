@@ -60,13 +60,8 @@ impl Listener {
         self.endpoint
     }
 
-    /// At rank 0 in virtual time: the run's schedule is recorded, under this title.
-    pub fn recording(self, title: String) -> Self {
-        Listener { record: Some(title), ..self }
-    }
-
-    /// The same, and [`Rank::finish`] writes the schedule to a file: to `NAME.unfaithful.schedule` if the run was not
-    /// faithful.
+    /// At rank 0 in virtual time: the run's schedule is recorded under this title, and [`Rank::finish`] writes it to a
+    /// file: to `NAME.unfaithful.schedule` if the run was not faithful.
     pub fn recording_to(self, title: String, file: PathBuf) -> Self {
         Listener { record: Some(title), keep: Some(file), ..self }
     }
@@ -102,8 +97,9 @@ impl Listener {
     }
 }
 
-/// The algorithms of collectives over TCP: there a round takes as long as 16 KiB of data, so that reductions in halves
-/// pay off later than on the networks of the defaults (`bench/collectives.py`).
+/// The algorithms of collectives over TCP. There a round takes longer beside its data than on the networks of the
+/// defaults: between two ranks, reductions of 8 KiB are faster in one round, and those of 64 KiB in halves
+/// (`bench/collectives.py`). The limit lies between.
 fn over_tcp() -> Choices {
     let short = |operation, algorithm| Choice {
         operation,

@@ -41,15 +41,6 @@ pub struct Rank<'c> {
     stays: PhantomData<*const ()>,
 }
 
-/// What is known of a run in virtual time at its end.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
-    /// The fidelity monitor's counters of this rank; `None` in real time.
-    pub fidelity: Option<Fidelity>,
-    /// The run's schedule, at rank 0, if it was to be recorded.
-    pub schedule: Option<Schedule>,
-}
-
 impl<'c> Rank<'c> {
     pub(crate) fn new(id: usize, size: usize, mesh: Mesh<'c>, clock: Clock, choices: Choices) -> Self {
         Rank {
@@ -186,27 +177,6 @@ impl<'c> Rank<'c> {
     /// If a message was never received, or ranks are gone; or if the schedule cannot be written to its file.
     #[track_caller]
     pub fn finish(mut self) -> Result<Option<Fidelity>, Fault> {
-        let file = self.keep.take();
-        let Finished { fidelity, schedule } = self.finish_recorded()?;
-        if let Some((mut file, schedule)) = file.zip(schedule) {
-            if fidelity.as_ref().is_some_and(|fidelity| !fidelity.faithful()) {
-                file.set_extension("unfaithful.schedule");
-            }
-            let part = file.with_extension("part");
-            let written = fs::write(&part, schedule.to_bytes()).and_then(|()| fs::rename(&part, &file));
-            written.map_err(|e| {
-                Fault::environment(format!("cannot write the schedule to {}: {e}", file.display()))
-            })?;
-        }
-        Ok(fidelity)
-    }
-
-    /// The same, with the run's schedule at rank 0 if it was to be recorded.
-    ///
-    /// # Errors
-    /// If a message was never received, or ranks are gone.
-    #[track_caller]
-    pub fn finish_recorded(mut self) -> Result<Finished, Fault> {
         let at = Location::caller();
         self.clock.charge(self.between);
         let size = self.size();
@@ -219,8 +189,11 @@ impl<'c> Rank<'c> {
             .on(self.world.id())
             .remedy("receive it, or do not send it"));
         }
-        let (fidelity, schedule) = finished.unzip();
-        Ok(Finished { fidelity, schedule: schedule.flatten() })
+        let Some((fidelity, schedule)) = finished else { return Ok(None) };
+        if let Some((file, schedule)) = self.keep.zip(schedule) {
+            keep(file, &schedule, fidelity.faithful())?;
+        }
+        Ok(Some(fidelity))
     }
 
     /// Runs the body of an operation. Every operation passes here, so that its time does not
@@ -250,4 +223,14 @@ impl<'c> Rank<'c> {
         self.clock.resume();
         result
     }
+}
+
+/// Writes a schedule to its file, as a whole or not at all.
+fn keep(mut file: PathBuf, schedule: &Schedule, is_faithful: bool) -> Result<(), Fault> {
+    if !is_faithful {
+        file.set_extension("unfaithful.schedule");
+    }
+    let part = file.with_extension("part");
+    let written = fs::write(&part, schedule.to_bytes()).and_then(|()| fs::rename(&part, &file));
+    written.map_err(|e| Fault::environment(format!("cannot write the schedule to {}: {e}", file.display())))
 }

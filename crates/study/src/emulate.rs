@@ -5,6 +5,7 @@ use crate::plan::Place;
 use crate::words::count_in_words;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
+use crosstalk_core::fabric::Links;
 use crosstalk_core::system::{NodeKind, System};
 
 /// What is emulated at `place`; `None` in real time.
@@ -48,9 +49,42 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
     }))
 }
 
+/// A cluster without a study: `nodes` nodes of a system with `ranks` ranks each, on one board if they fit, else on a board
+/// each. `library` replaces that of the system's network.
+///
+/// # Errors
+/// If the system or the library is unknown, or nodes or ranks do not fit.
+pub fn emulated_place(
+    catalogues: &Catalogues,
+    system: &str,
+    library: Option<&str>,
+    ranks: u32,
+    nodes: usize,
+) -> Result<(Place, Emulation), Fault> {
+    let on = |placement| Place::Virtual {
+        system: system.into(),
+        links: Links::default(),
+        memory: None,
+        mpi: catalogues.library_on(system, library),
+        placement,
+        nodes,
+        ranks,
+    };
+    let emulated = |place: Place| {
+        let emulation = emulation(catalogues, &place)?;
+        Ok(emulation.map(|emulation| (place, emulation)).expect("a place in virtual time is emulated"))
+    };
+    emulated(on(Placement::One)).or_else(|of_one| emulated(on(Placement::Many)).map_err(|_: Fault| of_one))
+}
+
 /// Refuses more ranks a node than a node has cores, and several without a fabric between them.
 fn check_ranks(name: &str, system: &System, ranks: u32) -> Result<(), Fault> {
     let cores = system.node.cores;
+    if ranks == 0 {
+        return Err(
+            Fault::usage("expected at least one rank on each node, found 0").remedy("write for example 1")
+        );
+    }
     if ranks > cores {
         return Err(Fault::usage(format!(
             "{ranks} ranks do not fit on a node of `{name}`, which has {}",
@@ -110,8 +144,30 @@ mod tests {
     }
 
     #[test]
+    fn nodes_without_a_study_are_on_one_board_if_they_fit() {
+        let catalogues = Catalogues::bundled();
+        let boards =
+            |nodes| emulated_place(&catalogues, "kosmos-srio", None, 1, nodes).expect("fits").1.board;
+        assert_eq!(boards(4), [0, 0, 0, 0]);
+        assert_eq!(boards(5), [0, 1, 2, 3, 4]);
+        let library = |requested| {
+            let (_, emulation) =
+                emulated_place(&catalogues, "kisti-2006-myrinet", requested, 2, 2).expect("fits");
+            emulation.mpi.map(|mpi| mpi.name)
+        };
+        assert_eq!(library(None).as_deref(), Some("mpich-gm-1.2.6"), "the network's own");
+        assert_eq!(library(Some("mvapich-0.9.4")).as_deref(), Some("mvapich-0.9.4"));
+        assert_eq!(library(Some("none")), None);
+        assert!(
+            emulated_place(&catalogues, "kisti-2006-myrinet", None, 1, 5).is_err(),
+            "it has one board of 4"
+        );
+    }
+
+    #[test]
     fn more_ranks_than_cores_or_ranks_without_a_fabric_are_faults() {
         let fault = |system: &str, ranks| with_ranks(system, None, ranks).expect_err("refused");
+        assert!(fault("kisti-2006-myrinet", 0).message.contains("at least one rank"));
         let crowded = fault("kisti-2006-myrinet", 3);
         assert_eq!(
             crowded.message,

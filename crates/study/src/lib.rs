@@ -47,7 +47,7 @@ pub use analyse::{Decision, analyse, decide, earlier_results, next_block};
 pub use bundled::{bundled_catalogue_files, bundled_studies, bundled_study};
 pub use catalogue::Catalogues;
 pub use command::command_study;
-pub use emulate::emulation;
+pub use emulate::{emulated_place, emulation};
 pub use journal::read_journal;
 pub use level::level_word_in_sentence as level_in_sentence;
 pub use parse::parse;

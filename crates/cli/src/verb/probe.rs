@@ -21,7 +21,7 @@ mod once;
 mod ramp;
 mod shaped;
 
-use once::{Measurement, check_needs, export, limit, once_here, run_scene, units};
+use once::{Measurement, check_needs, export, limit, once_here, run_scene, units, with_sizes};
 
 /// A server runs at most this long, so a forgotten one ends by itself.
 const SERVER_TIME: Seconds = Seconds(24.0 * 3600.0);
@@ -160,16 +160,10 @@ fn bit_rate(text: &str) -> String {
 
 /// The parameters that all instruments over a wire have.
 fn wire_params(wire: &WireArgs) -> Result<Params, Fault> {
-    let mut params = Params::default()
+    let params = Params::default()
         .with("transport", wire.transport.as_str())
         .with("duration", Value::from_word(&wire.time));
-    match &wire.size[..] {
-        [] => {}
-        [one] => params = params.with("size", Value::from_word(one)),
-        many => {
-            params = params.with("size", Value::List(many.iter().map(|s| Value::from_word(s)).collect()));
-        }
-    }
+    let mut params = with_sizes(params, &wire.size);
     if !wire.pin.is_empty() {
         params = params.with("pin", Value::List(wire.pin.iter().map(|c| Value::Int(*c as i64)).collect()));
     }

@@ -1,32 +1,41 @@
 //! `crosstalk replay`: the virtual clocks of a recorded run, on the same or on another cluster.
 
-use std::fs;
+use std::io::Read;
 use std::process::ExitCode;
 
 use crosstalk_core::units::human;
 use crosstalk_core::{Fault, quoted};
+use crosstalk_host::regular;
 use crosstalk_model::network::TimeBreakdown;
 use crosstalk_model::schedule::Schedule;
+use crosstalk_study::emulated_place;
 use serde_json::json;
 
-use crate::args::ReplayArgs;
+use crate::args::{ReplayArgs, SystemArgs};
+use crate::catalogue;
 use crate::out::Out;
-use crate::{catalogue, emulated};
 
 /// Runs `crosstalk replay`.
 pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     let file = args.file.display().to_string();
     let unreadable = |e: std::io::Error| Fault::usage(format!("cannot read it: {e}")).at(file.clone());
-    let bytes = fs::read(&args.file).map_err(unreadable)?;
+    // A file alone: a device may have no end.
+    let mut bytes = Vec::new();
+    let read = regular::open(&args.file).and_then(|mut open| open.read_to_end(&mut bytes));
+    read.map_err(unreadable)?;
     let schedule = Schedule::from_bytes(&bytes).map_err(|fault| fault.at(file.clone()))?;
-    let (ranks, each) = (schedule.operations.len(), args.system_args.ranks.max(1) as usize);
-    if ranks % each != 0 {
-        return Err(Fault::usage(format!("{ranks} ranks were recorded, which do not fill nodes of {each}"))
-            .at("--ranks")
-            .remedy("take a divisor of the number of ranks"));
+    let SystemArgs { mpi, ranks: each } = &args.system_args;
+    let (ranks, each_node) = (schedule.operations.len(), (*each).max(1) as usize);
+    if ranks % each_node != 0 {
+        return Err(Fault::usage(format!(
+            "{ranks} ranks were recorded, which do not fill nodes of {each_node}"
+        ))
+        .at("--ranks")
+        .remedy("take a divisor of the number of ranks"));
     }
     let catalogues = catalogue::catalogues(&args.catalogue)?;
-    let (_, emulation) = emulated::place(&catalogues, &args.system, &args.system_args, ranks / each)?;
+    let nodes = ranks / each_node;
+    let (_, emulation) = emulated_place(&catalogues, &args.system, mpi.as_deref(), *each, nodes)?;
     let clocks = schedule.replay(&emulation).map_err(|fault| fault.at(file))?;
     // One rank in both: the slowest one of the recording.
     let slowest = (0..ranks).max_by_key(|rank| schedule.clocks[*rank].total()).unwrap_or(0);

@@ -2,7 +2,7 @@
 //! thread, so that they behave as processes do.
 #![allow(dead_code, reason = "every test file uses a part of these helpers")]
 
-use crosstalk_comm::{Finished, Listener, Rank, listen};
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
@@ -10,6 +10,8 @@ use crosstalk_core::message::Part;
 use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 use crosstalk_core::value::Params;
+use crosstalk_model::schedule::Schedule;
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -127,25 +129,33 @@ fn try_run_at<R: Send>(
     })
 }
 
-/// Runs `program` on every rank, over loopback, and records its schedule at rank 0.
-pub fn try_run_recorded(
+/// Runs `program` on every rank, over loopback, and returns its schedule, from the file that rank 0 writes.
+pub fn run_recorded(
     nodes: usize,
     emulation: &Emulation,
     program: impl Fn(&mut Rank) -> Result<(), Fault> + Sync,
-) -> Vec<Result<Finished, Fault>> {
+) -> Schedule {
+    let folder = tempfile::tempdir().expect("a folder");
     let ranks = ranks(nodes, Some(emulation), 60.0);
     let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
-    let (program, endpoints) = (&program, &endpoints);
+    let (program, endpoints, file) = (&program, &endpoints, &folder.path().join("a.schedule"));
     let one = move |part: Part, listener: Listener| {
-        let mut rank = listener.recording("a test".into()).connect(&part, endpoints, &NEVER)?;
+        let listener = listener.recording_to("a test".into(), file.clone());
+        let mut rank = listener.connect(&part, endpoints, &NEVER)?;
         program(&mut rank)?;
-        rank.finish_recorded()
+        rank.finish()
     };
-    thread::scope(|scope| {
+    let results: Vec<Result<_, Fault>> = thread::scope(|scope| {
         let threads: Vec<_> =
             ranks.into_iter().map(|(part, listener)| scope.spawn(move || one(part, listener))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
-    })
+    });
+    results.into_iter().for_each(|result| drop(result.expect("every rank finishes")));
+    // On a busy machine the run may be unfaithful: the schedule is kept all the same.
+    let mut files = fs::read_dir(folder.path()).expect("reads").map(|entry| entry.expect("is there").path());
+    let bytes = fs::read(files.next().expect("rank 0 has written one")).expect("reads");
+    assert_eq!(files.next(), None, "one rank alone writes one file");
+    Schedule::from_bytes(&bytes).expect("is a schedule")
 }
 
 /// Runs `program` on every rank over loopback; none may fail.

@@ -60,6 +60,18 @@ impl Calls {
         calls
     }
 
+    /// Calls whose first one was made, and has brought the right data. All ranks call it at once.
+    ///
+    /// # Errors
+    /// If something else arrives than was sent, or ranks are gone.
+    pub fn checked(function: Function, size: usize, rank: &mut Rank) -> Result<Self, Fault> {
+        let (id, ranks) = (rank.id(), rank.size());
+        let mut calls = Calls::new(function, size, id, ranks);
+        calls.call(rank)?;
+        calls.check(id, ranks)?;
+        Ok(calls)
+    }
+
     /// Makes the data those of the first call, where a call changes them.
     pub fn renew(&mut self, id: usize) {
         self.numbers.fill(id as f32 + 1.0);

@@ -1,5 +1,5 @@
 //! What the ranks' clocks differ by. Ranks of one host share its clock. Others compare theirs with that of rank 0 by
-//! messages to and fro, of which the fastest bounds the error by half its time (F. Cristian, "Probabilistic clock
+//! round trips, of which the fastest bounds the error by half its time (F. Cristian, "Probabilistic clock
 //! synchronization", Distributed Computing 3, 1989).
 
 use crosstalk_comm::Rank;
@@ -7,7 +7,7 @@ use crosstalk_core::Fault;
 
 use crate::clock::{clock_identity, now};
 
-/// Messages to and fro, of which the fastest counts.
+/// Round trips, of which the fastest counts.
 const EXCHANGES: usize = 50;
 const TAG: u32 = 0;
 const REFERENCE: usize = 0;

@@ -79,7 +79,7 @@ impl Function {
     }
 
     /// How many messages of the given size a rank has sent or received in that time, of which the Intel MPI
-    /// Benchmarks compute the throughput; `None` where they give none.
+    /// Benchmarks compute a rate; `None` where they give none.
     pub fn messages(self) -> Option<f64> {
         match self {
             Function::PingPong | Function::PingPing => Some(1.0),

@@ -1,6 +1,5 @@
-//! Calls in a loop, as the Intel MPI Benchmarks time them: the loop's time over its number of
-//! calls, at the slowest rank. Calls may
-//! overlap, so that this is less than the time of one call.
+//! Calls in a loop, as the Intel MPI Benchmarks time them: the loop's time over its number of calls, at the slowest rank.
+//! Calls may overlap, so that this is less than the time of one call.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +8,10 @@ use crosstalk_core::Fault;
 
 use super::calls::Calls;
 use super::function::Function;
-use super::windowed::Measured;
-use super::windows::Times;
+use super::windows::{FEWEST, Measured, Times};
 
 /// How long a loop takes, about, in nanoseconds. Between two loops ranks meet at a barrier.
 const LOOP: i64 = 5_000_000;
-/// The fewest loops.
-const FEWEST: usize = 3;
 
 /// Times loops for about `duration`; of each, the nanoseconds of a call. Known to rank 0 only.
 ///
@@ -28,9 +24,7 @@ pub fn measure(
     rank: &mut Rank,
 ) -> Result<Measured, Fault> {
     let end = Instant::now() + duration;
-    let mut calls = Calls::new(function, size, rank.id(), rank.size());
-    calls.call(rank)?;
-    calls.check(rank.id(), rank.size())?;
+    let mut calls = Calls::checked(function, size, rank)?;
     let number = (LOOP / calls.usual_time(rank)?.max(1)).clamp(1, 10_000);
     let mut times = Vec::new();
     loop {
@@ -38,7 +32,7 @@ pub fn measure(
         rank.world().bcast(0, &mut continues)?;
         if continues == [0] {
             let times = if rank.id() == 0 { times } else { Vec::new() };
-            return Ok(Measured { times: Times { together: times, late: Vec::new() }, clock_error: 0 });
+            return Ok(Measured { times: Times { together: times, ..Times::default() }, clock_error: 0 });
         }
         rank.world().barrier()?;
         let begin = Instant::now();

@@ -1,6 +1,6 @@
 //! The time of MPI functions: one call of all ranks, against the size of its messages.
 //!
-//! The functions are those of the Intel MPI Benchmarks, but a call's time is not that of a loop divided by its turns: there
+//! The functions are those of the Intel MPI Benchmarks, but a call's time is not that of a loop over its number of calls: there
 //! ranks drift apart, and calls overlap. Here every call begins at one time at all ranks, and takes until the last one
 //! has returned from it (S. Hunold and A. Carpen-Amarie, "Reproducible MPI Benchmarking Is Still Not As Easy As You
 //! Think", IEEE TPDS 27(12), 2016).

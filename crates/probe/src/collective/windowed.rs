@@ -8,33 +8,21 @@ use crosstalk_core::Fault;
 use super::calls::Calls;
 use super::clocks;
 use super::function::Function;
-use super::windows::{Times, Windows, times, wait_until};
+use super::windows::{FEWEST, Measured, Times, Windows, times, wait_until};
 
-/// The fewest and the most windows between two comparisons of the clocks.
-const FEWEST: i64 = 3;
+/// The most windows between two comparisons of the clocks.
 const MOST: i64 = 500;
-/// Windows in which a busy machine may begin late before there is nothing to measure.
-const PATIENCE: i64 = 60;
+/// So many calls that began late are enough, where too few began together.
+const PATIENCE: usize = 60;
 /// Added to a call's time, in nanoseconds: ranks wake up, and receive the windows.
 const SLACK: i64 = 250_000;
 /// A window is twice as long as a call at first, and at most four times that.
 const ROOM: i64 = 2;
 const LONGER: i64 = 4;
 
-/// What was measured of one size.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Measured {
-    /// Of each call.
-    pub times: Times,
-    /// Bound on the difference between two ranks' clocks, in nanoseconds.
-    pub clock_error: i64,
-}
-
-impl Measured {
-    /// Whether there are calls enough, or too many were late.
-    fn has_enough(&self) -> bool {
-        self.times.together.len() as i64 >= FEWEST || self.times.late.len() as i64 >= PATIENCE
-    }
+/// Whether there are calls enough, or too many were late.
+fn has_enough(times: &Times) -> bool {
+    times.together.len() >= FEWEST || times.late.len() >= PATIENCE
 }
 
 /// Times calls for about `duration`. The result is known to rank 0 only; others get an empty one.
@@ -48,10 +36,7 @@ pub fn measure(
     rank: &mut Rank,
 ) -> Result<Measured, Fault> {
     let end = Instant::now() + duration;
-    let (id, ranks) = (rank.id(), rank.size());
-    let mut calls = Calls::new(function, size, id, ranks);
-    calls.call(rank)?;
-    calls.check(id, ranks)?;
+    let mut calls = Calls::checked(function, size, rank)?;
     let mut length = ROOM * calls.usual_time(rank)? + SLACK;
     let longest = LONGER * length;
     let mut measured = Measured::default();
@@ -62,8 +47,8 @@ pub fn measure(
         rank.world().allreduce(&mut error, ReduceOp::Max)?;
         let left = end.saturating_duration_since(Instant::now());
         let count = match left.as_nanos() as i64 / length {
-            0 if measured.has_enough() => 0,
-            count => count.clamp(FEWEST, MOST),
+            0 if has_enough(&measured.times) => 0,
+            count => count.clamp(FEWEST as i64, MOST),
         };
         let mut numbers = Windows { begin: clock.now() + length + SLACK, length, count }.numbers();
         rank.world().bcast(0, &mut numbers)?;
@@ -73,7 +58,7 @@ pub fn measure(
         }
         let mut own: Vec<i64> = Vec::with_capacity(2 * windows.count as usize);
         for index in 0..windows.count {
-            calls.renew(id);
+            calls.renew(rank.id());
             own.push(wait_until(windows.begin_of(index), clock));
             calls.call(rank)?;
             own.push(clock.now());

@@ -9,6 +9,9 @@ const WAKES_LATE: i64 = 200_000;
 /// A rank that begins a call later than its window by more is late.
 const LATE: i64 = 2_000;
 
+/// The fewest calls, or loops of calls, of which a median is taken.
+pub const FEWEST: usize = 3;
+
 /// Windows of one length, one after the other. Times are nanoseconds of rank 0's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Windows {
@@ -61,6 +64,15 @@ pub struct Times {
     pub together: Vec<i64>,
     /// Of calls that some rank began late: from the last rank's begin to the last rank's end.
     pub late: Vec<i64>,
+}
+
+/// What was measured of one size in real time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Measured {
+    /// Of each call.
+    pub times: Times,
+    /// Bound on the difference between two ranks' clocks, in nanoseconds.
+    pub clock_error: i64,
 }
 
 /// The time of the call in each window. `calls` are each rank's, one rank after the other.

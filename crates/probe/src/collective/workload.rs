@@ -12,10 +12,8 @@ use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each;
 
 use super::spec::{Begin, PARAMETERS, Spec};
+use super::windows::FEWEST;
 use super::{emulated, loops, own_core, windowed};
-
-/// Fewer calls that began together are too few for a median.
-const FEWEST: usize = 3;
 
 /// The workload `collective`.
 pub const COLLECTIVE: Declared<Spec> = Declared {
@@ -127,9 +125,9 @@ fn median(times: &mut [i64]) -> f64 {
 /// The readings of a whole call's seconds.
 fn whole(spec: &Spec, size: Bytes, seconds: f64, n: u64, origin: Origin) -> Vec<(Reading, u64)> {
     let time = seconds / spec.function.parts();
-    let throughput = spec.function.messages().filter(|_| time > 0.0 && size.0 > 0);
-    let throughput = throughput
+    let messages = spec.function.messages().filter(|_| time > 0.0 && size.0 > 0);
+    let rate = messages
         .map(|messages| Reading::value("transfer_rate", messages * size.0 as f64 / time, Origin::Computed));
     let time = Reading::value("time", time, origin);
-    std::iter::once(time).chain(throughput).map(|reading| (reading, n)).collect()
+    std::iter::once(time).chain(rate).map(|reading| (reading, n)).collect()
 }

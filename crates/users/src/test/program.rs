@@ -11,7 +11,8 @@ use crosstalk_host::process::{catch_own_signals, end_with_starter, fork_child, f
 use super::check::{cannot, expect};
 use crate::user::User;
 
-/// Pages of memory that a child writes to, and so copies: about as many as the C library does at the end of a program.
+/// Pages of memory that a child writes to, and so copies. AIM7's child does so at its end, in the C library, with some
+/// more: `bench/aim7.py` compares both jobs' page faults.
 const WRITTEN: usize = 14;
 
 /// Bytes of a page.

@@ -6,15 +6,16 @@ use crosstalk_core::testbed::Testbed;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_core::{Fault, quoted};
 use crosstalk_probe::collective::{Function, Spec};
+use crosstalk_study::emulated_place;
 use crosstalk_study::plan::Place;
 use crosstalk_testbed::{Launcher, LocalTestbed, VirtualTestbed};
 use serde_json::Value as Json;
 
-use super::once::{Measurement, export, limit, run_scene, units};
+use super::once::{Measurement, export, limit, run_scene, units, with_sizes};
 use super::shaped;
-use crate::args::CollectiveArgs;
+use crate::args::{CollectiveArgs, SystemArgs};
 use crate::out::Out;
-use crate::{catalogue, emulated, signal};
+use crate::{catalogue, signal};
 
 mod table;
 
@@ -38,18 +39,11 @@ pub fn main(args: &CollectiveArgs, out: &Out) -> Result<ExitCode, Fault> {
 }
 
 fn params(args: &CollectiveArgs) -> Result<Params, Fault> {
-    let mut params = Params::default()
+    let params = Params::default()
         .with("function", Function::from_name(&args.function)?.name())
         .with("nodes", i64::try_from(args.nodes).unwrap_or(i64::MAX))
         .with("duration", Value::from_word(&args.time));
-    match &args.size[..] {
-        [] => {}
-        [one] => params = params.with("size", Value::from_word(one)),
-        many => {
-            params = params.with("size", Value::List(many.iter().map(|s| Value::from_word(s)).collect()));
-        }
-    }
-    Ok(params)
+    Ok(with_sizes(params, &args.size))
 }
 
 fn place(args: &CollectiveArgs, nodes: usize) -> Result<Place, Fault> {
@@ -57,7 +51,8 @@ fn place(args: &CollectiveArgs, nodes: usize) -> Result<Place, Fault> {
         None => shaped::place(&args.fabric, args.scale, nodes),
         Some(system) => {
             let catalogues = catalogue::catalogues(&[])?;
-            Ok(emulated::place(&catalogues, system, &args.system_args, nodes)?.0)
+            let SystemArgs { mpi, ranks } = &args.system_args;
+            Ok(emulated_place(&catalogues, system, mpi.as_deref(), *ranks, nodes)?.0)
         }
     }
 }

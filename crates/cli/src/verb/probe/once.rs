@@ -9,7 +9,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::Reading;
 use crosstalk_core::testbed::{Link, Testbed};
-use crosstalk_core::value::Params;
+use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::Readings;
 use crosstalk_study::plan::{Place, Scene, Work};
 use crosstalk_study::row::Row;
@@ -44,6 +44,15 @@ impl Measurement {
             self.params = self.params.with(&name, value);
         }
         Ok(self)
+    }
+}
+
+/// Parameters with the sizes of `--size`: one, a list, or the instrument's own.
+pub fn with_sizes(params: Params, sizes: &[String]) -> Params {
+    match sizes {
+        [] => params,
+        [one] => params.with("size", Value::from_word(one)),
+        many => params.with("size", Value::List(many.iter().map(|size| Value::from_word(size)).collect())),
     }
 }
 
