@@ -7,6 +7,8 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 use crosstalk_core::units::Seconds;
 
+use crate::coordination::MASTER;
+
 /// What the master of an application reports: its times and whether the answer is right.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MasterAnswer {
@@ -77,6 +79,17 @@ pub fn report_node(
     origin: Origin,
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
+    report_times(node, account, origin, out)?;
+    match peak_memory() {
+        Some(bytes) => {
+            out.take(Reading::value("peak_memory", bytes, Origin::Measured).label("node", node), 1)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Reports where a node's time went.
+fn report_times(node: usize, account: &TimeAccount, origin: Origin, out: &mut dyn Sink) -> Result<(), Fault> {
     let times = [
         ("time_compute", account.compute),
         ("time_wait", account.wait),
@@ -89,12 +102,20 @@ pub fn report_node(
     if account.spill.0 > 0.0 {
         out.take(Reading::value("time_spill", account.spill.0, origin).label("node", node), 1)?;
     }
-    match peak_memory() {
-        Some(bytes) => {
-            out.take(Reading::value("peak_memory", bytes, Origin::Measured).label("node", node), 1)
-        }
-        None => Ok(()),
+    Ok(())
+}
+
+/// Reports a node of a replay. Its program asks for the clock last when its answer is complete; what it does then, to
+/// check the answer, does not count.
+pub fn report_replayed(node: usize, accounts: &[TimeAccount], out: &mut dyn Sink) -> Result<(), Fault> {
+    let complete = accounts
+        .iter()
+        .nth_back(1)
+        .ok_or_else(|| Fault::attempt("the recorded program does not ask for its time").on(node))?;
+    if node == MASTER {
+        out.take(Reading::value("completion_time", complete.total().0, Origin::Simulated), 1)?;
     }
+    report_times(node, complete, Origin::Simulated, out)
 }
 
 /// The most memory this process has held, in bytes: `VmHWM` of proc(5).

@@ -105,3 +105,75 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
     fs::write(dir.path().join("other.schedule"), "crosstalk schedule 9\n").expect("writes");
     assert!(refused(&["other.schedule"]).contains("expected version 1, found 9"));
 }
+
+#[test]
+fn work_is_done_once_in_a_run_and_replayed_elsewhere() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let study = r#"
+schema = "crosstalk.study/1"
+title = "Replayed"
+looks = [2]
+seed = 1
+
+[experiment.graph]
+work.pagerank = { kind = "pagerank", slaves = 2, scale = 12, replay = true }
+conditions = { system = "$system", boards = "one" }
+factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
+
+[experiment.ratings]
+work.als = { kind = "als", slaves = 2, scale = 0.1, rank = 4, iterations = 2, replay = true }
+conditions = { system = "$system", boards = "one" }
+factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
+
+[experiment.texts]
+work.bayes = { kind = "bayes", slaves = 2, documents = 100, replay = true }
+conditions = { system = "$system", boards = "one" }
+factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
+"#;
+    fs::write(dir.path().join("s.toml"), study).expect("writes");
+    let run = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "run"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    let journal = fs::read_to_string(dir.path().join("run/journal.ndjson")).expect("a journal");
+    let lines: Vec<Value> =
+        journal.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    for experiment in ["graph", "ratings", "texts"] {
+        let attempts = lines.iter().filter(|line| {
+            line["line"] == "attempt" && line["status"] == "finished" && line["experiment"] == experiment
+        });
+        let attempts: Vec<&Value> = attempts.collect();
+        // Origin and value of one metric's readings in an attempt, by node.
+        let readings = |attempt: &Value, metric: &str| -> Vec<(String, f64)> {
+            let of = lines.iter().filter(|line| {
+                line["line"] == "sample" && line["attempt"] == attempt["attempt"] && line["metric"] == metric
+            });
+            let mut of: Vec<&Value> = of.collect();
+            of.sort_by_key(|line| line["labels"]["node"].to_string());
+            let pair = |line: &Value| {
+                let origin = line["origin"].as_str().expect("an origin").to_string();
+                (origin, line["value"].as_f64().expect("a value"))
+            };
+            of.into_iter().map(pair).collect()
+        };
+        let time = |attempt| readings(attempt, "completion_time").remove(0);
+        // What is emulated on a busy host may have to be done again before it is faithful.
+        let (done, replayed): (Vec<&Value>, Vec<&Value>) =
+            attempts.iter().partition(|attempt| time(attempt).0 == "emulated");
+        assert!(replayed.iter().all(|attempt| time(attempt).0 == "simulated"), "{experiment}");
+        let levels = |attempt: &Value| attempt["levels"]["system"].clone();
+        let first = done.last().expect("done once");
+        let others = &attempts[done.len()..];
+        assert_eq!(others, replayed, "{experiment}: what follows is replayed");
+        let again = others.iter().find(|attempt| levels(attempt) == levels(first)).expect("another block");
+        let elsewhere = others.iter().find(|attempt| levels(attempt) != levels(first)).expect("a system");
+        for metric in ["completion_time", "time_compute", "time_wait", "time_serialise"] {
+            let values = |attempt| readings(attempt, metric).into_iter().map(|(_, value)| value);
+            let apart = values(first).zip(values(again)).map(|(one, other)| (one - other).abs());
+            assert!(apart.fold(0.0, f64::max) < 1e-9, "{experiment}: {metric} to a nanosecond");
+            assert_eq!(values(first).count(), values(again).count());
+        }
+        let compute =
+            |attempt| readings(attempt, "time_compute").iter().map(|(_, value)| *value).collect::<Vec<_>>();
+        assert_eq!(compute(first), compute(elsewhere), "{experiment}: computing stays");
+        assert_ne!(time(first).1, time(elsewhere).1, "{experiment}: messages do not");
+    }
+}

@@ -26,7 +26,7 @@ pub struct Listener {
     socket: TcpListener,
     endpoint: SocketAddr,
     record: Option<String>,
-    keep: Option<PathBuf>,
+    keep: Vec<PathBuf>,
 }
 
 /// Listens on a free port of `address`, an address of this node.
@@ -46,7 +46,7 @@ pub fn listen_at(address: SocketAddr) -> Result<Listener, Fault> {
         let socket = TcpListener::bind(address)?;
         let endpoint = socket.local_addr()?;
         socket.set_nonblocking(true)?;
-        Ok(Listener { socket, endpoint, record: None, keep: None })
+        Ok(Listener { socket, endpoint, record: None, keep: Vec::new() })
     };
     listen().map_err(|e: std::io::Error| {
         Fault::environment(format!("cannot listen on {}: {e}", address.ip()))
@@ -61,9 +61,11 @@ impl Listener {
     }
 
     /// At rank 0 in virtual time: the run's schedule is recorded under this title, and [`Rank::finish`] writes it to a
-    /// file: to `NAME.unfaithful.schedule` if the run was not faithful.
-    pub fn recording_to(self, title: String, file: PathBuf) -> Self {
-        Listener { record: Some(title), keep: Some(file), ..self }
+    /// file, each of several: to `NAME.unfaithful.schedule` if the run was not faithful.
+    pub fn recording_to(mut self, title: String, file: PathBuf) -> Self {
+        self.record = Some(title);
+        self.keep.push(file);
+        self
     }
 
     /// Becomes a rank of the part. `endpoints` are the ranks' [`Listener::endpoint`]s, by number.

@@ -6,8 +6,7 @@ use crosstalk_core::units::Seconds;
 use crosstalk_model::Access;
 use crosstalk_model::collective::Choices;
 use crosstalk_model::network::{self, Answer, Operation};
-use crosstalk_model::schedule::Schedule;
-use std::fs;
+
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::path::PathBuf;
@@ -16,6 +15,7 @@ use crate::clock::{CallSite, Clock, TimeAccount, TimeUse, unexpected};
 use crate::communicator::Communicator;
 use crate::mesh::Mesh;
 use crate::request::Requests;
+use crate::schedule_file::keep;
 
 /// The program's own work on one core.
 const COMPUTE: TimeUse = TimeUse::Charged(network::TimeUse::Compute);
@@ -34,7 +34,7 @@ pub struct Rank<'c> {
     /// How many messages the program has sent.
     pub(crate) sent: u64,
     /// Where the run's schedule is written.
-    pub(crate) keep: Option<PathBuf>,
+    pub(crate) keep: Vec<PathBuf>,
     /// What the time between two operations is used for.
     between: TimeUse,
     /// The clock counts one thread's CPU time: a rank stays in its thread.
@@ -51,7 +51,7 @@ impl<'c> Rank<'c> {
             world: Communicator::world(id, size),
             defined: 0,
             sent: 0,
-            keep: None,
+            keep: Vec::new(),
             between: COMPUTE,
             stays: PhantomData,
         }
@@ -190,8 +190,8 @@ impl<'c> Rank<'c> {
             .remedy("receive it, or do not send it"));
         }
         let Some((fidelity, schedule)) = finished else { return Ok(None) };
-        if let Some((file, schedule)) = self.keep.zip(schedule) {
-            keep(file, &schedule, fidelity.faithful())?;
+        if let Some(schedule) = schedule {
+            self.keep.into_iter().try_for_each(|file| keep(file, &schedule, fidelity.faithful()))?;
         }
         Ok(Some(fidelity))
     }
@@ -223,14 +223,4 @@ impl<'c> Rank<'c> {
         self.clock.resume();
         result
     }
-}
-
-/// Writes a schedule to its file, as a whole or not at all.
-fn keep(mut file: PathBuf, schedule: &Schedule, is_faithful: bool) -> Result<(), Fault> {
-    if !is_faithful {
-        file.set_extension("unfaithful.schedule");
-    }
-    let part = file.with_extension("part");
-    let written = fs::write(&part, schedule.to_bytes()).and_then(|()| fs::rename(&part, &file));
-    written.map_err(|e| Fault::environment(format!("cannot write the schedule to {}: {e}", file.display())))
 }

@@ -157,7 +157,10 @@ pub fn origin_meaning(origin: Origin, virtual_nodes: bool) -> &'static str {
         Origin::Emulated => {
             "taken on a virtual cluster: real work and messages, with time from a model of the network"
         }
-        Origin::Simulated => "made by a simulator",
+        Origin::Simulated => {
+            "replayed by a simulator: work that was done once in this run, its computing as it was then, so that no interval \
+             holds how it varies; messages computed again"
+        }
         Origin::Predicted => "made by a model fitted to measurements",
         Origin::Computed => "computed from other numbers",
         Origin::Published => "taken from the publication",

@@ -4,8 +4,11 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameters;
-use crosstalk_core::scene::{Deployment, Prepared, Workload};
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing, Workload};
 use crosstalk_core::value::Params;
+
+use crate::peer::record::RECORD;
+use crate::peer::replay::REPLAY;
 
 /// Gets one node ready: reads its input, opens its sockets.
 pub type Prepare<C> = fn(C, &Part) -> Result<Box<dyn Prepared>, Fault>;
@@ -47,15 +50,32 @@ impl<C: PartialEq> Workload for Declared<C> {
     }
 
     fn deploy(&self, params: &Params) -> Result<Deployment, Fault> {
-        (self.read)(params).map(|config| (self.deploy)(&config))
+        let mut deployment = (self.read)(params).map(|config| (self.deploy)(&config))?;
+        let of_ranks = [RECORD, REPLAY];
+        for flag in of_ranks.into_iter().filter(|flag| self.parameters.contains(flag.name)) {
+            if params.flag(flag.name, false)? {
+                deployment.timing = Timing::Virtual;
+            }
+        }
+        if replays(params) {
+            let effort = deployment.effort;
+            deployment.effort =
+                Effort { startup: effort.startup + effort.computing, computing: 0.0, ..effort };
+        }
+        Ok(deployment)
     }
 
     fn same(&self, one: &Params, other: &Params) -> bool {
         let read = |params| (self.read)(params).ok();
-        read(one) == read(other)
+        read(one) == read(other) && replays(one) == replays(other)
     }
 
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         (self.prepare)((self.read)(&part.params)?, part)
     }
+}
+
+/// Whether the work is done once, and replayed in other attempts.
+fn replays(params: &Params) -> bool {
+    params.flag(REPLAY.name, false).unwrap_or(false)
 }

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use super::source::Source;
 use crate::engine::{Engine, settings as engine};
 use crosstalk_work::peer::record::RECORD;
+use crosstalk_work::peer::replay::REPLAY;
 
 /// The parameters of the workload `als`.
-pub const PARAMETERS: Parameters = Parameters(&[OWN, &[RECORD], engine::PARAMETERS]);
+pub const PARAMETERS: Parameters = Parameters(&[OWN, &[RECORD, REPLAY], engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
     Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),

@@ -14,9 +14,10 @@ use crate::engine::{Engine, settings as engine};
 use crate::mapreduce::budget;
 use crate::mapreduce::record::Tally;
 use crosstalk_work::peer::record::RECORD;
+use crosstalk_work::peer::replay::REPLAY;
 
 /// The parameters of the workload `bayes`.
-pub const PARAMETERS: Parameters = Parameters(&[OWN, &[RECORD], engine::PARAMETERS]);
+pub const PARAMETERS: Parameters = Parameters(&[OWN, &[RECORD, REPLAY], engine::PARAMETERS]);
 
 const OWN: &[Parameter] = &[
     Parameter::new("slaves", "1", "nodes that compute; one more coordinates"),

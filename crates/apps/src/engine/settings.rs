@@ -5,6 +5,8 @@ use crosstalk_core::need::Need;
 use crosstalk_core::parameter::Parameter;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::{Params, parameter_fault};
+use crosstalk_work::peer::record::RECORD;
+use crosstalk_work::peer::replay::REPLAY;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
@@ -113,6 +115,15 @@ impl Engine {
                         .remedy(format!("leave out `{name}`, or set engine = \"spark\" (--engine spark)")))
                 }
             };
+        }
+        for of_ranks in [RECORD, REPLAY] {
+            if params.flag(of_ranks.name, false)? {
+                return Err(parameter_fault(
+                    of_ranks.name,
+                    "only the native engine's ranks can be recorded".into(),
+                )
+                .remedy(format!("leave out `{}`", of_ranks.name)));
+            }
         }
         Ok(Engine::Spark(Spark {
             own,

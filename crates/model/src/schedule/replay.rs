@@ -11,6 +11,8 @@ use crate::network::{Answer, Network, Next, Operation, Site, Source, TimeBreakdo
 struct RecordedRank<'s> {
     operations: Reader<'s>,
     call_sites: Vec<String>,
+    /// Its clock wherever it asked for it.
+    accounts: Vec<TimeBreakdown>,
 }
 
 struct RecordedRanks<'s>(Vec<RecordedRank<'s>>);
@@ -28,7 +30,11 @@ impl Source for RecordedRanks<'_> {
         }
     }
 
-    fn answer_rank(&mut self, _: u32, _: Answer) {}
+    fn answer_rank(&mut self, rank: u32, answer: Answer) {
+        if let Answer::Account(clock) = answer {
+            self.0[rank as usize].accounts.push(clock);
+        }
+    }
 
     fn call_site(&self, rank: u32, site: Site) -> String {
         let known = self.0[rank as usize].call_sites.get(site as usize);
@@ -43,11 +49,28 @@ impl Schedule {
     /// A usage fault where the emulation has too few nodes, or the schedule is inconsistent: what it does cannot
     /// have been recorded. An attempt fault where ranks wait for each other, which they may on another library.
     pub fn replay(&self, emulation: &Emulation) -> Result<Vec<TimeBreakdown>, Fault> {
+        let ranks = self.replay_with_accounts(emulation)?;
+        Ok(ranks.into_iter().filter_map(|clocks| clocks.last().copied()).collect())
+    }
+
+    /// Replays it on `emulation`. Returns each rank's clock wherever its program asked for it, and at the end.
+    ///
+    /// # Errors
+    /// As [`Schedule::replay`].
+    pub fn replay_with_accounts(&self, emulation: &Emulation) -> Result<Vec<Vec<TimeBreakdown>>, Fault> {
         let mut network = Network::new(emulation, self.operations.len(), self.combine)?;
-        let ranks = |operations| RecordedRank { operations: Reader::new(operations), call_sites: Vec::new() };
+        let ranks = |operations| RecordedRank {
+            operations: Reader::new(operations),
+            call_sites: Vec::new(),
+            accounts: Vec::new(),
+        };
         let mut recorded =
             RecordedRanks(self.operations.iter().map(|operations| ranks(operations)).collect());
         network.advance(&mut recorded)?;
-        Ok(network.clocks().collect())
+        let with_end = |(mut rank, end): (RecordedRank, TimeBreakdown)| {
+            rank.accounts.push(end);
+            rank.accounts
+        };
+        Ok(recorded.0.into_iter().zip(network.clocks()).map(with_end).collect())
     }
 }

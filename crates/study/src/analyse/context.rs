@@ -25,7 +25,7 @@ pub fn limits_in_words(pair: &Pair, found: &Comparison) -> String {
     let scaled = if scale > 1.0 { format!(", at 1/{scale} of the links' rates") } else { String::new() };
     let origin = match found.origin {
         Origin::Emulated => ", emulated on this host's cores",
-        Origin::Simulated => ", simulated",
+        Origin::Simulated => ", replayed from work that was done once",
         Origin::Predicted => ", predicted by a model",
         Origin::Computed => ", computed from the fabrics' parameters",
         Origin::Measured | Origin::Published => "",

@@ -5,6 +5,7 @@ pub mod barrier;
 mod line;
 pub mod rank;
 pub mod record;
+pub mod replay;
 pub mod socket;
 mod until;
 

@@ -3,6 +3,7 @@
 
 use crosstalk_comm::{Listener, Rank, listen, listen_at};
 use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fault::FaultKind;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
@@ -10,11 +11,13 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::scene::{Prepared, Sink};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::record::recorded;
+use super::record::{recorded, title};
+use super::replay::{self, ReportRank};
 
 /// What the only rank of a node does once it is connected, [`Rank::finish`] included.
 pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
@@ -30,18 +33,32 @@ const TRIES: usize = 100;
 /// # Errors
 /// Where it has no address, cannot listen there, or is to have several ranks.
 pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> {
+    prepare_each(part, only(part, task)?)
+}
+
+/// Prepares a node that has one rank, whose work can be replayed ([`replay::REPLAY`]); then `report` reports each rank.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_or_replay(
+    part: &Part,
+    task: RankTask,
+    report: ReportRank,
+) -> Result<Box<dyn Prepared>, Fault> {
+    prepare_each_or_replay(part, only(part, task)?, report)
+}
+
+/// The task of a node's only rank.
+fn only(part: &Part, task: RankTask) -> Result<EachRankTask, Fault> {
     if part.emulation.as_ref().is_some_and(|emulation| emulation.ranks_per_node > 1) {
         return Err(Fault::usage(format!("`{}` has one rank on each node", part.workload))
             .remedy("leave the condition `ranks` out"));
     }
     let task = Mutex::new(Some(task));
-    prepare_each(
-        part,
-        Box::new(move |rank, out| match task.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(task) => task(rank, out),
-            None => Err(Fault::attempt("a node's only rank runs once")),
-        }),
-    )
+    Ok(Box::new(move |rank, out| match task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(task) => task(rank, out),
+        None => Err(Fault::attempt("a node's only rank runs once")),
+    }))
 }
 
 /// Prepares a node whose ranks all do the same. It has as many as its emulation says; in real time, one.
@@ -49,13 +66,38 @@ pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> 
 /// # Errors
 /// Where it has no address, or cannot listen there.
 pub fn prepare_each(part: &Part, task: EachRankTask) -> Result<Box<dyn Prepared>, Fault> {
+    Ok(Box::new(ready(part, task)?))
+}
+
+/// As [`prepare_each`], of work that can be replayed.
+///
+/// # Errors
+/// As [`prepare_each`].
+pub fn prepare_each_or_replay(
+    part: &Part,
+    task: EachRankTask,
+    report: ReportRank,
+) -> Result<Box<dyn Prepared>, Fault> {
+    let file = replay::file(part)?;
+    let Some(file) = file else { return prepare_each(part, task) };
+    let ready = ready(part, task)?;
+    Ok(match &part.emulation {
+        Some(emulation) if file.exists() => {
+            Box::new(Recorded { node: part.node, file, emulation: emulation.clone(), report })
+        }
+        Some(emulation) if part.node == 0 => Box::new(ready.recording_to(title(part, emulation), file)),
+        _ => Box::new(ready),
+    })
+}
+
+fn ready(part: &Part, task: EachRankTask) -> Result<Ready, Fault> {
     let address = part.addresses.get(part.node).copied();
     let address = address.ok_or_else(|| Fault::attempt(format!("node {} has no address", part.node)))?;
     let ranks = part.emulation.as_ref().map_or(1, |emulation| emulation.ranks_per_node.max(1)) as u16;
     let mut listeners = listen_on_all(address, ranks)?;
     let first = recorded(part, listeners.remove(0))?;
     listeners.insert(0, first);
-    Ok(Box::new(Ready { part: part.clone(), listeners, task }))
+    Ok(Ready { part: part.clone(), listeners, task })
 }
 
 /// Listens on ports that follow each other, one for each rank, so that the first one says where all are.
@@ -81,6 +123,14 @@ struct Ready {
     part: Part,
     listeners: Vec<Listener>,
     task: EachRankTask,
+}
+
+impl Ready {
+    fn recording_to(mut self, title: String, file: PathBuf) -> Self {
+        let first = self.listeners.remove(0).recording_to(title, file);
+        self.listeners.insert(0, first);
+        self
+    }
 }
 
 impl Prepared for Ready {
@@ -126,6 +176,32 @@ impl Prepared for Ready {
             }
         }
         Ok(fidelity)
+    }
+}
+
+/// A node whose work was done before in the run. The first one replays it for all.
+struct Recorded {
+    node: usize,
+    file: PathBuf,
+    emulation: Emulation,
+    report: ReportRank,
+}
+
+impl Prepared for Recorded {
+    fn endpoint(&self) -> Option<SocketAddr> {
+        None
+    }
+
+    fn run(
+        self: Box<Self>,
+        _: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        _: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        if self.node == 0 {
+            replay::replay(&self.file, &self.emulation, self.report, out)?;
+        }
+        Ok(None)
     }
 }
 

@@ -41,7 +41,7 @@ pub fn recorded(part: &Part, listener: Listener) -> Result<Listener, Fault> {
 }
 
 /// What was run, with its parameters and its cluster.
-fn title(part: &Part, emulation: &Emulation) -> String {
+pub(super) fn title(part: &Part, emulation: &Emulation) -> String {
     let library = emulation.mpi.as_ref().map_or(String::new(), |mpi| format!(" with {}", mpi.name));
     let params = part.params.0.iter().filter(|(name, _)| name.as_str() != RECORD.name);
     let params: Vec<String> = params.map(|(name, value)| format!("{name} {value}")).collect();
@@ -51,7 +51,13 @@ fn title(part: &Part, emulation: &Emulation) -> String {
 
 /// The name of a cell's file. Cells that differ in anything, also in the parameters of their cluster, have different ones.
 fn file_name(part: &Part, emulation: &Emulation) -> String {
+    let cell = hashed(&format!("{:?} {:?} {emulation:?}", part.params, part.nodes));
+    format!("{}-on-{}-{:016x}.schedule", part.workload, emulation.system, cell)
+}
+
+/// A number for each text; equal within a run.
+pub(super) fn hashed(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    format!("{:?} {:?} {emulation:?}", part.params, part.nodes).hash(&mut hasher);
-    format!("{}-on-{}-{:016x}.schedule", part.workload, emulation.system, hasher.finish())
+    text.hash(&mut hasher);
+    hasher.finish()
 }

@@ -21,6 +21,10 @@ fn bad_values_are_named() {
     assert_eq!(with(&[("engine", "native"), ("passes", "3")]), Ok(Engine::Native));
     assert!(refusal(&[("engine", "spark"), ("worker_memory", "1 MB")]).contains("at least 512 MiB"));
     assert!(refusal(&[("engine", "spark"), ("worker_cores", "0")]).contains("at least 1"));
+    let replayed = Params::default().with("engine", "spark").with("replay", true);
+    assert!(
+        Engine::from_params(&replayed).expect_err("refused").to_string().contains("native engine's ranks")
+    );
     for url in
         ["spark://", "spark://host", "spark://:7077", "spark://host:0", "spark://a/b:1", "spark://[::g]:1"]
     {
