@@ -105,17 +105,19 @@ fn report_times(node: usize, account: &TimeAccount, origin: Origin, out: &mut dy
     Ok(())
 }
 
-/// Reports a node of a replay. Its program asks for the clock last when its answer is complete; what it does then, to
-/// check the answer, does not count.
-pub fn report_replayed(node: usize, accounts: &[TimeAccount], out: &mut dyn Sink) -> Result<(), Fault> {
-    let complete = accounts
-        .iter()
-        .nth_back(1)
-        .ok_or_else(|| Fault::attempt("the recorded program does not ask for its time").on(node))?;
-    if node == MASTER {
-        out.take(Reading::value("completion_time", complete.total().0, Origin::Simulated), 1)?;
+/// Reports a replay. Programs ask for the clock last when their answer is complete; what they do then, to check the
+/// answer, does not count.
+pub fn report_replayed(nodes: &[Vec<TimeAccount>], out: &mut dyn Sink) -> Result<(), Fault> {
+    for (node, accounts) in nodes.iter().enumerate() {
+        let complete = accounts.iter().nth_back(1);
+        let complete = complete
+            .ok_or_else(|| Fault::attempt("the recorded program does not ask for its time").on(node))?;
+        if node == MASTER {
+            out.take(Reading::value("completion_time", complete.total().0, Origin::Simulated), 1)?;
+        }
+        report_times(node, complete, Origin::Simulated, out)?;
     }
-    report_times(node, complete, Origin::Simulated, out)
+    Ok(())
 }
 
 /// The most memory this process has held, in bytes: `VmHWM` of proc(5).

@@ -63,5 +63,5 @@ pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
         account::report_node(node, &account, origin, out)?;
         rank.finish()
     });
-    rank::prepare_or_replay(part, task, account::report_replayed)
+    rank::prepare_or_replay(part, task, Box::new(account::report_replayed))
 }

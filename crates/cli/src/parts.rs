@@ -22,6 +22,7 @@ pub fn registry() -> Registry {
     Registry {
         workloads: [
             crosstalk_apps::workloads(),
+            crosstalk_kernels::workloads(),
             crosstalk_probe::workloads(),
             crosstalk_tools::workloads(),
             crosstalk_boinc::workloads(),

@@ -416,6 +416,7 @@ impl Rank<'_> {
         let algorithm = self.choices.find_for(operation, size, &sizes);
         let mut store = store(piece_count(operation, algorithm, size));
         let number = on.next_collective();
+        self.traffic.count_collective(operation, &sizes, size);
         if let Some(server) = self.clock.server() {
             let call = Call { operation, communicator: on.number(), root: root as u32, sizes };
             server.report(&mut self.mesh, &Operation::Collective(Box::new(call)), at)?;

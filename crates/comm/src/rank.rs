@@ -16,6 +16,7 @@ use crate::communicator::Communicator;
 use crate::mesh::Mesh;
 use crate::request::Requests;
 use crate::schedule_file::keep;
+use crate::traffic::Traffic;
 
 /// The program's own work on one core.
 const COMPUTE: TimeUse = TimeUse::Charged(network::TimeUse::Compute);
@@ -33,6 +34,7 @@ pub struct Rank<'c> {
     pub(crate) defined: u32,
     /// How many messages the program has sent.
     pub(crate) sent: u64,
+    pub(crate) traffic: Traffic,
     /// Where the run's schedule is written.
     pub(crate) keep: Vec<PathBuf>,
     /// What the time between two operations is used for.
@@ -51,6 +53,7 @@ impl<'c> Rank<'c> {
             world: Communicator::world(id, size),
             defined: 0,
             sent: 0,
+            traffic: Traffic::default(),
             keep: Vec::new(),
             between: COMPUTE,
             stays: PhantomData,
@@ -147,6 +150,11 @@ impl<'c> Rank<'c> {
         self.operation(|rank| rank.clock.account(&mut rank.mesh, at))
     }
 
+    /// What the program has sent since its clock was restarted.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
     /// Waits for all ranks, then sets every rank's clock and account to zero. Messages that
     /// were sent before count as arrived.
     ///
@@ -166,6 +174,7 @@ impl<'c> Rank<'c> {
                 }
             }
             rank.clock.restart();
+            rank.traffic = Traffic::default();
             Ok(())
         })
     }

@@ -183,8 +183,9 @@ impl Rank<'_> {
         let world = on.rank(to)?;
         let header = self.header(on, tag, element);
         self.mesh.send(world, header, body)?;
+        let bytes = body.iter().map(|part| part.len() as u64).sum();
+        self.traffic.count_message(bytes);
         if let Some(server) = self.clock.server() {
-            let bytes = body.iter().map(|part| part.len() as u64).sum();
             let (communicator, to) = (on.number(), world as u32);
             let operation = Operation::Send { communicator, to, tag, bytes, request };
             server.report(&mut self.mesh, &operation, at)?;

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::record::{recorded, title};
-use super::replay::{self, ReportRank};
+use super::replay::{self, Report};
 
 /// What the only rank of a node does once it is connected, [`Rank::finish`] included.
 pub type RankTask = Box<dyn FnOnce(Rank, &mut dyn Sink) -> Result<Option<Fidelity>, Fault> + Send>;
@@ -36,15 +36,11 @@ pub fn prepare(part: &Part, task: RankTask) -> Result<Box<dyn Prepared>, Fault> 
     prepare_each(part, only(part, task)?)
 }
 
-/// Prepares a node that has one rank, whose work can be replayed ([`replay::REPLAY`]); then `report` reports each rank.
+/// Prepares a node that has one rank, whose work can be replayed ([`replay::REPLAY`]); then `report` reports it.
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn prepare_or_replay(
-    part: &Part,
-    task: RankTask,
-    report: ReportRank,
-) -> Result<Box<dyn Prepared>, Fault> {
+pub fn prepare_or_replay(part: &Part, task: RankTask, report: Report) -> Result<Box<dyn Prepared>, Fault> {
     prepare_each_or_replay(part, only(part, task)?, report)
 }
 
@@ -76,7 +72,7 @@ pub fn prepare_each(part: &Part, task: EachRankTask) -> Result<Box<dyn Prepared>
 pub fn prepare_each_or_replay(
     part: &Part,
     task: EachRankTask,
-    report: ReportRank,
+    report: Report,
 ) -> Result<Box<dyn Prepared>, Fault> {
     let file = replay::file(part)?;
     let Some(file) = file else { return prepare_each(part, task) };
@@ -184,7 +180,7 @@ struct Recorded {
     node: usize,
     file: PathBuf,
     emulation: Emulation,
-    report: ReportRank,
+    report: Report,
 }
 
 impl Prepared for Recorded {
@@ -199,7 +195,7 @@ impl Prepared for Recorded {
         _: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
         if self.node == 0 {
-            replay::replay(&self.file, &self.emulation, self.report, out)?;
+            replay::replay(&self.file, &self.emulation, &self.report, out)?;
         }
         Ok(None)
     }

@@ -23,8 +23,8 @@ pub const REPLAY: Parameter = Parameter::new(
     "do the work once in the run, in virtual time, and replay it in all other attempts and on all other systems",
 );
 
-/// Reports a rank of a replay: its number, and its clock wherever the program asked for it and at its end.
-pub type ReportRank = fn(usize, &[TimeAccount], &mut dyn Sink) -> Result<(), Fault>;
+/// Reports a replay: each rank's clock wherever its program asked for it, and at its end.
+pub type Report = Box<dyn Fn(&[Vec<TimeAccount>], &mut dyn Sink) -> Result<(), Fault> + Send>;
 
 /// Where the part's schedule is kept; `None` where it is to be done each time.
 ///
@@ -60,13 +60,12 @@ fn file_name(part: &Part, emulation: &Emulation) -> String {
     format!("{}-{:016x}.schedule", part.workload, hashed(&what))
 }
 
-/// Replays the schedule in a file, and reports each rank.
+/// Replays the schedule in a file, and reports it.
 pub(super) fn replay(
     file: &Path,
     emulation: &Emulation,
-    report: ReportRank,
+    report: &Report,
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
-    let ranks = replay_file(file, emulation)?;
-    ranks.iter().enumerate().try_for_each(|(rank, accounts)| report(rank, accounts, out))
+    report(&replay_file(file, emulation)?, out)
 }

@@ -1,0 +1,57 @@
+//! A kernel on one rank, in real time: `kernel_rank KERNEL CLASS` prints its seconds and its Mop/s once it has verified.
+
+use std::env;
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+
+use crosstalk_comm::listen;
+use crosstalk_core::Fault;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::{Origin, Reading};
+use crosstalk_core::units::Seconds;
+use crosstalk_core::value::Params;
+use crosstalk_kernels::{Spec, run};
+
+fn main() -> ExitCode {
+    match measure() {
+        Ok((seconds, mops)) => {
+            println!("{seconds:e} {mops:e}");
+            ExitCode::SUCCESS
+        }
+        Err(fault) => {
+            eprintln!("kernel_rank: {fault}");
+            ExitCode::from(fault.kind.exit_code())
+        }
+    }
+}
+
+fn measure() -> Result<(f64, f64), Fault> {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [kernel, class] = words.as_slice() else { return Err(Fault::usage("expected KERNEL CLASS")) };
+    let params = Params::default().with("kernel", kernel.as_str()).with("class", class.as_str());
+    let spec = Spec::from_params(&params)?;
+    let listener = listen(Ipv4Addr::LOCALHOST.into())?;
+    let part = Part {
+        workload: "npb".into(),
+        params,
+        node: 0,
+        nodes: 1,
+        addresses: vec![Ipv4Addr::LOCALHOST.into()],
+        emulation: None,
+        deadline: Seconds(3600.0),
+        shared: None,
+        scratch: env::temp_dir(),
+        artifacts: None,
+        seed: 1,
+    };
+    let endpoints = [Some(listener.endpoint())];
+    let never = AtomicBool::new(false);
+    let rank = listener.connect(&part, &endpoints, &never)?;
+    let mut readings: Vec<Reading> = Vec::new();
+    run(&spec, Origin::Measured, rank, &mut readings)?;
+    let of = |metric: &str| {
+        readings.iter().find(|reading| reading.metric == metric).and_then(Reading::number).unwrap_or_default()
+    };
+    Ok((of("time"), of("mops")))
+}

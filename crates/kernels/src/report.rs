@@ -1,0 +1,109 @@
+//! What is reported of a run, and of a replay.
+
+use crosstalk_comm::{Rank, TimeAccount};
+use crosstalk_core::Fault;
+use crosstalk_core::record::{Better, Metric, Origin, Reading};
+use crosstalk_core::scene::Sink;
+
+use crate::kernel::Timed;
+use crate::spec::Spec;
+use crosstalk_comm::{ReduceOp, Traffic};
+
+/// All metrics.
+pub(crate) fn metrics() -> Vec<Metric> {
+    vec![
+        Metric::new("time", "s", Better::Lower).meaning("of the timed part, at the slowest rank"),
+        Metric::new("mops", "Mop/s", Better::Higher)
+            .meaning("millions of operations a second, of all ranks together, as the reports count them"),
+        Metric::new("time_compute", "s", Better::Neither),
+        Metric::new("time_wait", "s", Better::Neither),
+        Metric::new("time_serialise", "s", Better::Neither),
+        Metric::new("communication_ratio", "", Better::Neither)
+            .meaning("time in communication over time of computing, all ranks together"),
+        Metric::new("messages", "", Better::Neither)
+            .meaning("calls that send, of all ranks together, by kind"),
+        Metric::new("bytes", "B", Better::Neither).meaning("bytes in them, by kind"),
+    ]
+}
+
+/// Reports what ranks' clocks say. `ranks`: each rank's account of the timed part.
+pub(crate) fn report_times(
+    spec: &Spec,
+    ranks: &[TimeAccount],
+    origin: Origin,
+    out: &mut dyn Sink,
+) -> Result<(), Fault> {
+    let time = ranks.iter().map(|account| account.total().0).fold(0.0, f64::max);
+    out.take(Reading::value("time", time, origin), 1)?;
+    if time > 0.0 {
+        out.take(Reading::value("mops", (spec.kernel.operations)(spec.class) * 1e-6 / time, origin), 1)?;
+    }
+    for (rank, account) in ranks.iter().enumerate() {
+        let parts = [
+            ("time_compute", account.compute),
+            ("time_wait", account.wait),
+            ("time_serialise", account.serialise),
+        ];
+        for (metric, part) in parts {
+            out.take(Reading::value(metric, part.0, origin).label("node", rank), 1)?;
+        }
+    }
+    let sum = |part: fn(&TimeAccount) -> f64| ranks.iter().map(part).sum::<f64>();
+    let (talks, computes) =
+        (sum(|account| account.wait.0 + account.serialise.0), sum(|account| account.compute.0));
+    if computes > 0.0 {
+        out.take(Reading::value("communication_ratio", talks / computes, origin), 1)?;
+    }
+    Ok(())
+}
+
+/// Reports a run: its first rank does, of all.
+pub(crate) fn report_run(
+    spec: &Spec,
+    timed: &Timed,
+    origin: Origin,
+    rank: &mut Rank,
+    out: &mut dyn Sink,
+) -> Result<(), Fault> {
+    let TimeAccount { compute, wait, serialise, spill } = timed.account;
+    let all = rank.world().gather(0, &[compute.0, wait.0, serialise.0, spill.0])?;
+    let traffic = sum_traffic(&timed.traffic, rank)?;
+    let Some(all) = all else { return Ok(()) };
+    let account = |parts: &[f64]| {
+        let [compute, wait, serialise, spill] =
+            [0, 1, 2, 3].map(|part| crosstalk_core::units::Seconds(parts[part]));
+        TimeAccount { compute, wait, serialise, spill }
+    };
+    let accounts: Vec<TimeAccount> = all.chunks(4).map(account).collect();
+    report_times(spec, &accounts, origin, out)?;
+    for (kind, calls, bytes) in traffic {
+        out.take(Reading::value("messages", calls as f64, Origin::Computed).label("kind", kind), 1)?;
+        out.take(Reading::value("bytes", bytes as f64, Origin::Computed).label("kind", kind), 1)?;
+    }
+    Ok(())
+}
+
+/// Calls and bytes by kind, of all ranks together, where there are any.
+fn sum_traffic(own: &Traffic, rank: &mut Rank) -> Result<Vec<(&'static str, u64, u64)>, Fault> {
+    use crosstalk_core::mpi::Operation;
+    let mut counts = vec![own.messages];
+    counts.extend(
+        Operation::ALL.iter().map(|operation| own.collectives.get(operation).copied().unwrap_or_default()),
+    );
+    let mut numbers: Vec<f64> =
+        counts.iter().flat_map(|counted| [counted.calls as f64, counted.bytes as f64]).collect();
+    rank.world().allreduce(&mut numbers, ReduceOp::Sum)?;
+    let kinds = std::iter::once("message").chain(Operation::ALL.iter().map(|operation| operation.name()));
+    let all = kinds.zip(numbers.chunks(2)).map(|(kind, pair)| (kind, pair[0] as u64, pair[1] as u64));
+    Ok(all.filter(|(_, calls, _)| *calls > 0).collect())
+}
+
+/// Reports a replay. A kernel asks for the clock first when its timed part ends; what follows checks the results.
+pub(crate) fn report_replayed(
+    spec: &Spec,
+    ranks: &[Vec<TimeAccount>],
+    out: &mut dyn Sink,
+) -> Result<(), Fault> {
+    let first = ranks.iter().map(|accounts| accounts.first().copied().unwrap_or_default());
+    report_times(spec, &first.collect::<Vec<_>>(), Origin::Simulated, out)
+}

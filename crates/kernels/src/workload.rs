@@ -1,0 +1,63 @@
+//! The workload `npb`, in virtual or in real time.
+
+use crosstalk_comm::Rank;
+use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
+use crosstalk_core::message::Part;
+use crosstalk_core::record::Origin;
+use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
+use crosstalk_work::Declared;
+use crosstalk_work::peer::rank::prepare_each_or_replay;
+
+use crate::report;
+use crate::spec::{PARAMETERS, Spec};
+
+/// Operations a second that one core of the yardstick does in these kernels, about.
+const PACE: f64 = 2e9;
+
+/// The workload `npb`.
+pub const NPB: Declared<Spec> = Declared {
+    name: "npb",
+    title: "NAS Parallel Benchmarks: a kernel of a class, verified",
+    parameters: PARAMETERS,
+    read: Spec::from_params,
+    deploy: |spec| Deployment {
+        nodes: spec.nodes,
+        timing: Timing::Either,
+        metrics: report::metrics(),
+        effort: Effort::computing((spec.kernel.operations)(spec.class) / PACE),
+    },
+    needs: |_| Vec::new(),
+    prepare,
+};
+
+fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
+    let ranks =
+        part.nodes * part.emulation.as_ref().map_or(1, |emulation| emulation.ranks_per_node.max(1) as usize);
+    spec.kernel.check_ranks(ranks)?;
+    let origin = if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured };
+    let replayed = spec.clone();
+    prepare_each_or_replay(
+        part,
+        Box::new(move |rank, out| run(&spec, origin, rank, out)),
+        Box::new(move |ranks, out| report::report_replayed(&replayed, ranks, out)),
+    )
+}
+
+/// Runs a rank's part, [`Rank::finish`] included. Rank 0 verifies, and reports.
+///
+/// # Errors
+/// If a result is not the official one, or ranks are gone.
+pub fn run(
+    spec: &Spec,
+    origin: Origin,
+    mut rank: Rank,
+    out: &mut dyn Sink,
+) -> Result<Option<Fidelity>, Fault> {
+    spec.kernel.check_ranks(rank.size())?;
+    let timed = (spec.kernel.run)(spec.class, &mut rank)?;
+    report::report_run(spec, &timed, origin, &mut rank, out)?;
+    let verified = timed.checks.iter().try_for_each(crate::check::Check::verify);
+    let finished = rank.finish()?;
+    verified.map(|()| finished)
+}

@@ -1,0 +1,4 @@
+//! Kernels on ranks that are threads of the test process, over loopback.
+
+mod common;
+mod ep;
