@@ -137,6 +137,13 @@ fn cgroup_mode(files: &Files) -> &'static str {
     }
 }
 
+/// Bytes of memory that programs can still take; `None` where the kernel does not say. Source: proc_meminfo(5).
+pub fn available_memory() -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok().map(|kib: u64| kib.saturating_mul(1024))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -113,11 +113,15 @@ impl RunDir {
         check_is_text(path)?;
         if !path.join("journal.ndjson").is_file() {
             if path.join("study.toml").is_file() {
+                let begun = path.join(OPTIONS_FILE).is_file();
                 return Err(Fault::usage(
                     "this run ended before its first attempt: there is no journal.ndjson",
                 )
                 .at(path.display().to_string())
-                .remedy("run it again, with the same --out"));
+                .remedy(match begun {
+                    true => "run it again, with the same --out",
+                    false => "remove the directory, and run the study again",
+                }));
             }
             return Err(Fault::usage("no run here: there is no journal.ndjson")
                 .at(path.display().to_string())

@@ -22,7 +22,8 @@
 //!    Once that has come, at `a`, and the receive is posted, at `p`, the receiver's card answers without its
 //!    CPU; the answer is back at `c = max(a, p) + L`. After the library's preparation the data are ready to
 //!    leave: rules 1 and 2 hold for them, without o. The receiver handles them by rule 3. The sender's wait ends
-//!    when they have left: at `max(max(t, d) + (s−1)·O, d + (s−1)·G)`.
+//!    when they have left: at `max(max(t, d) + (s−1)·O, d + (s−1)·G)`. Its CPU is busy for `(s−1)·O` of that
+//!    only: until then it handles what else is waited for together.
 //! 5. **One node.** Messages between two ranks of a node go by the fabric `memory` instead, eagerly, and pass no
 //!    card. A rank's message to itself is free.
 //! 6. **Test.** A request is done once its last byte has come, or has left. A test that finds it undone takes o,

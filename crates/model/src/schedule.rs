@@ -24,7 +24,7 @@ mod replay;
 use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 
-use crate::network::TimeBreakdown;
+use crate::network::{Operation, TimeBreakdown};
 use crate::time::VirtualTime;
 use codec::{Item, Reader, put, put_text};
 
@@ -126,8 +126,14 @@ impl Schedule {
             let mut reader = Reader::new(operations);
             while !reader.is_at_end() {
                 let at = reader.position();
-                let item = reader.item()?;
-                item.ok_or_else(|| malformed(format!("rank {rank} has no operation at byte {at}")))?;
+                let item = reader.item();
+                let item =
+                    item.map_err(|fault| malformed(format!("rank {rank}, at byte {at}: {}", fault.message)))?;
+                let item =
+                    item.ok_or_else(|| malformed(format!("rank {rank} has no operation at byte {at}")))?;
+                if matches!(item, Item::Operation(Operation::Finish, _)) && !reader.is_at_end() {
+                    return Err(malformed(format!("rank {rank} has operations after its end")));
+                }
             }
         }
         Ok(())

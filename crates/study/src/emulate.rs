@@ -25,14 +25,20 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
                 "{nodes} nodes do not fit on one board of `{name}`, which holds {}",
                 system.boards.nodes
             ))
-            .remedy("take fewer nodes, exclude the combination, or set boards = \"many\""));
+            .remedy(match *nodes <= system.boards.count as usize {
+                true => "take fewer nodes, exclude the combination, or set boards = \"many\"",
+                false => "take fewer nodes, exclude the combination, or add a larger system to a catalogue",
+            }));
         }
         Placement::Many if *nodes > system.boards.count as usize => {
             return Err(Fault::usage(format!(
-                "{nodes} nodes, each on a board of its own, do not fit in `{name}`, which has {} boards",
-                system.boards.count
+                "{nodes} nodes, each on a board of its own, do not fit in `{name}`, which has {}",
+                count_in_words(system.boards.count as usize, "board")
             ))
-            .remedy("take fewer nodes, or exclude the combination"));
+            .remedy(match *nodes <= system.boards.nodes as usize {
+                true => "set boards = \"one\": they fit on one",
+                false => "take fewer nodes, or exclude the combination",
+            }));
         }
         Placement::One => vec![0; *nodes],
         Placement::Many => (0u32..).take(*nodes).collect(),

@@ -1,5 +1,7 @@
 //! Options of the instruments.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::{ExportArgs, SystemArgs};
@@ -153,6 +155,9 @@ pub struct CollectiveArgs {
     pub system: Option<String>,
     #[command(flatten)]
     pub system_args: SystemArgs,
+    /// Add the systems, fabrics and libraries in this folder; repeat it for several.
+    #[arg(long, value_name = "DIR", requires = "system")]
+    pub catalogue: Vec<PathBuf>,
     /// Shape the links between the virtual nodes to this fabric's rate.
     #[arg(long, default_value = "none")]
     pub fabric: String,

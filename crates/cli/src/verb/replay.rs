@@ -15,14 +15,20 @@ use crate::args::{ReplayArgs, SystemArgs};
 use crate::catalogue;
 use crate::out::Out;
 
+/// The largest file that is read.
+const MOST_BYTES: u64 = 8 << 30;
+
 /// Runs `crosstalk replay`.
 pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     let file = args.file.display().to_string();
     let unreadable = |e: std::io::Error| Fault::usage(format!("cannot read it: {e}")).at(file.clone());
     // A file alone: a device may have no end.
     let mut bytes = Vec::new();
-    let read = regular::open(&args.file).and_then(|mut open| open.read_to_end(&mut bytes));
-    read.map_err(unreadable)?;
+    let open = regular::open(&args.file).map_err(unreadable)?;
+    if open.metadata().map_err(unreadable)?.len() > MOST_BYTES {
+        return Err(Fault::usage("expected a schedule of at most 8 GiB").at(file));
+    }
+    open.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     let schedule = Schedule::from_bytes(&bytes).map_err(|fault| fault.at(file.clone()))?;
     let SystemArgs { mpi, ranks: each } = &args.system_args;
     let (ranks, each_node) = (schedule.operations.len(), (*each).max(1) as usize);
@@ -36,11 +42,15 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     let catalogues = catalogue::catalogues(&args.catalogue)?;
     let nodes = ranks / each_node;
     let (_, emulation) = emulated_place(&catalogues, &args.system, mpi.as_deref(), *each, nodes)?;
-    let clocks = schedule.replay(&emulation).map_err(|fault| fault.at(file))?;
-    // One rank in both: the slowest one of the recording.
-    let slowest = (0..ranks).max_by_key(|rank| schedule.clocks[*rank].total()).unwrap_or(0);
-    let (before, after) = (schedule.clocks[slowest], clocks[slowest]);
-    let last = clocks.iter().map(TimeBreakdown::total).max().unwrap_or_default();
+    let clocks = schedule.replay(&emulation).map_err(|fault| in_file(fault, &file))?;
+    let library = emulation.mpi.as_ref().map_or("no library", |mpi| mpi.name.as_str());
+    let cluster = format!("{} with {library}", args.system);
+    // The rank that ends last in each; where ranks end together, one rank in both.
+    let slowest = |of: &[TimeBreakdown]| (0..ranks).max_by_key(|rank| of[*rank].total()).unwrap_or(0);
+    let rank = slowest(&schedule.clocks);
+    let last = clocks[slowest(&clocks)].total();
+    let rank_there = if clocks[rank].total() == last { rank } else { slowest(&clocks) };
+    let (before, after) = (schedule.clocks[rank], clocks[rank_there]);
     let most_apart = schedule
         .clocks
         .iter()
@@ -52,7 +62,7 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
         "{}: {ranks} ranks, {} operations\n{}",
         quoted(&schedule.title),
         schedule.count(),
-        table(&[("recorded", before), (args.system.as_str(), after)])
+        table(&[("recorded", before), (cluster.as_str(), after)])
     ));
     if most_apart < 1_000 {
         out.say("every rank's clock is the recorded one, to a nanosecond");
@@ -60,9 +70,20 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     out.record(&json!({
         "result": "replay", "title": schedule.title, "ranks": ranks, "operations": schedule.count(),
         "recorded": parts(before), "replayed": parts(after),
-        "rank": slowest, "last": last.0 as f64 * 1e-12, "most_apart": most_apart as f64 * 1e-12,
+        "system": args.system, "mpi": emulation.mpi.as_ref().map(|mpi| mpi.name.as_str()),
+        "rank": rank, "replayed_rank": rank_there, "last": last.0 as f64 * 1e-12, "most_apart": most_apart as f64 * 1e-12,
     }));
     Ok(ExitCode::SUCCESS)
+}
+
+/// A fault within a schedule: its file is its place, and what the schedule says of it follows.
+fn in_file(mut fault: Fault, file: &str) -> Fault {
+    let within =
+        [fault.node().map(|rank| format!("rank {rank}: ")), fault.place.take().map(|at| format!("{at}: "))];
+    let within: String = within.into_iter().flatten().collect();
+    fault.about = None;
+    fault.message = format!("{within}{}", fault.message);
+    fault.at(file)
 }
 
 /// The parts of a clock's time, in seconds.

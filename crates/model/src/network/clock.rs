@@ -21,6 +21,11 @@ impl TimeBreakdown {
         self.compute + self.wait + self.serialise + self.spill
     }
 
+    /// Waits until `end`, where that is later.
+    pub(super) fn wait_until(&mut self, end: VirtualTime) {
+        self.wait += end.max(self.total()) - self.total();
+    }
+
     /// The CPU handles what is there from `begin` on, for `cpu`, and not before `last` has come. Whatever is
     /// not handling is waiting.
     pub(super) fn handle(&mut self, begin: VirtualTime, cpu: VirtualTime, last: VirtualTime) {

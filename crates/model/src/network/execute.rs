@@ -97,6 +97,7 @@ impl Network<'_> {
                 Step::GoOn
             }
             Operation::Define { identity, members } => {
+                members.iter().try_for_each(|member| self.check_rank(*member))?;
                 let communicator = self.communicators.define(identity, members)?;
                 let state = &mut self.ranks[rank as usize];
                 state.communicators.push(communicator);
@@ -108,6 +109,10 @@ impl Network<'_> {
             }
             Operation::Account => Step::Answer(Answer::Account(state.clock)),
             Operation::Finish => {
+                if state.clock.total() == VirtualTime(u64::MAX) {
+                    return Err(Fault::usage("its virtual time is longer than 213 days, where clocks end")
+                        .remedy("look for a time or a size that is far too large"));
+                }
                 state.state = State::Finished;
                 Step::Stop
             }
@@ -216,6 +221,11 @@ impl Network<'_> {
     ) -> Result<Step, Fault> {
         let state = &mut self.ranks[rank as usize];
         let handles = numbers.iter().map(|number| state.handle(*number)).collect::<Result<_, _>>()?;
+        let mut sorted = numbers.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Fault::usage(format!("it waits for request {} twice", pair[0])));
+        }
         if kind == WaitKind::Any && numbers.is_empty() {
             return Err(Fault::usage("a wait for any of no requests never ends"));
         }

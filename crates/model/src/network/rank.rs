@@ -9,6 +9,7 @@ use super::event::Moment;
 use super::matching::{Arrived, NONE, Posted};
 use super::operation::{Answer, RequestNumber, Site};
 use super::request::{Handle, Ready, Requests, State as RequestState};
+use crate::time::VirtualTime;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum State {
@@ -49,7 +50,29 @@ pub(super) struct Wait {
     pub(super) numbers: Box<[RequestNumber]>,
     /// Of [`WaitKind::Any`]: which one is done.
     pub(super) found: Option<usize>,
+    /// When what it waits for has left.
+    pub(super) left_at: VirtualTime,
     pub(super) site: Site,
+}
+
+impl Wait {
+    /// The CPU does its part of a request that is done. Once it has, it need not stand by until a message has left: it
+    /// handles what else is waited for.
+    fn take(&mut self, ready: &Ready, clock: &mut TimeBreakdown) {
+        if ready.received.is_some() {
+            return ready.handle(clock);
+        }
+        ready.begin_handling(clock);
+        self.left_at = self.left_at.max(ready.whole + ready.after);
+    }
+
+    /// Whether all is there that it waits for. Then what it sends has left, too.
+    fn is_over(&self, clock: &mut TimeBreakdown) -> bool {
+        if self.left == 0 {
+            clock.wait_until(self.left_at);
+        }
+        self.left == 0
+    }
 }
 
 #[derive(Debug, Default)]
@@ -86,8 +109,15 @@ impl Rank {
 
     pub(super) fn bind(&mut self, number: RequestNumber, handle: Handle) -> Result<(), Fault> {
         let index = number as usize;
-        if index >= self.numbers.len() {
-            self.numbers.resize(index + 1, NONE);
+        // A program uses the least number that is free.
+        if index > self.numbers.len() {
+            return Err(Fault::usage(format!(
+                "request {number} comes before request {}",
+                self.numbers.len()
+            )));
+        }
+        if index == self.numbers.len() {
+            self.numbers.push(NONE);
         }
         if self.numbers[index] != NONE {
             return Err(Fault::usage(format!("request {number} is in use")));
@@ -112,7 +142,7 @@ impl Rank {
             there.truncate(1);
             wait.found = there.first().map(|(_, index, _)| *index);
         }
-        there.iter().for_each(|(.., ready)| ready.handle(clock));
+        there.iter().for_each(|(.., ready)| wait.take(ready, clock));
         if wait.left > 0 {
             for handle in &wait.handles {
                 let request = requests.get_mut(*handle);
@@ -120,7 +150,7 @@ impl Rank {
             }
             self.state = State::Waiting;
         }
-        wait.left == 0
+        wait.is_over(clock)
     }
 
     /// A request for which it waits is done. Returns whether the wait is over.
@@ -128,14 +158,14 @@ impl Rank {
         let (clock, requests, wait) = (&mut self.clock, &mut self.requests, &mut self.wait);
         requests.get_mut(handle).awaited = false;
         if let Some((_, ready)) = requests.done(handle) {
-            ready.handle(clock);
+            wait.take(&ready, clock);
         }
         wait.left -= 1;
         if wait.kind == WaitKind::Any {
             wait.found = wait.handles.iter().position(|other| *other == handle);
             wait.handles.iter().for_each(|handle| requests.get_mut(*handle).awaited = false);
         }
-        wait.left == 0
+        wait.is_over(clock)
     }
 
     /// The answer at the end of a wait. The requests are gone, but for those of a collective's

@@ -110,6 +110,11 @@ impl Requests {
 }
 
 impl Ready {
+    /// The CPU does its part, and does not wait for the rest.
+    pub(super) fn begin_handling(&self, clock: &mut TimeBreakdown) {
+        clock.handle(self.begin, self.cpu, self.begin);
+    }
+
     /// The CPU does its part.
     pub(super) fn handle(&self, clock: &mut TimeBreakdown) {
         clock.handle(self.begin, self.cpu, self.whole + self.after);

@@ -1,7 +1,7 @@
 //! A schedule over a network.
 
-use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
+use crosstalk_core::{Fault, quoted};
 
 use super::Schedule;
 use super::codec::{Item, Reader};
@@ -38,7 +38,7 @@ impl Source for RecordedRanks<'_> {
 
     fn call_site(&self, rank: u32, site: Site) -> String {
         let known = self.0[rank as usize].call_sites.get(site as usize);
-        known.map_or_else(|| format!("operation {site}"), Clone::clone)
+        known.map_or_else(|| format!("operation {site}"), |known| quoted(known).to_string())
     }
 }
 

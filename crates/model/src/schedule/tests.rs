@@ -57,8 +57,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         }),
         (number(), prop::collection::vec(small(), 0..5))
             .prop_map(|(identity, members)| Operation::Define { identity, members: members.into() }),
-        (0_usize..3)
-            .prop_map(|which| [Operation::Restart, Operation::Account, Operation::Finish][which].clone()),
+        (0_usize..2).prop_map(|which| [Operation::Restart, Operation::Account][which].clone()),
     ]
 }
 

@@ -31,18 +31,29 @@ pub struct Calls {
     pieces: Vec<Vec<u8>>,
 }
 
+/// How many pieces a rank sends and receives of its own storage.
+fn pieces(function: Function, ranks: usize) -> (usize, usize) {
+    use Operation::{Allgather, Alltoall, Alltoallv, Gather, Scatter, Scatterv};
+    match function {
+        Function::Collective(Alltoall) => (ranks, ranks),
+        Function::Collective(Alltoallv | Scatterv) => (ranks, 0),
+        Function::Collective(Gather | Allgather) => (1, ranks),
+        Function::Collective(Scatter) => (0, ranks),
+        Function::Exchange => (1, 2),
+        _ => (1, 1),
+    }
+}
+
+/// Bytes that all ranks hold together, at least, with messages, vectors or pieces of `size` bytes.
+pub fn bytes_held(function: Function, size: u64, ranks: usize) -> u64 {
+    let (out, into) = pieces(function, ranks);
+    size.saturating_mul((out + into) as u64).saturating_mul(ranks as u64)
+}
+
 impl Calls {
     /// Calls of `function` with messages of `size` bytes, for rank `id` of `ranks`.
     pub fn new(function: Function, size: usize, id: usize, ranks: usize) -> Self {
-        use Operation::{Allgather, Alltoall, Alltoallv, Gather, Scatter, Scatterv};
-        let (out, into) = match function {
-            Function::Collective(Alltoall) => (ranks, ranks),
-            Function::Collective(Alltoallv | Scatterv) => (ranks, 0),
-            Function::Collective(Gather | Allgather) => (1, ranks),
-            Function::Collective(Scatter) => (0, ranks),
-            Function::Exchange => (1, 2),
-            _ => (1, 1),
-        };
+        let (out, into) = pieces(function, ranks);
         let numbers = if function.combines() { size / 4 } else { 0 };
         let mut calls = Calls {
             function,

@@ -25,6 +25,7 @@ mod windowed;
 mod windows;
 mod workload;
 
+pub use calls::bytes_held;
 pub use function::Function;
 pub use spec::{Spec, sweep};
 pub use workload::{COLLECTIVE, run};

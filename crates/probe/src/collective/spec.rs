@@ -26,7 +26,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("duration", "0.15 s", "of each size, in real time"),
     Parameter::new(
         "begin",
-        "together",
+        "together; of `pingpong` and `pingping`, in-turn",
         "how calls begin in real time: `together`, each at one time at all ranks, or `in-turn`, one after the \
          other in a loop, as in the Intel MPI Benchmarks",
     ),
@@ -79,7 +79,12 @@ impl Spec {
         sizes.iter().try_for_each(|size| check(function, *size))?;
         let nodes = params.count("nodes", 2, 1)? as usize;
         let duration = parse_duration(params, Seconds(0.15))?;
-        let begin = match params.text("begin", "together")? {
+        let usual = match function {
+            // Each message begins by the one before.
+            Function::PingPong | Function::PingPing => "in-turn",
+            _ => "together",
+        };
+        let begin = match params.text("begin", usual)? {
             "together" => Begin::Together,
             "in-turn" => Begin::InTurn,
             other => return Err(unknown("begin", other, ["together", "in-turn"]).of_parameter("begin")),

@@ -1,7 +1,7 @@
 //! One cell's scene: what runs, where, under which conditions.
 
 use super::place::{PLACE, PlaceRequest};
-use super::{Cell, Scene, Work};
+use super::{Cell, Place, Scene, Work};
 use crate::catalogue::Catalogues;
 use crate::file::{Experiment, Study};
 use crate::substitute::substitute;
@@ -13,6 +13,9 @@ use crosstalk_core::registry::Registry;
 use crosstalk_core::scene::{Effort, Timing};
 use crosstalk_core::value::{Levels, Params, Value};
 use std::collections::BTreeMap;
+
+/// Seconds that an attempt takes in virtual time whose work only waits in real time.
+const EMULATED: f64 = 0.01;
 
 /// Builds the cells of one experiment.
 pub(super) struct CellBuilder<'a> {
@@ -55,18 +58,20 @@ impl CellBuilder<'_> {
             None => fault.at(self.at("conditions")),
         })?;
         conditions.retain(|name, _| !PLACE.contains(&name.as_str()));
+        // Nobody waits in virtual time: a workload that measures for a while in real time is done at once.
+        let effort = match place {
+            Place::Virtual { .. } => {
+                Effort { waiting: demands.effort.waiting.min(EMULATED), ..demands.effort }
+            }
+            Place::Real { .. } | Place::Outside { .. } => demands.effort,
+        };
         let lasting = demands.work.values().any(|work| work.lasts);
         for (name, value) in &conditions {
             self.condition(name, value, lasting)?;
         }
         let scene = Scene { work: demands.work, place, conditions, observe: self.experiment.observe.clone() };
         Ok((
-            Cell {
-                id: CellId::new(self.name, levels.clone()),
-                scene,
-                effort: demands.effort,
-                unmet_need: None,
-            },
+            Cell { id: CellId::new(self.name, levels.clone()), scene, effort, unmet_need: None },
             demands.metrics,
         ))
     }

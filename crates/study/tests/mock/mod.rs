@@ -65,7 +65,7 @@ impl Workload for Mock {
             nodes: self.nodes + more as usize,
             timing,
             metrics: metrics.collect(),
-            effort: Effort::waiting(2.0),
+            effort: Effort::computing(2.0),
         })
     }
     /// As on a machine of two processors.

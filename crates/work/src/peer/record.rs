@@ -5,6 +5,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
 use crosstalk_core::parameter::Parameter;
+use crosstalk_core::value::Value;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -52,7 +53,13 @@ pub(super) fn title(part: &Part, emulation: &Emulation) -> String {
 /// The name of a cell's file. Cells that differ in anything, also in the parameters of their cluster, have different ones.
 fn file_name(part: &Part, emulation: &Emulation) -> String {
     let cell = hashed(&format!("{:?} {:?} {emulation:?}", part.params, part.nodes));
-    format!("{}-on-{}-{:016x}.schedule", part.workload, emulation.system, cell)
+    let words = part.params.0.values().filter_map(|value| match value {
+        Value::Text(text) => Some(text.replace(|c: char| !c.is_ascii_alphanumeric(), "")),
+        _ => None,
+    });
+    let what: Vec<String> = std::iter::once(part.workload.clone()).chain(words).collect();
+    let what: String = what.join("-").chars().take(80).collect();
+    format!("{what}-on-{}-{cell:016x}.schedule", emulation.system)
 }
 
 /// A number for each text; equal within a run.

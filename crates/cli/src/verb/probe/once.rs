@@ -112,7 +112,10 @@ pub fn export(
     more: &Json,
     out: &Out,
 ) -> Result<(), Fault> {
-    let name = format!("probe {}", measurement.kind);
+    let name = match more["of"].as_str() {
+        Some(of) => format!("probe {}: {of}", measurement.kind),
+        None => format!("probe {}", measurement.kind),
+    };
     let unit = |reading: &Reading| units.get(&reading.metric);
     let row = |reading: &Reading| Row::of_reading(&name, reading, unit(reading).map_or("", String::as_str));
     let rows: Vec<Row> = readings.iter().filter_map(|(reading, _)| row(reading)).collect();

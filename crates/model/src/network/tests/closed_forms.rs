@@ -229,3 +229,19 @@ fn an_empty_message_costs_as_much_as_one_byte() {
     assert_eq!(Charge::for_message(&costs, 0), Charge::for_message(&costs, 1));
     assert_eq!(Charge::for_message(&costs, 1001).stream, VirtualTime(1_081_000));
 }
+
+#[test]
+fn an_exchange_by_rendezvous_handles_both_messages_while_they_pass() {
+    // Long enough for its handling to take longer than the latency.
+    const LONG: u64 = 100_001;
+    let both =
+        |other| vec![ireceive(Some(other), 0), isend(other, LONG, 1), Operation::WaitAll([0, 1].into())];
+    for per_byte_of_cpu in [0.0, 0.1, 0.5, 0.9, 2.0] {
+        let across = fabric(5000.0, 1000.0, 3000.0, 1.0, per_byte_of_cpu);
+        let emulation = Emulation { within: across.clone(), across, mpi: Some(announcing(0)), ..cluster(2) };
+        let (cpu, card) = ((per_byte_of_cpu * 1000.0) as u64 * (LONG - 1), 1000 * (LONG - 1));
+        // 2o + 2L + max(L + (s − 1)·max(O, G), 2·(s − 1)·O)
+        let expected = 12_000_000 + (5_000_000 + cpu.max(card)).max(2 * cpu);
+        assert_eq!(latest(&emulation, vec![both(1), both(0)]), expected, "O = {per_byte_of_cpu}");
+    }
+}
