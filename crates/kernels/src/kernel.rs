@@ -2,11 +2,9 @@
 
 use crosstalk_comm::{Rank, TimeAccount, Traffic};
 use crosstalk_core::Fault;
-use crosstalk_core::name::unknown;
 
 use crate::check::Check;
 use crate::class::Class;
-use crate::ep;
 
 /// On how many ranks a kernel runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,19 +78,7 @@ impl Timed {
     }
 }
 
-/// All kernels.
-pub const KERNELS: [Kernel; 1] = [ep::KERNEL];
-
 impl Kernel {
-    /// The kernel of that name, in either case.
-    ///
-    /// # Errors
-    /// A usage fault where there is none.
-    pub fn from_name(name: &str) -> Result<Self, Fault> {
-        let found = KERNELS.into_iter().find(|kernel| kernel.name.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| unknown("kernel", name, KERNELS.map(|kernel| kernel.name)).of_parameter("kernel"))
-    }
-
     /// A usage fault where it does not run on so many ranks.
     ///
     /// # Errors

@@ -7,7 +7,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `kernel` | what a kernel is, and the table of all |
+//! | `kernel` | what a kernel is |
+//! | `table` | all kernels, by name |
 //! | `class` | the sizes of problems |
 //! | `random` | the benchmarks' random numbers |
 //! | `check` | results beside the official ones |
@@ -25,6 +26,7 @@ mod kernel;
 mod random;
 mod report;
 mod spec;
+mod table;
 mod workload;
 
 use crosstalk_core::scene::Workload;
@@ -33,6 +35,7 @@ pub use check::Check;
 pub use class::Class;
 pub use kernel::{Kernel, Ranks, Timed};
 pub use spec::Spec;
+pub use table::{KERNELS, find};
 pub use workload::{NPB, run};
 
 /// The workloads of this room.

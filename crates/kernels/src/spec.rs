@@ -8,6 +8,7 @@ use crosstalk_work::peer::replay::REPLAY;
 
 use crate::class::Class;
 use crate::kernel::Kernel;
+use crate::table::find;
 
 /// The parameters of the workload `npb`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
@@ -43,7 +44,7 @@ impl Spec {
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.refuse_unknown(PARAMETERS)?;
         Ok(Spec {
-            kernel: Kernel::from_name(params.text("kernel", "ep")?)?,
+            kernel: find(params.text("kernel", "ep")?)?,
             class: Class::from_letter(params.text("class", "S")?)?,
             nodes: params.bounded("nodes", 1, 1, 4096)? as usize,
         })

@@ -8,7 +8,7 @@ use crosstalk_core::message::Part;
 use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 use crosstalk_core::value::Params;
-use crosstalk_kernels::{Class, Kernel, Timed};
+use crosstalk_kernels::{Class, Timed, find};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -24,7 +24,7 @@ pub enum Clock {
 
 /// Runs a kernel; each rank's result, by number.
 pub fn run(kernel: &str, class: Class, ranks: usize, clock: Clock) -> Vec<Timed> {
-    let kernel = Kernel::from_name(kernel).expect("there is one");
+    let kernel = find(kernel).expect("there is one");
     kernel.check_ranks(ranks).expect("runs on so many");
     static SEED: AtomicU64 = AtomicU64::new(1);
     let seed = SEED.fetch_add(1, Ordering::Relaxed);
