@@ -1,4 +1,5 @@
-//! A kernel on one rank, in real time: `kernel_rank KERNEL CLASS` prints its seconds and its Mop/s once it has verified.
+//! A kernel on one rank, in real time, printed once it has verified: `kernel_rank KERNEL CLASS` prints its seconds and its
+//! Mop/s, `kernel_rank hpl NAME=VALUE…` its seconds and its Gflop/s.
 
 use std::env;
 use std::net::Ipv4Addr;
@@ -10,8 +11,8 @@ use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::units::Seconds;
-use crosstalk_core::value::Params;
-use crosstalk_kernels::{Spec, run};
+use crosstalk_core::value::{Params, Value};
+use crosstalk_kernels::{Spec, hpl, run};
 
 fn main() -> ExitCode {
     match measure() {
@@ -28,13 +29,22 @@ fn main() -> ExitCode {
 
 fn measure() -> Result<(f64, f64), Fault> {
     let words: Vec<String> = env::args().skip(1).collect();
-    let [kernel, class] = words.as_slice() else { return Err(Fault::usage("expected KERNEL CLASS")) };
-    let params = Params::default().with("kernel", kernel.as_str()).with("class", class.as_str());
-    let spec = Spec::from_params(&params)?;
+    let usage = || Fault::usage("expected KERNEL CLASS, or hpl NAME=VALUE…");
+    let linpack = words.first().is_some_and(|word| word == "hpl");
+    let mut params = Params::default();
+    if linpack {
+        for word in &words[1..] {
+            let (name, value) = word.split_once('=').ok_or_else(usage)?;
+            params = params.with(name, Value::from_word(value));
+        }
+    } else {
+        let [kernel, class] = words.as_slice() else { return Err(usage()) };
+        params = params.with("kernel", kernel.as_str()).with("class", class.as_str());
+    }
     let listener = listen(Ipv4Addr::LOCALHOST.into())?;
     let part = Part {
         workload: "npb".into(),
-        params,
+        params: params.clone(),
         node: 0,
         nodes: 1,
         addresses: vec![Ipv4Addr::LOCALHOST.into()],
@@ -49,9 +59,12 @@ fn measure() -> Result<(f64, f64), Fault> {
     let never = AtomicBool::new(false);
     let rank = listener.connect(&part, &endpoints, &never)?;
     let mut readings: Vec<Reading> = Vec::new();
-    run(&spec, Origin::Measured, rank, &mut readings)?;
+    match linpack {
+        true => hpl::run(&hpl::Spec::from_params(&params)?, Origin::Measured, rank, &mut readings)?,
+        false => run(&Spec::from_params(&params)?, Origin::Measured, rank, &mut readings)?,
+    };
     let of = |metric: &str| {
         readings.iter().find(|reading| reading.metric == metric).and_then(Reading::number).unwrap_or_default()
     };
-    Ok((of("time"), of("mops")))
+    Ok((of("time"), of(if linpack { "gflops" } else { "mops" })))
 }

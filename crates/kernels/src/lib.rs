@@ -15,6 +15,7 @@
 //! | `spec`, `workload` | the workload `npb` |
 //! | `report` | what it reports of a run, and of a replay |
 //! | `ep`, … | the kernels |
+//! | `hpl` | the High-Performance Linpack benchmark |
 #![forbid(unsafe_code)]
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -22,6 +23,7 @@
 mod check;
 mod class;
 mod ep;
+pub mod hpl;
 mod kernel;
 mod random;
 mod report;
@@ -40,5 +42,5 @@ pub use workload::{NPB, run};
 
 /// The workloads of this room.
 pub fn workloads() -> Vec<Box<dyn Workload>> {
-    vec![Box::new(NPB)]
+    vec![Box::new(NPB), Box::new(hpl::HPL)]
 }

@@ -6,15 +6,22 @@ use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Sink;
 
 use crate::kernel::Timed;
-use crate::spec::Spec;
 use crosstalk_comm::{ReduceOp, Traffic};
 
-/// All metrics.
-pub(crate) fn metrics() -> Vec<Metric> {
+/// What was done, in the unit of a metric's rate times seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    /// The metric of its rate.
+    pub(crate) metric: &'static str,
+    /// How much.
+    pub(crate) amount: f64,
+}
+
+/// All metrics, with that of the `rate`.
+pub(crate) fn metrics(rate: Metric) -> Vec<Metric> {
     vec![
         Metric::new("time", "s", Better::Lower).meaning("of the timed part, at the slowest rank"),
-        Metric::new("mops", "Mop/s", Better::Higher)
-            .meaning("millions of operations a second, of all ranks together, as the reports count them"),
+        rate,
         Metric::new("time_compute", "s", Better::Neither),
         Metric::new("time_wait", "s", Better::Neither),
         Metric::new("time_serialise", "s", Better::Neither),
@@ -28,7 +35,7 @@ pub(crate) fn metrics() -> Vec<Metric> {
 
 /// Reports what ranks' clocks say. `ranks`: each rank's account of the timed part.
 pub(crate) fn report_times(
-    spec: &Spec,
+    done: Done,
     ranks: &[TimeAccount],
     origin: Origin,
     out: &mut dyn Sink,
@@ -36,7 +43,7 @@ pub(crate) fn report_times(
     let time = ranks.iter().map(|account| account.total().0).fold(0.0, f64::max);
     out.take(Reading::value("time", time, origin), 1)?;
     if time > 0.0 {
-        out.take(Reading::value("mops", (spec.kernel.operations)(spec.class) * 1e-6 / time, origin), 1)?;
+        out.take(Reading::value(done.metric, done.amount / time, origin), 1)?;
     }
     for (rank, account) in ranks.iter().enumerate() {
         let parts = [
@@ -59,7 +66,7 @@ pub(crate) fn report_times(
 
 /// Reports a run: its first rank does, of all.
 pub(crate) fn report_run(
-    spec: &Spec,
+    done: Done,
     timed: &Timed,
     origin: Origin,
     rank: &mut Rank,
@@ -75,7 +82,7 @@ pub(crate) fn report_run(
         TimeAccount { compute, wait, serialise, spill }
     };
     let accounts: Vec<TimeAccount> = all.chunks(4).map(account).collect();
-    report_times(spec, &accounts, origin, out)?;
+    report_times(done, &accounts, origin, out)?;
     for (kind, calls, bytes) in traffic {
         out.take(Reading::value("messages", calls as f64, Origin::Computed).label("kind", kind), 1)?;
         out.take(Reading::value("bytes", bytes as f64, Origin::Computed).label("kind", kind), 1)?;
@@ -100,10 +107,10 @@ fn sum_traffic(own: &Traffic, rank: &mut Rank) -> Result<Vec<(&'static str, u64,
 
 /// Reports a replay. A kernel asks for the clock first when its timed part ends; what follows checks the results.
 pub(crate) fn report_replayed(
-    spec: &Spec,
+    done: Done,
     ranks: &[Vec<TimeAccount>],
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
     let first = ranks.iter().map(|accounts| accounts.first().copied().unwrap_or_default());
-    report_times(spec, &first.collect::<Vec<_>>(), Origin::Simulated, out)
+    report_times(done, &first.collect::<Vec<_>>(), Origin::Simulated, out)
 }

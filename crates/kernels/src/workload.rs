@@ -4,12 +4,12 @@ use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Better, Metric, Origin};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each_or_replay;
 
-use crate::report;
+use crate::report::{self, Done};
 use crate::spec::{PARAMETERS, Spec};
 
 /// Operations a second that one core of the yardstick does in these kernels, about.
@@ -24,7 +24,10 @@ pub const NPB: Declared<Spec> = Declared {
     deploy: |spec| Deployment {
         nodes: spec.nodes,
         timing: Timing::Either,
-        metrics: report::metrics(),
+        metrics: report::metrics(
+            Metric::new("mops", "Mop/s", Better::Higher)
+                .meaning("millions of operations a second, of all ranks together, as the reports count them"),
+        ),
         effort: Effort::computing((spec.kernel.operations)(spec.class) / PACE),
     },
     needs: |_| Vec::new(),
@@ -36,12 +39,16 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         part.nodes * part.emulation.as_ref().map_or(1, |emulation| emulation.ranks_per_node.max(1) as usize);
     spec.kernel.check_ranks(ranks)?;
     let origin = if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured };
-    let replayed = spec.clone();
+    let done = done(&spec);
     prepare_each_or_replay(
         part,
         Box::new(move |rank, out| run(&spec, origin, rank, out)),
-        Box::new(move |ranks, out| report::report_replayed(&replayed, ranks, out)),
+        Box::new(move |ranks, out| report::report_replayed(done, ranks, out)),
     )
+}
+
+fn done(spec: &Spec) -> Done {
+    Done { metric: "mops", amount: (spec.kernel.operations)(spec.class) * 1e-6 }
 }
 
 /// Runs a rank's part, [`Rank::finish`] included. Rank 0 verifies, and reports.
@@ -56,7 +63,7 @@ pub fn run(
 ) -> Result<Option<Fidelity>, Fault> {
     spec.kernel.check_ranks(rank.size())?;
     let timed = (spec.kernel.run)(spec.class, &mut rank)?;
-    report::report_run(spec, &timed, origin, &mut rank, out)?;
+    report::report_run(done(spec), &timed, origin, &mut rank, out)?;
     let verified = timed.checks.iter().try_for_each(crate::check::Check::verify);
     let finished = rank.finish()?;
     verified.map(|()| finished)

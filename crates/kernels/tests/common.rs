@@ -1,7 +1,7 @@
 //! Runs a kernel on ranks that are threads.
 #![allow(dead_code, reason = "every test file uses a part of these helpers")]
 
-use crosstalk_comm::{Listener, listen};
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
 use crosstalk_core::message::Part;
@@ -23,13 +23,18 @@ pub enum Clock {
 }
 
 /// Runs a kernel; each rank's result, by number.
-pub fn run(kernel: &str, class: Class, ranks: usize, clock: Clock) -> Vec<Timed> {
+pub fn run(kernel: &str, class: Class, count: usize, clock: Clock) -> Vec<Timed> {
     let kernel = find(kernel).expect("there is one");
-    kernel.check_ranks(ranks).expect("runs on so many");
+    kernel.check_ranks(count).expect("runs on so many");
+    ranks(count, clock, |rank| (kernel.run)(class, rank).expect("runs"))
+}
+
+/// Runs a program on so many ranks; what each returns, by number.
+pub fn ranks<T: Send>(count: usize, clock: Clock, program: impl Fn(&mut Rank) -> T + Sync) -> Vec<T> {
     static SEED: AtomicU64 = AtomicU64::new(1);
     let seed = SEED.fetch_add(1, Ordering::Relaxed);
-    let emulation = (clock == Clock::Virtual).then(|| emulation(ranks));
-    let listeners: Vec<Listener> = (0..ranks).map(|_| listen(LOOPBACK).expect("listens")).collect();
+    let emulation = (clock == Clock::Virtual).then(|| emulation(count));
+    let listeners: Vec<Listener> = (0..count).map(|_| listen(LOOPBACK).expect("listens")).collect();
     let endpoints: Vec<_> = listeners.iter().map(|listener| Some(listener.endpoint())).collect();
     let never = AtomicBool::new(false);
     let one = |node: usize, listener: Listener| {
@@ -37,8 +42,8 @@ pub fn run(kernel: &str, class: Class, ranks: usize, clock: Clock) -> Vec<Timed>
             workload: "test".into(),
             params: Params::default(),
             node,
-            nodes: ranks,
-            addresses: vec![LOOPBACK; ranks],
+            nodes: count,
+            addresses: vec![LOOPBACK; count],
             emulation: emulation.clone(),
             deadline: Seconds(600.0),
             shared: None,
@@ -47,18 +52,16 @@ pub fn run(kernel: &str, class: Class, ranks: usize, clock: Clock) -> Vec<Timed>
             seed,
         };
         let mut rank = listener.connect(&part, &endpoints, &never).expect("connects");
-        let timed = (kernel.run)(class, &mut rank).expect("runs");
+        let result = program(&mut rank);
         rank.finish().expect("ends");
-        timed
+        result
     };
     thread::scope(|scope| {
+        let one = &one;
         let threads: Vec<_> = listeners
             .into_iter()
             .enumerate()
-            .map(|(node, listener)| {
-                let one = &one;
-                scope.spawn(move || one(node, listener))
-            })
+            .map(|(node, listener)| scope.spawn(move || one(node, listener)))
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("ends")).collect()
     })

@@ -1,0 +1,123 @@
+//! The loop over panels, which looks one ahead.
+
+use crosstalk_comm::{Envelope, Rank, Request};
+use crosstalk_core::Fault;
+
+use super::dense::{Block, solve_lower, subtract_product};
+use super::exchange::Moves;
+use super::grid::Grid;
+use super::matrix::Matrix;
+use super::panel::{self, Panel};
+
+/// The tag of panels on their route.
+const PANEL: u32 = 3;
+
+/// Factors the matrix. U is in its upper triangle then, and the right-hand side is multiplied by L's inverse.
+pub(super) fn factor(matrix: &mut Matrix, grid: &Grid, rank: &mut Rank) -> Result<(), Fault> {
+    let (order, block) = (matrix.order, grid.columns.block);
+    let width = |first: usize| block.min(order - first);
+    let mut requests = Vec::new();
+    let mut current = match owns(grid, 0) {
+        true => {
+            let panel = panel::factor(matrix, grid, 0, width(0), rank)?;
+            send(&panel, grid, 0, &mut requests, rank)?;
+            panel
+        }
+        false => receive(grid, 0, width(0), &mut requests, rank)?,
+    };
+    for first in (0..order).step_by(block) {
+        let next = first + block;
+        let moves = Moves::new(&current);
+        let begin = grid.columns.below(current.first + current.width);
+        let mut ahead = None;
+        if next < order && owns(grid, next) {
+            let end = begin + width(next);
+            update(matrix, grid, &current, &moves, (begin, end), rank)?;
+            let panel = panel::factor(matrix, grid, next, width(next), rank)?;
+            send(&panel, grid, next, &mut requests, rank)?;
+            update(matrix, grid, &current, &moves, (end, matrix.columns), rank)?;
+            ahead = Some(panel);
+        } else {
+            let columns = matrix.columns;
+            update(matrix, grid, &current, &moves, (begin, columns), rank)?;
+            if next < order {
+                ahead = Some(receive(grid, next, width(next), &mut requests, rank)?);
+            }
+        }
+        match ahead {
+            Some(panel) => current = panel,
+            None => break,
+        }
+    }
+    rank.wait_all(requests)?;
+    Ok(())
+}
+
+/// Whether this rank's column of the grid has the panel that begins at column `first`.
+fn owns(grid: &Grid, first: usize) -> bool {
+    grid.columns.owner(first) == grid.columns.own
+}
+
+/// Exchanges rows in a rank's columns from `from` to `to`, and subtracts the panel's product.
+fn update(
+    matrix: &mut Matrix,
+    grid: &Grid,
+    panel: &Panel,
+    moves: &Moves,
+    (from, to): (usize, usize),
+    rank: &mut Rank,
+) -> Result<(), Fault> {
+    let mut top = moves.carry_out(matrix, grid, (from, to), rank)?;
+    let (width, columns, rows) = (panel.width, to - from, matrix.rows);
+    solve_lower(width, columns, Block { data: &panel.top, ld: width }, &mut top, width);
+    let mut begin = grid.rows.below(panel.first);
+    if grid.rows.owner(panel.first) == grid.rows.own {
+        let into = matrix.data[from * rows..].chunks_mut(rows);
+        for (column, top) in into.zip(top.chunks(width)) {
+            column[begin..begin + width].copy_from_slice(top);
+        }
+        begin += width;
+    }
+    let below = rows - begin;
+    if below > 0 && columns > 0 {
+        let l = Block { data: &panel.below, ld: below };
+        let u = Block { data: &top, ld: width };
+        subtract_product([below, width, columns], l, u, &mut matrix.data[from * rows + begin..], rows);
+    }
+    Ok(())
+}
+
+/// Begins to send a panel to the next rank of the row, unless that has factored it.
+fn send(
+    panel: &Panel,
+    grid: &Grid,
+    first: usize,
+    requests: &mut Vec<Request>,
+    rank: &mut Rank,
+) -> Result<(), Fault> {
+    let next = (grid.columns.own + 1) % grid.columns.of;
+    if next == grid.columns.owner(first) {
+        return Ok(());
+    }
+    // What was sent before has to be gone by now: its data are kept until then.
+    rank.wait_all(std::mem::take(requests))?;
+    requests.push(rank.within(&grid.row).isend(next, PANEL, &panel.to_message())?);
+    Ok(())
+}
+
+/// Receives a panel from the rank before in the row, and sends it on.
+fn receive(
+    grid: &Grid,
+    first: usize,
+    width: usize,
+    requests: &mut Vec<Request>,
+    rank: &mut Rank,
+) -> Result<Panel, Fault> {
+    let before = (grid.columns.own + grid.columns.of - 1) % grid.columns.of;
+    let request = rank.within(&grid.row).irecv(Envelope::exact(before, PANEL))?;
+    let message = rank.wait(request)?.message();
+    let message = message.ok_or_else(|| Fault::attempt("a panel has not come"))?.elements::<f64>()?;
+    let panel = Panel::from_message(first, width, &message);
+    send(&panel, grid, first, requests, rank)?;
+    Ok(panel)
+}

@@ -1,0 +1,214 @@
+//! A panel: a column of blocks, factored by the ranks that have it.
+//!
+//! Every one of them has the panel's square at the diagonal, `top`, while the rows below it stay where they are. A column
+//! takes three steps: the largest entry below the diagonal is found, its row goes to all and into `top`, and the row that
+//! was at the diagonal goes where that came from. Halves are factored one after the other, with a product between
+//! (Gustavson, "Recursion leads to automatic variable blocking", IBM J. Res. Dev. 41(6), 1997).
+
+use crosstalk_comm::{LocateOp, Located, Rank};
+use crosstalk_core::Fault;
+
+use super::dense::{Block, solve_lower, subtract_product};
+use super::grid::Grid;
+use super::matrix::Matrix;
+
+/// The number of columns up to which they are factored one by one.
+const NARROW: usize = 8;
+/// The tag of a row that leaves the diagonal.
+const DISPLACED: u32 = 1;
+
+/// A factored panel.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Panel {
+    /// Its first column, and the row of its diagonal.
+    pub(super) first: usize,
+    pub(super) width: usize,
+    /// By column: the row that was exchanged with that of the diagonal.
+    pub(super) pivots: Vec<usize>,
+    /// The square at the diagonal: L below it, U above it and on it.
+    pub(super) top: Vec<f64>,
+    /// L in this rank's rows below the square.
+    pub(super) below: Vec<f64>,
+}
+
+impl Panel {
+    /// The message of a panel: pivots, then numbers.
+    pub(super) fn to_message(&self) -> Vec<f64> {
+        let pivots = self.pivots.iter().map(|row| *row as f64);
+        pivots.chain(self.top.iter().copied()).chain(self.below.iter().copied()).collect()
+    }
+
+    /// The panel of a message.
+    pub(super) fn from_message(first: usize, width: usize, message: &[f64]) -> Self {
+        let (pivots, rest) = message.split_at(width);
+        let (top, below) = rest.split_at(width * width);
+        let pivots = pivots.iter().map(|row| *row as usize).collect();
+        Panel { first, width, pivots, top: top.to_vec(), below: below.to_vec() }
+    }
+}
+
+/// A panel that is being factored.
+struct Work<'w> {
+    grid: &'w Grid,
+    first: usize,
+    width: usize,
+    /// This rank's rows from the diagonal on, all columns of the panel.
+    rows: Vec<f64>,
+    count: usize,
+    /// The number of this rank's first row there.
+    begin: usize,
+    /// Whether it has the rows of the square at the diagonal, which are the first ones.
+    has_top: bool,
+    top: Vec<f64>,
+    pivots: Vec<usize>,
+}
+
+/// Factors the panel of `width` columns from `first` on. Its ranks call it together.
+pub(super) fn factor(
+    matrix: &mut Matrix,
+    grid: &Grid,
+    first: usize,
+    width: usize,
+    rank: &mut Rank,
+) -> Result<Panel, Fault> {
+    let begin = grid.rows.below(first);
+    let count = matrix.rows - begin;
+    let column = grid.columns.local(first);
+    let columns = matrix.data[column * matrix.rows..].chunks(matrix.rows.max(1)).take(width);
+    let mut work = Work {
+        grid,
+        first,
+        width,
+        rows: columns.flat_map(|column| &column[begin..]).copied().collect(),
+        count,
+        begin,
+        has_top: grid.rows.owner(first) == grid.rows.own,
+        top: vec![0.0; width * width],
+        pivots: Vec::with_capacity(width),
+    };
+    work.factor(0, width, rank)?;
+    let hidden = if work.has_top { width } else { 0 };
+    if work.has_top {
+        for (at, column) in work.top.chunks(width).enumerate() {
+            let from = (column_at(grid, first) + at) * matrix.rows + begin;
+            matrix.data[from..from + width].copy_from_slice(column);
+        }
+    }
+    let below = work.rows.chunks(count.max(1)).flat_map(|column| &column[hidden..]).copied().collect();
+    Ok(Panel { first, width, pivots: work.pivots, top: work.top, below })
+}
+
+fn column_at(grid: &Grid, first: usize) -> usize {
+    grid.columns.local(first)
+}
+
+impl Work<'_> {
+    /// The first of this rank's rows that are below row `column` of the square.
+    fn active(&self, column: usize) -> usize {
+        if self.has_top { column } else { 0 }
+    }
+
+    fn factor(&mut self, from: usize, to: usize, rank: &mut Rank) -> Result<(), Fault> {
+        if to - from <= NARROW {
+            return (from..to).try_for_each(|column| self.factor_column(column, to, rank));
+        }
+        let middle = from + (to - from) / 2;
+        self.factor(from, middle, rank)?;
+        let (half, rest, active) = (middle - from, to - middle, self.active(middle));
+        let (left, right) = self.top.split_at_mut(middle * self.width);
+        let l = Block { data: &left[from * self.width + from..], ld: self.width };
+        solve_lower(half, rest, l, &mut right[from..], self.width);
+        let u = Block { data: &right[from..], ld: self.width };
+        let (left, right) = self.rows.split_at_mut(middle * self.count);
+        if active < self.count {
+            let l = Block { data: &left[from * self.count + active..], ld: self.count };
+            let shape = [self.count - active, half, rest];
+            subtract_product(shape, l, u, &mut right[active..], self.count);
+        }
+        self.factor(middle, to, rank)
+    }
+
+    /// One column, whose product is subtracted from the columns up to `to`.
+    fn factor_column(&mut self, column: usize, to: usize, rank: &mut Rank) -> Result<(), Fault> {
+        let pivot = self.find_pivot(column, rank)?;
+        self.exchange(column, pivot, rank)?;
+        let (count, width) = (self.count, self.width);
+        let active = self.active(column + 1).min(count);
+        let (left, right) = self.rows.split_at_mut((column + 1) * count);
+        let own = &mut left[column * count + active..];
+        let factor = 1.0 / self.top[column * width + column];
+        own.iter_mut().for_each(|entry| *entry *= factor);
+        for (ahead, target) in right.chunks_mut(count.max(1)).take(to - column - 1).enumerate() {
+            let factor = self.top[(column + 1 + ahead) * width + column];
+            target[active..].iter_mut().zip(&*own).for_each(|(target, own)| *target -= own * factor);
+        }
+        Ok(())
+    }
+
+    /// The row of the largest entry of a column.
+    fn find_pivot(&mut self, column: usize, rank: &mut Rank) -> Result<usize, Fault> {
+        let active = self.active(column);
+        let mut best = Located { value: -1.0, at: i64::MAX };
+        for (at, entry) in self.rows[column * self.count..][..self.count].iter().enumerate().skip(active) {
+            if entry.abs() > best.value {
+                best = Located { value: entry.abs(), at: at as i64 };
+            }
+        }
+        if best.value >= 0.0 {
+            best.at = self.grid.rows.global(self.begin + best.at as usize) as i64;
+        }
+        if self.grid.rows.of > 1 {
+            let mut all = [best];
+            rank.within(&self.grid.column).allreduce(&mut all, LocateOp::Max)?;
+            [best] = all;
+        }
+        // Not the other way round: no number is no pivot.
+        if best.value > 0.0 {
+            return Ok(best.at as usize);
+        }
+        Err(Fault::attempt(format!(
+            "the matrix is singular: column {} has no pivot other than zero",
+            self.first + column
+        )))
+    }
+
+    /// Brings a pivot's row into the square, and that of the diagonal where the pivot was.
+    fn exchange(&mut self, column: usize, pivot: usize, rank: &mut Rank) -> Result<(), Fault> {
+        self.pivots.push(pivot);
+        let rows = self.grid.rows;
+        let (owner, top_owner) = (rows.owner(pivot), rows.owner(self.first));
+        let mut row = vec![0.0; self.width];
+        let here = owner == rows.own;
+        let at = if here { rows.local(pivot) - self.begin } else { 0 };
+        if here {
+            row.iter_mut()
+                .enumerate()
+                .for_each(|(column, entry)| *entry = self.rows[column * self.count + at]);
+        }
+        if rows.of > 1 {
+            rank.within(&self.grid.column).bcast(owner, &mut row)?;
+        }
+        row.iter().enumerate().for_each(|(at, entry)| self.top[at * self.width + column] = *entry);
+        let displaced = |work: &Self| -> Vec<f64> {
+            (0..work.width).map(|at| work.rows[at * work.count + column]).collect()
+        };
+        let displaced = match (here, self.has_top) {
+            (true, true) => Some(displaced(self)),
+            (false, true) => {
+                let displaced = displaced(self);
+                rank.within(&self.grid.column).send(owner, DISPLACED, &displaced)?;
+                None
+            }
+            (true, false) => {
+                let mut displaced = vec![0.0; self.width];
+                rank.within(&self.grid.column).recv_into(top_owner, DISPLACED, &mut displaced)?;
+                Some(displaced)
+            }
+            (false, false) => None,
+        };
+        for (column, entry) in displaced.into_iter().flatten().enumerate() {
+            self.rows[column * self.count + at] = entry;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! How large a system, on which grid: the parameters of the workload.
+
+use crosstalk_core::Fault;
+use crosstalk_core::parameter::{Parameter, Parameters};
+use crosstalk_core::units::human;
+use crosstalk_core::value::Params;
+use crosstalk_work::peer::record::RECORD;
+use crosstalk_work::peer::replay::REPLAY;
+
+/// The parameters of the workload `hpl`.
+pub const PARAMETERS: Parameters = Parameters(&[&[
+    Parameter::new("n", "1000", "number of equations"),
+    Parameter::new("nb", "192; 32 of fewer than 1000 equations", "rows and columns of a block"),
+    Parameter::new("p", "the largest divisor up to the square root", "rows of the grid of ranks"),
+    Parameter::new("q", "number of ranks over p", "columns of the grid"),
+    Parameter::new("nodes", "1", "number of nodes"),
+    RECORD,
+    REPLAY,
+]]);
+
+/// A system, and the grid that solves it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// Equations.
+    pub order: usize,
+    /// Rows and columns of a block.
+    pub block: usize,
+    /// Rows and columns of the grid, where they were given.
+    pub grid: (Option<usize>, Option<usize>),
+    /// Nodes.
+    pub nodes: usize,
+}
+
+impl Spec {
+    /// Reads and checks the workload's parameters.
+    ///
+    /// # Errors
+    /// A usage fault that names the parameter.
+    pub fn from_params(params: &Params) -> Result<Self, Fault> {
+        params.refuse_unknown(PARAMETERS)?;
+        let order = params.bounded("n", 1000, 1, 1 << 24)? as usize;
+        let usual = if order < 1000 { 32 } else { 192 };
+        let given = |name| params.get(name).map(|_| params.bounded(name, 1, 1, 4096)).transpose();
+        Ok(Spec {
+            order,
+            block: params.bounded("nb", usual, 1, 4096)? as usize,
+            grid: (given("p")?.map(|p| p as usize), given("q")?.map(|q| q as usize)),
+            nodes: params.bounded("nodes", 1, 1, 4096)? as usize,
+        })
+    }
+
+    /// Rows and columns of the grid for so many ranks.
+    ///
+    /// # Errors
+    /// A usage fault where they are not its product.
+    pub fn shape(&self, ranks: usize) -> Result<(usize, usize), Fault> {
+        let widest = || (1..=ranks.isqrt()).rev().find(|rows| ranks.is_multiple_of(*rows)).unwrap_or(1);
+        let (rows, columns) = match self.grid {
+            (Some(rows), Some(columns)) => (rows, columns),
+            (Some(rows), None) => (rows, ranks / rows),
+            (None, Some(columns)) => (ranks / columns, columns),
+            (None, None) => (widest(), ranks / widest()),
+        };
+        if rows * columns == ranks && rows > 0 {
+            return Ok((rows, columns));
+        }
+        Err(Fault::usage(format!("a grid of {rows} × {columns} has not the {ranks} ranks that there are"))
+            .of_parameter("p")
+            .remedy("change p or q, or leave both out"))
+    }
+
+    /// Floating-point operations, as HPL counts them.
+    pub fn operations(&self) -> f64 {
+        let order = self.order as f64;
+        order * order * (2.0 / 3.0 * order + 1.5)
+    }
+
+    /// Bytes of the matrix.
+    pub fn bytes(&self) -> f64 {
+        self.order as f64 * (self.order as f64 + 1.0) * 8.0
+    }
+
+    /// Refuses a matrix that does not fit.
+    ///
+    /// # Errors
+    /// A usage fault that says how much it needs, and the largest that fits.
+    pub fn check_memory(&self, available: f64, whose: &str) -> Result<(), Fault> {
+        if self.bytes() <= available {
+            return Ok(());
+        }
+        let most = (available / 8.0).sqrt().floor();
+        Err(Fault::usage(format!(
+            "{} equations need {}, and {whose} has {}",
+            self.order,
+            human(self.bytes(), "B"),
+            human(available, "B")
+        ))
+        .of_parameter("n")
+        .remedy(format!("take at most n = {most}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_as_square_as_ranks_allow() {
+        let spec = Spec::from_params(&Params::default()).expect("reads");
+        let shapes: Vec<_> = [1, 2, 3, 4, 6, 8, 12].map(|ranks| spec.shape(ranks).expect("fits")).into();
+        assert_eq!(shapes, [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4), (3, 4)]);
+        let given = Spec { grid: (Some(4), None), ..spec };
+        assert_eq!(given.shape(8), Ok((4, 2)));
+        assert!(given.shape(6).expect_err("is refused").to_string().contains("4 × 1"));
+    }
+
+    #[test]
+    fn too_large_a_matrix_is_refused_with_the_largest_that_fits() {
+        let spec = Spec::from_params(&Params::default().with("n", 100_000)).expect("reads");
+        let refused = spec.check_memory(8e9, "a node").expect_err("does not fit").to_string();
+        assert!(refused.contains("74.5 GiB") && refused.contains("at most n = 31622"), "{refused}");
+    }
+}
