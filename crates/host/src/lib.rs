@@ -28,6 +28,7 @@ pub mod packet;
 pub mod pages;
 pub mod pci;
 pub mod process;
+pub mod product;
 pub mod program_break;
 pub mod refusal;
 pub mod regular;

@@ -1,35 +1,9 @@
-//! Products and triangular systems on one rank. Matrices are slices of columns; `ld` is the distance of two columns.
+//! Triangular systems on one rank.
 
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
+pub(super) use crosstalk_host::product::{Columns as Block, subtract_product};
 
 /// The order from which a triangular system is cut in two.
 const SMALL: usize = 16;
-
-/// A matrix that is read.
-#[derive(Clone, Copy)]
-pub(super) struct Block<'a> {
-    pub(super) data: &'a [f64],
-    pub(super) ld: usize,
-}
-
-/// C −= A · B, with C of `rows` × `columns` and A of `rows` × `inner`.
-pub(super) fn subtract_product(
-    [rows, inner, columns]: [usize; 3],
-    a: Block,
-    b: Block,
-    c: &mut [f64],
-    ld: usize,
-) {
-    if rows == 0 || inner == 0 || columns == 0 {
-        return;
-    }
-    let fits = "the slices hold the matrices";
-    let a = ArrayView2::from_shape((rows, inner).strides((1, a.ld)), a.data).expect(fits);
-    let b = ArrayView2::from_shape((inner, columns).strides((1, b.ld)), b.data).expect(fits);
-    let mut c = ArrayViewMut2::from_shape((rows, columns).strides((1, ld)), c).expect(fits);
-    general_mat_mul(-1.0, &a, &b, 1.0, &mut c);
-}
 
 /// Solves L · X = B in place of B: L is lower triangular of order `order` with ones on its diagonal, B has `columns`.
 pub(super) fn solve_lower(order: usize, columns: usize, l: Block, b: &mut [f64], ld: usize) {
