@@ -117,10 +117,10 @@ impl Scope<'_, '_> {
         let in_real_time = self.rank.clock.server().is_none();
         if in_real_time && receiver != self.rank.mesh.id && self.rank.receives_directly(sender) {
             return self.rank.operation(|rank| {
-                let header = rank.header(&on, tag, T::CODE);
+                let body = [bytes(data)];
+                let header = rank.header(&on, tag, T::CODE, &body);
                 let wanted = wanted(&on, tag, None);
                 rank.mesh.waiting.at = at;
-                let body = [bytes(data)];
                 let found = rank.mesh.exchange(receiver, header, &body, sender, &wanted, bytes_mut(into))?;
                 Incoming::check::<T>(&found, from)
             });
@@ -181,11 +181,10 @@ impl Rank<'_> {
     ) -> Result<(), Fault> {
         let Outgoing { to, tag, element, body, request } = *message;
         let world = on.rank(to)?;
-        let header = self.header(on, tag, element);
+        let header = self.header(on, tag, element, body);
         self.mesh.send(world, header, body)?;
-        let bytes = body.iter().map(|part| part.len() as u64).sum();
-        self.traffic.count_message(bytes);
         if let Some(server) = self.clock.server() {
+            let bytes = body.iter().map(|part| part.len() as u64).sum();
             let (communicator, to) = (on.number(), world as u32);
             let operation = Operation::Send { communicator, to, tag, bytes, request };
             server.report(&mut self.mesh, &operation, at)?;
@@ -193,8 +192,9 @@ impl Rank<'_> {
         Ok(())
     }
 
-    /// The header of the next message of the program, of elements of this code.
-    fn header(&mut self, on: &Communicator, tag: u32, element: u16) -> Header {
+    /// The header of the next message of the program, of elements of this code. The message is counted.
+    fn header(&mut self, on: &Communicator, tag: u32, element: u16, body: &[&[u8]]) -> Header {
+        self.traffic.count_message(body.iter().map(|part| part.len() as u64).sum());
         let number = self.sent;
         self.sent += 1;
         let bare = Header::bare(Kind::Point, self.mesh.id, tag);

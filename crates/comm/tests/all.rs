@@ -10,4 +10,5 @@ mod faults;
 mod recorded;
 mod requests;
 mod spill;
+mod traffic;
 mod xdp;
