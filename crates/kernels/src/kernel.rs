@@ -7,6 +7,7 @@ use crosstalk_core::name::unknown;
 use crate::check::Check;
 use crate::class::Class;
 use crate::ep;
+use crate::ft;
 use crate::mg;
 
 /// On how many ranks a kernel runs.
@@ -82,7 +83,7 @@ impl Timed {
 }
 
 /// All kernels.
-pub const KERNELS: [Kernel; 2] = [ep::KERNEL, mg::KERNEL];
+pub const KERNELS: [Kernel; 3] = [ep::KERNEL, mg::KERNEL, ft::KERNEL];
 
 impl Kernel {
     /// The kernel of that name, in either case.

@@ -13,7 +13,7 @@
 //! | `check` | results beside the official ones |
 //! | `spec`, `workload` | the workload `npb` |
 //! | `report` | what it reports of a run, and of a replay |
-//! | `ep`, `mg`, … | the kernels |
+//! | `ep`, … | the kernels |
 #![forbid(unsafe_code)]
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
@@ -21,6 +21,7 @@
 mod check;
 mod class;
 mod ep;
+mod ft;
 mod kernel;
 mod mg;
 mod random;

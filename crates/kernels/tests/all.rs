@@ -2,4 +2,5 @@
 
 mod common;
 mod ep;
+mod ft;
 mod mg;
