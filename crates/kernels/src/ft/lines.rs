@@ -2,7 +2,10 @@
 
 use super::transform::{Cell, LANES, Plan};
 
-/// Room for eight lines, twice.
+/// Cells of a row that are loaded together: lines of memory that follow each other.
+const WIDTH: usize = 4;
+
+/// Room for the lines of four cells, twice.
 #[derive(Debug)]
 pub(super) struct Workspace {
     cells: [Vec<Cell>; 2],
@@ -11,13 +14,23 @@ pub(super) struct Workspace {
 impl Workspace {
     /// For lines of up to so many points.
     pub(super) fn new(points: usize) -> Self {
-        Workspace { cells: [0, 1].map(|_| vec![Cell::default(); points]) }
+        Workspace { cells: [0, 1].map(|_| vec![Cell::default(); WIDTH * points]) }
     }
 
-    /// Transforms the lines that are in the first.
+    /// Transforms the lines of this cell of those that are in the first.
     #[inline(always)]
-    fn transform<const FORWARD: bool>(&mut self, plan: &Plan) -> &[Cell] {
-        plan.transform::<FORWARD>(self.cells.each_mut().map(Vec::as_mut_slice))
+    fn transform<const FORWARD: bool>(&mut self, plan: &Plan, cell: usize) -> &[Cell] {
+        let points = plan.points();
+        plan.transform::<FORWARD>(self.cells.each_mut().map(|cells| &mut cells[cell * points..][..points]))
+    }
+
+    /// Transforms the lines of four cells, and says where the results are.
+    #[inline(always)]
+    fn transform_all<const FORWARD: bool>(&mut self, plan: &Plan) -> &[Cell] {
+        for cell in 0..WIDTH {
+            self.transform::<FORWARD>(plan, cell);
+        }
+        &self.cells[plan.passes() % 2][..WIDTH * plan.points()]
     }
 }
 
@@ -26,7 +39,7 @@ impl Workspace {
 pub(super) fn transform_rows<const FORWARD: bool>(plan: &Plan, data: &mut [f64], work: &mut Workspace) {
     for lines in data.chunks_mut(2 * plan.points() * LANES) {
         load_rows(lines, plan.points(), &mut work.cells[0]);
-        store_rows(work.transform::<FORWARD>(plan), lines);
+        store_rows(work.transform::<FORWARD>(plan, 0), lines);
     }
 }
 
@@ -46,7 +59,7 @@ pub(super) fn evolve_rows(
         load_rows(source, plan.points(), &mut work.cells[0]);
         let factors: [f64; LANES] = std::array::from_fn(|lane| factor(number * LANES + lane));
         scale(&mut work.cells[0], &factors, along);
-        store_rows(work.transform::<false>(plan), lines);
+        store_rows(work.transform::<false>(plan, 0), lines);
     }
 }
 
@@ -59,9 +72,9 @@ pub(super) fn transform_columns<const FORWARD: bool>(
     work: &mut Workspace,
 ) {
     for slab in data.chunks_exact_mut(2 * inner * plan.points()) {
-        for first in (0..inner).step_by(LANES) {
+        for first in (0..inner).step_by(WIDTH * LANES) {
             load_columns(slab, inner, first, &mut work.cells[0]);
-            store_columns(work.transform::<FORWARD>(plan), slab, inner, first);
+            store_columns(work.transform_all::<FORWARD>(plan), slab, inner, first);
         }
     }
 }
@@ -77,22 +90,22 @@ pub(super) fn evolve_columns(
     work: &mut Workspace,
 ) {
     let inner = data.len() / (2 * plan.points());
-    for first in (0..inner).step_by(LANES) {
+    for first in (0..inner).step_by(WIDTH * LANES) {
         load_columns(source, inner, first, &mut work.cells[0]);
-        let factors: [f64; LANES] = std::array::from_fn(|lane| factor(first + lane));
-        scale(&mut work.cells[0], &factors, along);
-        store_columns(work.transform::<false>(plan), data, inner, first);
+        for (cell, cells) in work.cells[0].chunks_exact_mut(plan.points()).take(WIDTH).enumerate() {
+            let factors: [f64; LANES] = std::array::from_fn(|lane| factor(first + cell * LANES + lane));
+            scale(cells, &factors, along);
+        }
+        store_columns(work.transform_all::<false>(plan), data, inner, first);
     }
 }
 
 #[inline(always)]
 fn scale(cells: &mut [Cell], factors: &[f64; LANES], along: &[f64]) {
     for (cell, along) in cells.iter_mut().zip(along) {
-        for lane in 0..LANES {
-            let factor = factors[lane] * along;
-            cell.re[lane] *= factor;
-            cell.im[lane] *= factor;
-        }
+        let factors = factors.map(|factor| factor * along);
+        cell.re.iter_mut().zip(factors).for_each(|(re, factor)| *re *= factor);
+        cell.im.iter_mut().zip(factors).for_each(|(im, factor)| *im *= factor);
     }
 }
 
@@ -116,20 +129,28 @@ fn store_rows(cells: &[Cell], lines: &mut [f64]) {
 
 #[inline(always)]
 fn load_columns(slab: &[f64], inner: usize, first: usize, cells: &mut [Cell]) {
-    for (cell, row) in cells.iter_mut().zip(slab.chunks_exact(2 * inner)) {
-        let points = &row[2 * first..][..2 * LANES];
-        for lane in 0..LANES {
-            (cell.re[lane], cell.im[lane]) = (points[2 * lane], points[2 * lane + 1]);
+    let points = slab.len() / (2 * inner);
+    for (point, row) in slab.chunks_exact(2 * inner).enumerate() {
+        let row = row[2 * first..][..2 * LANES * WIDTH].as_chunks::<{ 2 * LANES }>().0;
+        for (cell, numbers) in row.iter().enumerate() {
+            let cell = &mut cells[cell * points + point];
+            for lane in 0..LANES {
+                (cell.re[lane], cell.im[lane]) = (numbers[2 * lane], numbers[2 * lane + 1]);
+            }
         }
     }
 }
 
 #[inline(always)]
 fn store_columns(cells: &[Cell], slab: &mut [f64], inner: usize, first: usize) {
-    for (cell, row) in cells.iter().zip(slab.chunks_exact_mut(2 * inner)) {
-        let points = &mut row[2 * first..][..2 * LANES];
-        for lane in 0..LANES {
-            (points[2 * lane], points[2 * lane + 1]) = (cell.re[lane], cell.im[lane]);
+    let points = slab.len() / (2 * inner);
+    for (point, row) in slab.chunks_exact_mut(2 * inner).enumerate() {
+        let row = row[2 * first..][..2 * LANES * WIDTH].as_chunks_mut::<{ 2 * LANES }>().0;
+        for (cell, numbers) in row.iter_mut().enumerate() {
+            let cell = &cells[cell * points + point];
+            for lane in 0..LANES {
+                (numbers[2 * lane], numbers[2 * lane + 1]) = (cell.re[lane], cell.im[lane]);
+            }
         }
     }
 }
@@ -140,7 +161,7 @@ mod tests {
 
     #[test]
     fn columns_are_rows_of_the_transposed() {
-        let (points, inner) = (16, 24);
+        let (points, inner) = (16, 96);
         let rows: Vec<f64> = (0..2 * points * inner).map(|at| (at * at % 101) as f64).collect();
         let index = |row: usize, point: usize, part: usize| 2 * (row * points + point) + part;
         let mut columns = vec![0.0; rows.len()];

@@ -125,8 +125,10 @@ impl Solver {
     fn forward_in_slabs(&mut self, rank: &mut Rank) -> Result<(), Fault> {
         let [nx, ny, nz] = self.layout.points;
         let [x, y, z] = &self.plans;
-        transform_rows::<true>(x, &mut self.field, &mut self.work);
-        transform_columns::<true>(y, &mut self.field, nx, &mut self.work);
+        for plane in self.field.chunks_exact_mut(2 * nx * ny) {
+            transform_rows::<true>(x, plane, &mut self.work);
+            transform_columns::<true>(y, plane, nx, &mut self.work);
+        }
         let slabs = self.layout.ranks[1];
         if slabs > 1 {
             split(&self.field, &mut self.packed, nz / slabs, slabs);
@@ -137,7 +139,7 @@ impl Solver {
     }
 
     fn back_in_slabs(&mut self, rank: &mut Rank, decay: &[Vec<f64>; 3]) -> Result<(), Fault> {
-        let [nx, _, nz] = self.layout.points;
+        let [nx, ny, nz] = self.layout.points;
         let [x, y, z] = &self.plans;
         let of_line = |line: usize| decay[0][line % nx] * decay[1][line / nx];
         evolve_columns(z, &self.spectrum, &mut self.field, of_line, &decay[2], &mut self.work);
@@ -146,8 +148,10 @@ impl Solver {
             rank.world().alltoall_into(&self.field, &mut self.packed)?;
             join(&self.packed, &mut self.field, nz / slabs, slabs);
         }
-        transform_columns::<false>(y, &mut self.field, nx, &mut self.work);
-        transform_rows::<false>(x, &mut self.field, &mut self.work);
+        for plane in self.field.chunks_exact_mut(2 * nx * ny) {
+            transform_columns::<false>(y, plane, nx, &mut self.work);
+            transform_rows::<false>(x, plane, &mut self.work);
+        }
         Ok(())
     }
 

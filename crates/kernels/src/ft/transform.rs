@@ -36,6 +36,11 @@ impl Plan {
         self.roots.len()
     }
 
+    /// After how many passes, each from one of two to the other, a line is transformed.
+    pub(super) fn passes(&self) -> usize {
+        self.points().trailing_zeros().div_ceil(2) as usize
+    }
+
     /// Transforms what is in the first of both, and returns the one that has the result. `FORWARD` is the direction of
     /// e^(+2πi jk/n), as in the report.
     #[inline(always)]
@@ -78,25 +83,41 @@ impl Plan {
             let (y1, y2) = y1.split_at_mut(done);
             let (y2, y3) = y2.split_at_mut(done);
             for point in 0..done {
-                let x = [&x0[point], &x1[point], &x2[point], &x3[point]];
-                let y = [&mut y0[point], &mut y1[point], &mut y2[point], &mut y3[point]];
-                butterfly::<FORWARD>(x, y, roots);
+                butterfly::<FORWARD>(
+                    &x0[point],
+                    &x1[point],
+                    &x2[point],
+                    &x3[point],
+                    &mut y0[point],
+                    &mut y1[point],
+                    &mut y2[point],
+                    &mut y3[point],
+                    roots,
+                );
             }
         }
     }
 }
 
-/// Transforms four points, and turns three of the results.
+/// Transforms four points, and turns three of the results. Each is an argument of its own: so the compiler knows that they
+/// are apart, and uses vectors.
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "see above")]
 fn butterfly<const FORWARD: bool>(
-    [x0, x1, x2, x3]: [&Cell; 4],
-    [y0, y1, y2, y3]: [&mut Cell; 4],
+    x0: &Cell,
+    x1: &Cell,
+    x2: &Cell,
+    x3: &Cell,
+    y0: &mut Cell,
+    y1: &mut Cell,
+    y2: &mut Cell,
+    y3: &mut Cell,
     [r1, r2, r3]: [Root; 3],
 ) {
     for lane in 0..LANES {
-        let at = |x: &Cell| [x.re[lane], x.im[lane]];
-        let (even, even_less) = (add(at(x0), at(x2)), subtract(at(x0), at(x2)));
-        let (odd, odd_less) = (add(at(x1), at(x3)), subtract(at(x1), at(x3)));
+        let [x0, x1, x2, x3] = [x0, x1, x2, x3].map(|x| [x.re[lane], x.im[lane]]);
+        let (even, even_less) = (add(x0, x2), subtract(x0, x2));
+        let (odd, odd_less) = (add(x1, x3), subtract(x1, x3));
         // The odd difference times i, or times −i.
         let turned = if FORWARD { [-odd_less[1], odd_less[0]] } else { [odd_less[1], -odd_less[0]] };
         [y0.re[lane], y0.im[lane]] = add(even, odd);
