@@ -99,7 +99,7 @@ impl Plan {
     }
 }
 
-/// Transforms four points, and turns three of the results. Each is an argument of its own: so the compiler knows that they
+/// Transforms four points, and rotates three of the results. Each is an argument of its own: so the compiler knows that they
 /// are apart, and uses vectors.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "see above")]
@@ -119,11 +119,11 @@ fn butterfly<const FORWARD: bool>(
         let (even, even_less) = (add(x0, x2), subtract(x0, x2));
         let (odd, odd_less) = (add(x1, x3), subtract(x1, x3));
         // The odd difference times i, or times −i.
-        let turned = if FORWARD { [-odd_less[1], odd_less[0]] } else { [odd_less[1], -odd_less[0]] };
+        let rotated = if FORWARD { [-odd_less[1], odd_less[0]] } else { [odd_less[1], -odd_less[0]] };
         [y0.re[lane], y0.im[lane]] = add(even, odd);
-        [y1.re[lane], y1.im[lane]] = multiply(r1, add(even_less, turned));
+        [y1.re[lane], y1.im[lane]] = multiply(r1, add(even_less, rotated));
         [y2.re[lane], y2.im[lane]] = multiply(r2, subtract(even, odd));
-        [y3.re[lane], y3.im[lane]] = multiply(r3, subtract(even_less, turned));
+        [y3.re[lane], y3.im[lane]] = multiply(r3, subtract(even_less, rotated));
     }
 }
 

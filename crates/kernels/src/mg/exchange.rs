@@ -1,7 +1,7 @@
-//! Ghosts: each axis in turn, so that edges and corners come along with the later ones. With several ranks each sends the
-//! faces of its part as messages, also to itself where it is alone along an axis, as the reference does.
+//! Ghosts: one axis after the other, so that edges and corners come along with the later ones. With several ranks each
+//! sends the faces of its part as messages, also to itself where it is alone along an axis, as the reference does.
 
-use crosstalk_comm::{Envelope, Rank};
+use crosstalk_comm::{Envelope, Rank, Request};
 use crosstalk_core::Fault;
 
 use super::grid::{Grid, Region};
@@ -29,6 +29,10 @@ impl Exchange {
             return Ok(());
         }
         for axis in 0..3 {
+            if rank.size() == 1 {
+                grid.wrap(axis);
+                continue;
+            }
             let last = grid.extents[axis] - 1;
             // Axes before this one have their ghosts already.
             let face = |at: usize| {
@@ -38,36 +42,14 @@ impl Exchange {
                 region
             };
             let [low, first, top, high] = [0, 1, last - 1, last].map(face);
-            if rank.size() == 1 {
-                self.copy(grid, top, low);
-                self.copy(grid, first, high);
-            } else {
-                self.swap(rank, level, grid, axis, [top, first], [low, high])?;
-            }
+            let requests = self.receive(rank, level, axis)?;
+            self.send(rank, level, grid, axis, [top, first])?;
+            self.put(rank, requests, grid, [low, high])?;
         }
         Ok(())
     }
 
-    fn copy(&mut self, grid: &mut Grid, from: Region, to: Region) {
-        grid.gather(from, &mut self.face);
-        grid.scatter(to, &self.face);
-    }
-
-    /// Sends a face to the rank after and one to the rank before, and receives theirs.
-    fn swap(
-        &mut self,
-        rank: &mut Rank,
-        level: &Level,
-        grid: &mut Grid,
-        axis: usize,
-        faces: [Region; 2],
-        ghosts: [Region; 2],
-    ) -> Result<(), Fault> {
-        let requests = self.receive(rank, level, axis)?;
-        self.send(rank, level, grid, axis, faces)?;
-        self.put(rank, requests, grid, ghosts)
-    }
-
+    /// Sends a face to the rank after and one to the rank before.
     fn send(
         &mut self,
         rank: &mut Rank,
@@ -84,12 +66,7 @@ impl Exchange {
     }
 
     /// Begins to receive what the ranks after and before send.
-    fn receive(
-        &mut self,
-        rank: &mut Rank,
-        level: &Level,
-        axis: usize,
-    ) -> Result<[crosstalk_comm::Request; 2], Fault> {
+    fn receive(&mut self, rank: &mut Rank, level: &Level, axis: usize) -> Result<[Request; 2], Fault> {
         let [before, after] = level.neighbours[axis];
         let from_after = rank.world().irecv(Envelope::exact(after, tag(axis, BEFORE)))?;
         let from_before = rank.world().irecv(Envelope::exact(before, tag(axis, AFTER)))?;
@@ -100,7 +77,7 @@ impl Exchange {
     fn put(
         &mut self,
         rank: &mut Rank,
-        [from_after, from_before]: [crosstalk_comm::Request; 2],
+        [from_after, from_before]: [Request; 2],
         grid: &mut Grid,
         [low, high]: [Region; 2],
     ) -> Result<(), Fault> {

@@ -36,6 +36,31 @@ impl Grid {
         self.extents.map(|extent| 1..extent - 1)
     }
 
+    /// Fills the ghosts along an axis with the points at its other end. Axes before it have theirs.
+    pub(super) fn wrap(&mut self, axis: usize) {
+        let [nx, ny, nz] = self.extents;
+        let plane = nx * ny;
+        let mut copy =
+            |from: usize, to: usize, points: usize| self.points.copy_within(from..from + points, to);
+        match axis {
+            0 => {
+                for row in self.points[plane..(nz - 1) * plane].chunks_exact_mut(nx) {
+                    (row[0], row[nx - 1]) = (row[nx - 2], row[1]);
+                }
+            }
+            1 => {
+                for z in (plane..(nz - 1) * plane).step_by(plane) {
+                    copy(z + (ny - 2) * nx, z, nx);
+                    copy(z + nx, z + (ny - 1) * nx, nx);
+                }
+            }
+            _ => {
+                copy((nz - 2) * plane, 0, plane);
+                copy(plane, (nz - 1) * plane, plane);
+            }
+        }
+    }
+
     /// Takes the points of a region, row by row.
     pub(super) fn gather(&self, [x, y, z]: Region, into: &mut Vec<f64>) {
         into.clear();
@@ -59,6 +84,35 @@ impl Grid {
                     [point] => self.row_mut(y, z)[x.start] = *point,
                     _ => self.row_mut(y, z)[x.clone()].copy_from_slice(row),
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ghosts_continue_the_points_periodically() {
+        let extents = [5, 4, 6];
+        let mut grid = Grid::zeros(extents);
+        let value = |at: [usize; 3]| {
+            let inner = [0, 1, 2].map(|axis| (at[axis] + extents[axis] - 3) % (extents[axis] - 2));
+            (inner[0] + 10 * inner[1] + 100 * inner[2]) as f64
+        };
+        let [x, y, z] = grid.inner();
+        for (z, y, x) in z
+            .flat_map(|z| y.clone().map(move |y| (z, y)))
+            .flat_map(|(z, y)| x.clone().map(move |x| (z, y, x)))
+        {
+            grid.row_mut(y, z)[x] = value([x, y, z]);
+        }
+        (0..3).for_each(|axis| grid.wrap(axis));
+        for z in 0..extents[2] {
+            for y in 0..extents[1] {
+                let expected: Vec<f64> = (0..extents[0]).map(|x| value([x, y, z])).collect();
+                assert_eq!(grid.row(y, z), expected);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! from z on, until there is a part for each rank).
 //!
 //! Coarse levels may have fewer points along an axis than there are ranks. Then some ranks have none, and the others'
-//! neighbours are further away. On the way back to finer levels they get their points from ranks that have some.
+//! neighbours are further away. When finer levels follow, they get their points from ranks that have some.
 
 /// A rank's part of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,9 +76,9 @@ fn neighbours(own: [usize; 3], by_axis: [usize; 3], distance: [usize; 3]) -> [[u
         let (at, count) = (own[axis], by_axis[axis]);
         let apart = distance[axis] % count;
         [(at + count - apart) % count, (at + apart) % count].map(|there| {
-            let mut place = own;
-            place[axis] = there;
-            rank(place)
+            let mut coordinates = own;
+            coordinates[axis] = there;
+            rank(coordinates)
         })
     })
 }
