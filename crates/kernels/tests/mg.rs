@@ -20,8 +20,8 @@ fn class_w_verifies() {
     verified("mg", Class::W, 1, Clock::Real);
 }
 
-/// Faces that four ranks send, which are in a row of two along y and z each: along x without ghosts, along y with those of x,
-/// and along z with both. Sent are six in each of so many exchanges by level.
+/// Faces that four ranks send, which are in a row of two along y and z each: along x without ghosts, along y with
+/// those of x, and along z with both. Sent are six in each of so many exchanges by level.
 #[test]
 fn messages_are_the_faces_of_all_levels() {
     let (depth, iterations) = (5, 4);

@@ -1,5 +1,6 @@
-//! FT, a Fourier transform (RNR-94-007, section 2.2.3): the diffusion equation ∂u/∂t = α∇²u on a periodic box, solved by
-//! transforms along all three axes. Between them ranks transpose: each sends a part of all that it has to each of the others.
+//! FT, a Fourier transform (RNR-94-007, section 2.2.3): the diffusion equation ∂u/∂t = α∇²u on a periodic box, solved
+//! by transforms along all three axes. Between them ranks transpose: each sends a part of all that it has to each of
+//! the others.
 
 mod layout;
 mod lines;

@@ -1,5 +1,6 @@
 //! Fourier transforms of eight lines at once, one a lane: Stockham's self-sorting algorithm with four parts a pass
-//! (Van Loan, "Computational Frameworks for the Fast Fourier Transform", SIAM 1992, section 1.7). Neither direction scales.
+//! (Van Loan, "Computational Frameworks for the Fast Fourier Transform", SIAM 1992, section 1.7). Neither direction
+//! scales.
 
 use std::f64::consts::TAU;
 
@@ -41,8 +42,8 @@ impl Plan {
         self.points().trailing_zeros().div_ceil(2) as usize
     }
 
-    /// Transforms what is in the first of both, and returns the one that has the result. `FORWARD` is the direction of
-    /// e^(+2πi jk/n), as in the report.
+    /// Transforms what is in the first of both, and returns the one that has the result. `FORWARD` is the direction
+    /// of e^(+2πi jk/n), as in the report.
     #[inline(always)]
     pub(super) fn transform<'a, const FORWARD: bool>(&self, both: [&'a mut [Cell]; 2]) -> &'a mut [Cell] {
         let [mut from, mut to] = both.map(|cells| &mut cells[..self.points()]);
@@ -99,8 +100,8 @@ impl Plan {
     }
 }
 
-/// Transforms four points, and rotates three of the results. Each is an argument of its own: so the compiler knows that they
-/// are apart, and uses vectors.
+/// Transforms four points, and rotates three of the results. Each is an argument of its own: so the compiler knows
+/// that they are apart, and uses vectors.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "see above")]
 fn butterfly<const FORWARD: bool>(

@@ -1,4 +1,5 @@
-//! Transposes: what is sent to each rank is put together, all ranks exchange their parts, and what came is put in order.
+//! Transposes: what is sent to each rank is put together, all ranks exchange their parts, and what came is put in
+//! order.
 
 /// Complex numbers.
 type Points<'a> = &'a [[f64; 2]];

@@ -1,5 +1,6 @@
-//! Ghosts: one axis after the other, so that edges and corners come along with the later ones. With several ranks each
-//! sends the faces of its part as messages, also to itself where it is alone along an axis, as the reference does.
+//! Ghosts: one axis after the other, so that edges and corners come along with the later ones. With several ranks
+//! each sends the faces of its part as messages, also to itself where it is alone along an axis, as the reference
+//! does.
 
 use crosstalk_comm::{Envelope, Rank, Request};
 use crosstalk_core::Fault;
@@ -91,8 +92,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// When a level is entered from a coarser one: ranks that had no points there get their first ones, and ghosts, from
-    /// those that had.
+    /// When a level is entered from a coarser one: ranks that had no points there get their first ones, and ghosts,
+    /// from those that had.
     pub(super) fn expand(&mut self, rank: &mut Rank, level: &Level, grid: &mut Grid) -> Result<(), Fault> {
         for axis in 0..3 {
             let extent = grid.extents[axis];

@@ -1,5 +1,5 @@
-//! How the points of each level are divided among ranks (NAS-95-020, section 3.3: axes are halved one after the other,
-//! from z on, until there is a part for each rank).
+//! How the points of each level are divided among ranks (NAS-95-020, section 3.3: axes are halved one after the
+//! other, from z on, until there is a part for each rank).
 //!
 //! Coarse levels may have fewer points along an axis than there are ranks. Then some ranks have none, and the others'
 //! neighbours are further away. When finer levels follow, they get their points from ranks that have some.
@@ -33,8 +33,8 @@ pub(super) fn coordinates(rank: usize, by_axis: [usize; 3]) -> [usize; 3] {
     [rank % x, rank / x % y, rank / (x * y)]
 }
 
-/// All levels of a rank, from the coarsest, which has two points along each axis, to the finest, which has two to the power
-/// of `depth`.
+/// All levels of a rank, from the coarsest, which has two points along each axis, to the finest, which has two to the
+/// power of `depth`.
 pub(super) fn levels(depth: usize, rank: usize, ranks: usize) -> Vec<Level> {
     let by_axis = ranks_by_axis(ranks);
     let own = coordinates(rank, by_axis);

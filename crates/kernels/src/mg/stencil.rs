@@ -1,6 +1,6 @@
-//! The four operators (RNR-94-007, section 2.2.2): the residual A, the smoother S, the restriction P and the prolongation Q.
-//! Each gives the 27 points of a cube four weights: one for its centre, its 6 faces, its 12 edges and its 8 corners. So a
-//! row is first added up with its neighbours in y and z, then along x.
+//! The four operators (RNR-94-007, section 2.2.2): the residual A, the smoother S, the restriction P and the
+//! prolongation Q. Each gives the 27 points of a cube four weights: one for its centre, its 6 faces, its 12 edges and
+//! its 8 corners. So a row is first added up with its neighbours in y and z, then along x.
 
 use super::grid::Grid;
 
@@ -112,8 +112,8 @@ fn smooth_row(centre: &[f64], near: &[f64], far: &[f64], weights: [f64; 3], out:
     }
 }
 
-/// Where the first of the coarse points lies. An axis with one point keeps it on the coarser level, if that has any; else
-/// every other point is kept.
+/// Where the first of the coarse points lies. An axis with one point keeps it on the coarser level, if that has any;
+/// else every other point is kept.
 fn shift(fine: usize) -> usize {
     usize::from(fine == 3)
 }
