@@ -44,6 +44,7 @@ fn messages_are_the_faces_of_all_levels() {
         // The sum of squares and the largest amount, before and after.
         assert_eq!(rank.traffic.collectives[&Operation::Allreduce], Counted { calls: 4, bytes: 32 });
         assert_eq!(rank.traffic.collectives.len(), 1);
+        rank.checks.iter().for_each(|check| assert_eq!(check.verify(), Ok(())));
     }
 }
 

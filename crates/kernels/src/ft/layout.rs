@@ -1,4 +1,4 @@
-//! How the points are divided among ranks (NAS-95-020, section 3.4): in slabs of planes of z, and where there are
+//! How the points are divided among ranks (NAS-95-020): in slabs of planes of z, and where there are
 //! more ranks than planes, in pencils along x, a grid of ranks over y and z.
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! The official checksums (NAS-02-007; RNR-94-007, section 2.2.3, has those of A and B): real and imaginary parts,
+//! The official checksums (NAS-02-007; RNR-94-007 has those of A and B): real and imaginary parts,
 //! one a time step.
 
 use crate::class::Class;

@@ -1,5 +1,5 @@
-//! The right-hand side v (RNR-94-007, section 2.2.2): +1 at the points with the ten largest of the random numbers, −1
-//! at those with the ten smallest, and zero elsewhere.
+//! The right-hand side v (RNR-94-007, section 2.2, kernel MG): +1 at the points with the ten largest of the random
+//! numbers, −1 at those with the ten smallest, and zero elsewhere.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! How the points of each level are divided among ranks (NAS-95-020, section 3.3: axes are halved one after the
+//! How the points of each level are divided among ranks (NAS-95-020: axes are halved one after the
 //! other, from z on, until there is a part for each rank).
 //!
 //! Coarse levels may have fewer points along an axis than there are ranks. Then some ranks have none, and the others'

@@ -1,5 +1,5 @@
-//! MG, multigrid (RNR-94-007, section 2.2.2): V-cycles for the discrete Poisson problem ∇²u = v on a cube with
-//! periodic boundaries. The messages are faces of ever smaller boxes: long ones and short ones, near and, on the
+//! MG, multigrid (RNR-94-007, section 2.2, kernel MG): V-cycles for the discrete Poisson problem ∇²u = v on a cube
+//! with periodic boundaries. The messages are faces of ever smaller boxes: long ones and short ones, near and, on the
 //! coarsest levels, far.
 
 mod charges;

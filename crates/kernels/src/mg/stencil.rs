@@ -1,4 +1,4 @@
-//! The four operators (RNR-94-007, section 2.2.2): the residual A, the smoother S, the restriction P and the
+//! The four operators (RNR-94-007, section 2.2, kernel MG): the residual A, the smoother S, the restriction P and the
 //! prolongation Q. Each gives the 27 points of a cube four weights: one for its centre, its 6 faces, its 12 edges and
 //! its 8 corners. So a row is first added up with its neighbours in y and z, then along x.
 
