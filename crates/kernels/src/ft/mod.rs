@@ -70,6 +70,8 @@ struct Solver {
     field: Vec<f64>,
     /// What is sent, or came.
     packed: Vec<f64>,
+    /// What is left of the waves along each axis.
+    decay: [Vec<f64>; 3],
     work: Workspace,
 }
 
@@ -85,6 +87,7 @@ impl Solver {
             spectrum: vec![0.0; numbers],
             field: vec![0.0; numbers],
             packed: vec![0.0; if rank.size() == 1 { 0 } else { numbers }],
+            decay: layout.in_spectrum().map(|range| vec![1.0; range.len()]),
             work: Workspace::new(layout.points.into_iter().max().unwrap_or_default()),
         })
     }
@@ -103,24 +106,23 @@ impl Solver {
 
     /// The field after so many time steps.
     fn step(&mut self, rank: &mut Rank, steps: usize) -> Result<(), Fault> {
-        let decay = self.decay(steps);
+        self.set_decay(steps);
         match self.layout.has_slabs() {
-            true => self.back_in_slabs(rank, &decay),
-            false => self.back_in_pencils(rank, &decay),
+            true => self.back_in_slabs(rank),
+            false => self.back_in_pencils(rank),
         }
     }
 
     /// What is left of the waves along each axis after so many time steps: exp(−4απ²k²t).
-    fn decay(&self, steps: usize) -> [Vec<f64>; 3] {
+    fn set_decay(&mut self, steps: usize) {
         let ranges = self.layout.in_spectrum();
-        [0, 1, 2].map(|axis| {
-            let points = self.layout.points[axis] as i64;
-            let left = |at: usize| {
-                let wave = (at as i64 + points / 2) % points - points / 2;
-                (-4.0 * DIFFUSIVITY * PI * PI * (wave * wave) as f64 * steps as f64).exp()
-            };
-            ranges[axis].clone().map(left).collect()
-        })
+        for ((decay, range), points) in self.decay.iter_mut().zip(ranges).zip(self.layout.points) {
+            for (left, at) in decay.iter_mut().zip(range) {
+                let wave = (at + points / 2) % points;
+                let square = wave.abs_diff(points / 2).pow(2) as f64;
+                *left = (-4.0 * DIFFUSIVITY * PI * PI * square * steps as f64).exp();
+            }
+        }
     }
 
     fn forward_in_slabs(&mut self, rank: &mut Rank) -> Result<(), Fault> {
@@ -139,11 +141,11 @@ impl Solver {
         Ok(())
     }
 
-    fn back_in_slabs(&mut self, rank: &mut Rank, decay: &[Vec<f64>; 3]) -> Result<(), Fault> {
+    fn back_in_slabs(&mut self, rank: &mut Rank) -> Result<(), Fault> {
         let [nx, ny, nz] = self.layout.points;
         let [x, y, z] = &self.plans;
-        let of_line = |line: usize| decay[0][line % nx] * decay[1][line / nx];
-        evolve_columns(z, &self.spectrum, &mut self.field, of_line, &decay[2], &mut self.work);
+        let of_line = |line: usize| self.decay[0][line % nx] * self.decay[1][line / nx];
+        evolve_columns(z, &self.spectrum, &mut self.field, of_line, &self.decay[2], &mut self.work);
         let slabs = self.layout.ranks[1];
         if slabs > 1 {
             rank.world().alltoall_into(&self.field, &mut self.packed)?;
@@ -170,12 +172,12 @@ impl Solver {
         Ok(())
     }
 
-    fn back_in_pencils(&mut self, rank: &mut Rank, decay: &[Vec<f64>; 3]) -> Result<(), Fault> {
+    fn back_in_pencils(&mut self, rank: &mut Rank) -> Result<(), Fault> {
         let [nx, ny, nz] = self.layout.points;
         let [across, deep] = self.layout.ranks;
         let (own_x, own_z) = (nx / across, nz / deep);
-        let of_line = |line: usize| decay[0][line % own_x] * decay[1][line / own_x];
-        evolve_rows(&self.plans[2], &self.spectrum, &mut self.field, of_line, &decay[2], &mut self.work);
+        let of_line = |line: usize| self.decay[0][line % own_x] * self.decay[1][line / own_x];
+        evolve_rows(&self.plans[2], &self.spectrum, &mut self.field, of_line, &self.decay[2], &mut self.work);
         reverse(&self.field, &mut self.packed, ny / deep, own_x);
         self.exchange(rank, 1, own_z * own_x)?;
         transform_rows::<false>(&self.plans[1], &mut self.field, &mut self.work);
