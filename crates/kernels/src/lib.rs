@@ -13,6 +13,7 @@
 //! | `check` | results beside the official ones |
 //! | `spec`, `workload` | the workload `npb` |
 //! | `report` | what it reports of a run, and of a replay |
+//! | `flow` | what LU, SP and BT share |
 //! | `ep`, … | the kernels |
 #![forbid(unsafe_code)]
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
@@ -21,7 +22,9 @@
 mod check;
 mod class;
 mod ep;
+mod flow;
 mod kernel;
+mod lu;
 mod random;
 mod report;
 mod spec;

@@ -1,0 +1,239 @@
+//! A sweep: the solution of the lower or upper block triangular system, plane by plane (RNR-94-007, section 3.4.4).
+//!
+//! A point needs the solutions of three others: those before it in ξ, η and ζ. Points on a diagonal of a plane do not need
+//! each other. So several rows, the *lanes*, are solved at once, each one point behind the row before it: at step
+//! t, lane l is at its point t − l. What a point adds to the equations of its next ones is computed at the point itself, and
+//! handed on: along the lane, to the next lane, and to the next plane. Packed by steps, all lanes' numbers are consecutive.
+
+use super::field::Field;
+use super::implicit::{Implicit, State};
+use super::pencil::Pencil;
+use crate::flow::VALUES;
+
+/// Rows that are solved at once.
+const LANES: usize = 8;
+
+/// Values of the points that are solved at once.
+type Lanes = [[f64; LANES]; VALUES];
+
+/// Nothing.
+const ZERO: Lanes = [[0.0; LANES]; VALUES];
+
+/// Points at rest, where there are none.
+const REST: Lanes = {
+    let mut rest = ZERO;
+    rest[0] = [1.0; LANES];
+    rest
+};
+
+/// A sweep of the lower triangle, from low to high indices, or of the upper one, from high to low.
+#[derive(Debug)]
+pub(super) struct Sweep<const UPPER: bool> {
+    pencil: Pencil,
+    operator: Implicit,
+    /// The pseudo-time step.
+    step: f64,
+    /// Of a block of rows, by steps: the state, the right side, and the solution.
+    state: Vec<Lanes>,
+    right: Vec<Lanes>,
+    solution: Vec<Lanes>,
+    /// What comes along ξ into each row, along η into each column, and along ζ into each block, by steps.
+    xi: Vec<[f64; VALUES]>,
+    eta: Vec<[f64; VALUES]>,
+    zeta: Vec<Lanes>,
+}
+
+impl<const UPPER: bool> Sweep<UPPER> {
+    /// A sweep with this pseudo-time step.
+    pub(super) fn new(pencil: &Pencil, step: f64) -> Self {
+        let [columns, rows] = pencil.inner().map(|range| range.len());
+        let steps = columns + LANES - 1;
+        let blocks = rows.div_ceil(LANES);
+        Sweep {
+            pencil: *pencil,
+            operator: Implicit::new(pencil.points, step, UPPER),
+            step,
+            state: vec![REST; steps],
+            right: vec![ZERO; steps],
+            solution: vec![ZERO; steps],
+            xi: vec![[0.0; VALUES]; blocks * LANES],
+            eta: vec![[0.0; VALUES]; columns],
+            zeta: vec![ZERO; blocks * steps],
+        }
+    }
+
+    /// Begins a sweep: nothing comes from the cube's surface.
+    pub(super) fn begin(&mut self) {
+        self.zeta.fill(ZERO);
+    }
+
+    /// The planes in the order of the sweep.
+    pub(super) fn planes(&self) -> impl Iterator<Item = usize> + use<UPPER> {
+        let planes = self.pencil.planes();
+        let (first, last) = (planes.start, planes.end - 1);
+        (first..=last).map(move |plane| if UPPER { last + first - plane } else { plane })
+    }
+
+    /// Solves a plane: `v` becomes the solution. The upper sweep adds `factor` times that to `u`.
+    pub(super) fn plane(&mut self, u: &mut Field, v: &mut Field, plane: usize, factor: f64) {
+        self.take_edges(u, v, plane);
+        let steps = self.state.len();
+        for block in 0..self.xi.len() / LANES {
+            self.pack(u, v, block, plane);
+            let rows = block * LANES..(block + 1) * LANES;
+            let zeta = &mut self.zeta[block * steps..(block + 1) * steps];
+            let scale = self.step;
+            let (state, right) = (&self.state, &self.right);
+            let mut eta = ZERO;
+            let mut xi = ZERO;
+            let edge = &self.xi[rows];
+            for (t, (((state, right), zeta), solution)) in
+                state.iter().zip(right).zip(zeta).zip(&mut self.solution).enumerate()
+            {
+                begin_lane(&mut xi, edge, t);
+                next_lanes(&mut eta, self.eta.get(t));
+                solve::<UPPER>(&self.operator, scale, state, right, [&mut xi, &mut eta, zeta], solution);
+                if t + 1 >= LANES {
+                    self.eta[t + 1 - LANES] = eta.map(|lanes| lanes[LANES - 1]);
+                }
+            }
+            self.unpack(u, v, block, plane, factor);
+        }
+    }
+
+    /// The row of a lane of a block; `None` beyond the last one.
+    fn row(&self, block: usize, lane: usize) -> Option<usize> {
+        let [_, rows] = self.pencil.inner();
+        let at = block * LANES + lane;
+        (at < rows.len()).then(|| if UPPER { rows.end - 1 - at } else { rows.start + at })
+    }
+
+    /// Takes what comes from neighbouring ranks: from the layer of points before the first ones.
+    fn take_edges(&mut self, u: &Field, v: &Field, plane: usize) {
+        let Pencil { north, south, west, east, .. } = self.pencil;
+        let (in_xi, in_eta) = if UPPER { (south, east) } else { (north, west) };
+        let [columns, rows] = self.pencil.inner();
+        let before = |own: &std::ops::Range<usize>| if UPPER { own.end } else { own.start - 1 };
+        let operator = self.operator;
+        let outgoing = |i: usize, j: usize, axis: usize| {
+            let (state, v) = (State::new(u.point([i, j, plane])), v.point([i, j, plane]));
+            operator.outgoing(&state, v, state.disturbance(v))[axis]
+        };
+        if in_xi.is_some() {
+            for (at, xi) in self.xi.iter_mut().take(rows.len()).enumerate() {
+                let row = if UPPER { rows.end - 1 - at } else { rows.start + at };
+                *xi = outgoing(before(&columns), row, 0);
+            }
+        }
+        self.eta.fill([0.0; VALUES]);
+        if in_eta.is_some() {
+            for (at, eta) in self.eta.iter_mut().enumerate() {
+                let column = if UPPER { columns.end - 1 - at } else { columns.start + at };
+                *eta = outgoing(column, before(&rows), 1);
+            }
+        }
+    }
+
+    /// Packs a block's rows by steps.
+    fn pack(&mut self, u: &Field, v: &Field, block: usize, plane: usize) {
+        let [columns, _] = self.pencil.inner();
+        for lane in 0..LANES {
+            let row = self.row(block, lane);
+            for value in 0..VALUES {
+                let state = self.state[lane..].iter_mut().map(|lanes| &mut lanes[value][lane]);
+                let right = self.right[lane..].iter_mut().map(|lanes| &mut lanes[value][lane]);
+                let Some(row) = row else {
+                    state.for_each(|number| *number = REST[value][lane]);
+                    right.for_each(|number| *number = 0.0);
+                    continue;
+                };
+                let (u, v) = (
+                    &u.line(value, row, plane)[columns.clone()],
+                    &v.line(value, row, plane)[columns.clone()],
+                );
+                copy::<UPPER>(u, state);
+                copy::<UPPER>(v, right);
+            }
+        }
+    }
+
+    /// Takes the solution of a block apart into rows.
+    fn unpack(&self, u: &mut Field, v: &mut Field, block: usize, plane: usize, factor: f64) {
+        let [columns, _] = self.pencil.inner();
+        for lane in 0..LANES {
+            let Some(row) = self.row(block, lane) else { return };
+            for value in 0..VALUES {
+                let solution = self.solution[lane..].iter().map(|lanes| lanes[value][lane]);
+                let v = &mut v.line_mut(value, row, plane)[columns.clone()];
+                if UPPER {
+                    let u = &mut u.line_mut(value, row, plane)[columns.clone()];
+                    for ((v, u), solution) in v.iter_mut().zip(u).rev().zip(solution) {
+                        *v = solution;
+                        *u += factor * solution;
+                    }
+                } else {
+                    v.iter_mut().zip(solution).for_each(|(v, solution)| *v = solution);
+                }
+            }
+        }
+    }
+}
+
+/// Copies a row's numbers in the order of the sweep.
+#[inline(always)]
+fn copy<'a, const UPPER: bool>(line: &[f64], into: impl Iterator<Item = &'a mut f64>) {
+    if UPPER {
+        line.iter().rev().zip(into).for_each(|(number, into)| *into = *number);
+    } else {
+        line.iter().zip(into).for_each(|(number, into)| *into = *number);
+    }
+}
+
+/// At step `t`, lane t is at its first point: what comes in along ξ comes from the edge.
+#[inline(always)]
+fn begin_lane(xi: &mut Lanes, edge: &[[f64; VALUES]], t: usize) {
+    if let Some(edge) = edge.get(t) {
+        for (lanes, edge) in xi.iter_mut().zip(edge) {
+            lanes[t] = *edge;
+        }
+    }
+}
+
+/// Hands what goes out along η to the next lanes. The first one takes it from the row before the block.
+#[inline(always)]
+fn next_lanes(eta: &mut Lanes, before: Option<&[f64; VALUES]>) {
+    for (value, lanes) in eta.iter_mut().enumerate() {
+        lanes.copy_within(..LANES - 1, 1);
+        lanes[0] = before.map_or(0.0, |before| before[value]);
+    }
+}
+
+/// Solves the points of one step. What comes in along each axis is replaced by what goes out.
+fn solve<const UPPER: bool>(
+    operator: &Implicit,
+    scale: f64,
+    state: &Lanes,
+    right: &Lanes,
+    [xi, eta, zeta]: [&mut Lanes; 3],
+    solution: &mut Lanes,
+) {
+    for lane in 0..LANES {
+        let at = State::new(std::array::from_fn(|m| state[m][lane]));
+        let incoming: [f64; VALUES] = std::array::from_fn(|m| xi[m][lane] + eta[m][lane] + zeta[m][lane]);
+        let right: [f64; VALUES] = std::array::from_fn(|m| right[m][lane]);
+        let (v, a) = if UPPER {
+            let (less, _) = operator.solve(&at, incoming);
+            let v = std::array::from_fn(|m| right[m] - less[m]);
+            (v, at.disturbance(v))
+        } else {
+            operator.solve(&at, std::array::from_fn(|m| scale * right[m] - incoming[m]))
+        };
+        let [along_xi, along_eta, along_zeta] = operator.outgoing(&at, v, a);
+        for m in 0..VALUES {
+            solution[m][lane] = v[m];
+            xi[m][lane] = along_xi[m];
+            eta[m][lane] = along_eta[m];
+            zeta[m][lane] = along_zeta[m];
+        }
+    }
+}
