@@ -11,9 +11,6 @@ use crate::flow::{ALONG, CONDUCTION, GAMMA, VALUES, VISCOSITY};
 /// The over-relaxation factor.
 pub(super) const RELAXATION: f64 = 1.2;
 
-/// The directions.
-pub(super) const AXES: [usize; 3] = [0, 1, 2];
-
 /// The state of a point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct State {
@@ -111,33 +108,70 @@ impl Implicit {
         let square = 0.5 * (x * x + y * y + z * z);
         let enthalpy = GAMMA * at.energy - (GAMMA - 1.0) * square;
         let pressure = (GAMMA - 1.0) * (v[4] + square * v[0] - x * v[1] - y * v[2] - z * v[3]);
-        let heat = v[4] + pressure - enthalpy * v[0];
         let stress = self.viscosity * at.volume;
         let conducted = self.conduction * at.volume;
-        let work = (stress - conducted) * at.along(a) + conducted * a[3];
-        AXES.map(|axis| {
-            let (speed, mass) = (at.velocity[axis], v[axis + 1]);
-            let more = (ALONG - 1.0) * stress * a[axis];
-            let mut flux = [
-                mass,
-                x * mass + speed * a[0],
-                y * mass + speed * a[1],
-                z * mass + speed * a[2],
-                enthalpy * mass + speed * heat,
-            ];
-            flux[axis + 1] += pressure;
-            let mut viscous = [0.0, stress * a[0], stress * a[1], stress * a[2], work + more * speed];
-            viscous[axis + 1] += more;
-            let diffusion = self.diffusion[axis];
-            std::array::from_fn(|m| self.flux * flux[m] - viscous[m] - diffusion * v[m])
-        })
+        let change = Change {
+            v,
+            a,
+            enthalpy,
+            pressure,
+            heat: v[4] + pressure - enthalpy * v[0],
+            stress,
+            work: (stress - conducted) * at.along(a) + conducted * a[3],
+        };
+        [self.towards::<0>(at, &change), self.towards::<1>(at, &change), self.towards::<2>(at, &change)]
     }
+
+    /// The same in one direction.
+    #[inline(always)]
+    fn towards<const AXIS: usize>(&self, at: &State, change: &Change) -> [f64; VALUES] {
+        let Change { v, a, enthalpy, pressure, heat, stress, work } = *change;
+        let [x, y, z] = at.velocity;
+        let (speed, mass) = (at.velocity[AXIS], v[AXIS + 1]);
+        let mut flux = [
+            mass,
+            x * mass + speed * a[0],
+            y * mass + speed * a[1],
+            z * mass + speed * a[2],
+            enthalpy * mass + speed * heat,
+        ];
+        flux[AXIS + 1] += pressure;
+        let more = (ALONG - 1.0) * stress * a[AXIS];
+        let mut viscous = [0.0, stress * a[0], stress * a[1], stress * a[2], work + more * speed];
+        viscous[AXIS + 1] += more;
+        let diffusion = self.diffusion[AXIS];
+        [
+            self.flux * flux[0] - diffusion * v[0],
+            self.flux * flux[1] - viscous[1] - diffusion * v[1],
+            self.flux * flux[2] - viscous[2] - diffusion * v[2],
+            self.flux * flux[3] - viscous[3] - diffusion * v[3],
+            self.flux * flux[4] - viscous[4] - diffusion * v[4],
+        ]
+    }
+}
+
+/// What a vector changes at a point.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    v: [f64; VALUES],
+    /// Its disturbance.
+    a: [f64; 4],
+    /// Of the point.
+    enthalpy: f64,
+    pressure: f64,
+    /// Energy and pressure, less what the change of density carries.
+    heat: f64,
+    /// Viscosity over density.
+    stress: f64,
+    /// What viscosity and conduction change of the energy, the same in each direction.
+    work: f64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const AXES: [usize; 3] = [0, 1, 2];
     const POINT: [f64; VALUES] = [1.3, 0.4, -0.7, 0.9, 3.1];
     const VECTOR: [f64; VALUES] = [0.5, -0.3, 0.8, 0.2, -0.6];
 

@@ -218,16 +218,25 @@ fn solve<const UPPER: bool>(
     solution: &mut Lanes,
 ) {
     for lane in 0..LANES {
-        let at = State::new(std::array::from_fn(|m| state[m][lane]));
-        let incoming: [f64; VALUES] = std::array::from_fn(|m| xi[m][lane] + eta[m][lane] + zeta[m][lane]);
-        let right: [f64; VALUES] = std::array::from_fn(|m| right[m][lane]);
-        let (v, a) = if UPPER {
-            let (less, _) = operator.solve(&at, incoming);
-            let v = std::array::from_fn(|m| right[m] - less[m]);
-            (v, at.disturbance(v))
-        } else {
-            operator.solve(&at, std::array::from_fn(|m| scale * right[m] - incoming[m]))
+        let of = |lanes: &Lanes| -> [f64; VALUES] {
+            [lanes[0][lane], lanes[1][lane], lanes[2][lane], lanes[3][lane], lanes[4][lane]]
         };
+        let at = State::new(of(state));
+        let (x, y, z, right) = (of(xi), of(eta), of(zeta), of(right));
+        let mut sums = [0.0; VALUES];
+        for m in 0..VALUES {
+            sums[m] = x[m] + y[m] + z[m];
+            if !UPPER {
+                sums[m] = scale * right[m] - sums[m];
+            }
+        }
+        let (mut v, mut a) = operator.solve(&at, sums);
+        if UPPER {
+            for m in 0..VALUES {
+                v[m] = right[m] - v[m];
+            }
+            a = at.disturbance(v);
+        }
         let [along_xi, along_eta, along_zeta] = operator.outgoing(&at, v, a);
         for m in 0..VALUES {
             solution[m][lane] = v[m];
