@@ -261,3 +261,55 @@ fn add_line<const VALUE: usize>(out: &mut [f64], from: &Lines, weights: &Weights
         out[i] = spread + viscosity * viscous - flux * flows - forcing[i];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINTS: usize = 12;
+
+    /// The residual of a state, which is given by the share along ξ, η and ζ, at a point far from the surface.
+    fn residual(state: impl Fn([f64; 3]) -> [f64; VALUES], at: usize) -> [f64; VALUES] {
+        let pencil = Pencil::new(POINTS, 0, 1).expect("fits");
+        let (mut u, mut out) = (Field::new(&pencil), Field::new(&pencil));
+        let [columns, rows] = pencil.own();
+        for k in 0..POINTS {
+            for j in rows.clone() {
+                for i in columns.clone() {
+                    let share = [i - HALO, j - HALO, k].map(|index| pencil.coordinate(index));
+                    u.set([i, j, k], state(share));
+                }
+            }
+        }
+        Residual::new(&pencil).compute(&u, &Field::new(&pencil), &mut out);
+        out.point([at + HALO, at + HALO, at])
+    }
+
+    fn close(found: [f64; VALUES], expected: [f64; VALUES]) {
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_uniform_flow_is_steady_up_to_the_surface() {
+        for at in 3..POINTS - 3 {
+            close(residual(|_| [1.2, 0.3, -0.4, 0.5, 2.5], at), [0.0; VALUES]);
+        }
+    }
+
+    #[test]
+    fn density_at_rest_diffuses_and_moves_nothing() {
+        // Diffusion of ξ² + η² + ζ² is twice the sum of 0.75, 0.75 and 1; pressure is even.
+        let found = residual(|s| [1.0 + s.map(|s| s * s).iter().sum::<f64>(), 0.0, 0.0, 0.0, 1.0], 5);
+        close([found[0], found[1], found[2], found[3], 0.0], [5.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_shear_flow_is_slowed_by_viscosity_and_heats() {
+        // The momentum along ξ is η²: viscosity and diffusion act on its curvature of 2, and nothing else on momentum.
+        let found = residual(|[_, eta, _]| [1.0, eta * eta, 0.0, 0.0, 3.0 + 0.5 * eta.powi(4)], 6);
+        close([found[1], 0.0, found[3], 0.0, 0.0], [2.0 * (VISCOSITY + 0.75), 0.0, 0.0, 0.0, 0.0]);
+        assert!(found[4] > 0.0);
+    }
+}

@@ -246,3 +246,87 @@ fn solve<const UPPER: bool>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many points within the cube as are no multiple of the lanes.
+    const POINTS: usize = 13;
+    const STEP: f64 = 0.01;
+
+    fn close(found: [f64; VALUES], expected: [f64; VALUES], at: [usize; 3]) {
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-13, "{at:?}: {found} {expected}");
+        }
+    }
+
+    /// A state, and a right side within the cube.
+    fn fields(pencil: &Pencil) -> (Field, Field) {
+        let (mut u, mut v) = (Field::new(pencil), Field::new(pencil));
+        let [columns, rows] = pencil.own();
+        let [inner_columns, inner_rows] = pencil.inner();
+        for k in 0..POINTS {
+            for j in rows.clone() {
+                for i in columns.clone() {
+                    let wave = ((3 * i + 5 * j + 7 * k) as f64).sin();
+                    u.set([i, j, k], [1.0 + 0.2 * wave, 0.3, 0.2 * wave, -0.1, 2.0 + 0.5 * wave]);
+                    let inner =
+                        inner_columns.contains(&i) && inner_rows.contains(&j) && pencil.planes().contains(&k);
+                    if inner {
+                        v.set([i, j, k], [wave, 0.5 - wave, 0.1 * i as f64, 0.2 * j as f64, 0.3 * k as f64]);
+                    }
+                }
+            }
+        }
+        (u, v)
+    }
+
+    /// Sweeps, and checks each point's equation with those of the points before it.
+    fn check<const UPPER: bool>() {
+        let pencil = Pencil::new(POINTS, 0, 1).expect("fits");
+        let (u, right) = fields(&pencil);
+        let (mut updated, mut v) = (u.clone(), right.clone());
+        let mut sweep = Sweep::<UPPER>::new(&pencil, STEP);
+        sweep.begin();
+        sweep.planes().for_each(|plane| sweep.plane(&mut updated, &mut v, plane, 0.5));
+        let operator = Implicit::new(POINTS, STEP, UPPER);
+        let [columns, rows] = pencil.inner();
+        for k in pencil.planes() {
+            for j in rows.clone() {
+                for i in columns.clone() {
+                    let mut incoming = [0.0; VALUES];
+                    for axis in 0..3 {
+                        let mut before = [i, j, k];
+                        before[axis] = if UPPER { before[axis] + 1 } else { before[axis] - 1 };
+                        let (state, solved) = (State::new(u.point(before)), v.point(before));
+                        let outgoing = operator.outgoing(&state, solved, state.disturbance(solved))[axis];
+                        incoming.iter_mut().zip(outgoing).for_each(|(sum, outgoing)| *sum += outgoing);
+                    }
+                    let (at, right) = ([i, j, k], right.point([i, j, k]));
+                    let state = State::new(u.point(at));
+                    let expected: [f64; VALUES] = if UPPER {
+                        let (less, _) = operator.solve(&state, incoming);
+                        std::array::from_fn(|m| right[m] - less[m])
+                    } else {
+                        operator.solve(&state, std::array::from_fn(|m| STEP * right[m] - incoming[m])).0
+                    };
+                    close(v.point(at), expected, at);
+                    let change = if UPPER { 0.5 } else { 0.0 };
+                    let (u, v) = (u.point(at), v.point(at));
+                    close(updated.point(at), std::array::from_fn(|m| u[m] + change * v[m]), at);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_point_satisfies_its_equation_in_the_lower_triangle() {
+        check::<false>();
+    }
+
+    #[test]
+    fn each_point_satisfies_its_equation_in_the_upper_triangle() {
+        check::<true>();
+    }
+}
