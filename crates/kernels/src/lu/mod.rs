@@ -8,7 +8,7 @@
 //! | `pencil` | how the cube is divided |
 //! | `field` | five values at each point |
 //! | `exchange` | messages |
-//! | `coefficients`, `residual` | the explicit side |
+//! | `coefficients`, `residual`, `row` | the explicit side |
 //! | `implicit`, `sweep` | the implicit side |
 //! | `results` | what is verified |
 
@@ -20,6 +20,7 @@ mod official;
 mod pencil;
 mod residual;
 mod results;
+mod row;
 mod solver;
 mod sweep;
 

@@ -4,19 +4,11 @@
 //! What fluxes and viscosity need besides the five values is derived from them once for each point, plane by plane: three
 //! planes of it are enough.
 
-use std::ops::Range;
-
 use super::coefficients::{across, weights};
 use super::field::Field;
 use super::pencil::{HALO, Pencil};
-use crate::flow::{ALONG, CONDUCTION, GAMMA, VALUES, VISCOSITY};
-
-/// Planes of derived values: one on either side of the current one.
-const DERIVED_PLANES: usize = 3;
-/// Derived values: three velocities, from 0, then these.
-const PRESSURE: usize = 3;
-/// What conduction and viscosity act on in the energy's equation, without the part of the velocity along the gradient.
-const HEAT: usize = 4;
+use super::row::{DERIVED_PLANES, Row, Weights};
+use crate::flow::{CONDUCTION, GAMMA, VALUES, VISCOSITY};
 
 /// The operator, and what it derives.
 #[derive(Debug)]
@@ -46,13 +38,8 @@ impl Residual {
         for plane in planes {
             self.derive(u, plane + 1);
             for row in eta.clone() {
-                let at = Row { u, derived: &self.derived, xi: xi.clone(), row, plane };
-                let weights = self.weights(row, plane);
-                at.add::<0>(forcing, residual, &weights);
-                at.add::<1>(forcing, residual, &weights);
-                at.add::<2>(forcing, residual, &weights);
-                at.add::<3>(forcing, residual, &weights);
-                at.add::<4>(forcing, residual, &weights);
+                let at = Row { xi: xi.clone(), row, plane };
+                at.compute([u, forcing], &self.derived, residual, &self.weights(row, plane));
             }
         }
     }
@@ -94,171 +81,6 @@ fn derive_row(from: [&[f64]; VALUES], into: [&mut [f64]; VALUES]) {
         [u[i], v[i], w[i]] = velocity;
         pressure[i] = (GAMMA - 1.0) * (energy[i] - 0.5 * density[i] * square);
         heat[i] = 0.5 * (1.0 - CONDUCTION) * square + CONDUCTION * energy[i] * volume;
-    }
-}
-
-/// Coefficients of a row.
-struct Weights<'a> {
-    /// Diffusion and dissipation along ξ, for each point.
-    xi: [&'a [f64]; 5],
-    /// The same along η and ζ.
-    across: [[f64; 5]; 2],
-    flux: f64,
-    viscosity: f64,
-}
-
-/// A row within the cube.
-struct Row<'a> {
-    u: &'a Field,
-    derived: &'a Field,
-    /// Its inner points.
-    xi: Range<usize>,
-    row: usize,
-    plane: usize,
-}
-
-/// Lines of one value: of the row itself, and of those next to it in each direction.
-#[derive(Clone, Copy)]
-struct Cross<'a> {
-    centre: &'a [f64],
-    low: [&'a [f64]; 3],
-    high: [&'a [f64]; 3],
-}
-
-impl<'a> Cross<'a> {
-    /// The lines next to the row, at lower and at higher indices, of this length.
-    #[inline(always)]
-    fn sides(self, count: usize) -> ([&'a [f64]; 3], [&'a [f64]; 3]) {
-        (self.low.map(|line| &line[..count]), self.high.map(|line| &line[..count]))
-    }
-}
-
-impl<'a> Row<'a> {
-    /// One value of the state, `distance` points away in each direction.
-    fn state(&self, value: usize, distance: usize) -> Cross<'a> {
-        let Row { u, row, plane, .. } = *self;
-        let last = u.planes() - 1;
-        Cross {
-            centre: self.cut(u.line(value, row, plane), 0),
-            low: [
-                self.cut(u.line(value, row, plane), -(distance as isize)),
-                self.cut(u.line(value, row - distance, plane), 0),
-                // Beyond the surface its weight is zero.
-                self.cut(u.line(value, row, plane.saturating_sub(distance)), 0),
-            ],
-            high: [
-                self.cut(u.line(value, row, plane), distance as isize),
-                self.cut(u.line(value, row + distance, plane), 0),
-                self.cut(u.line(value, row, (plane + distance).min(last)), 0),
-            ],
-        }
-    }
-
-    /// One of the derived values, at this row and next to it.
-    fn derived(&self, value: usize) -> Cross<'a> {
-        let Row { derived, row, .. } = *self;
-        let plane = |step: usize| (self.plane + step - 1) % DERIVED_PLANES;
-        let line = derived.line(value, row, plane(1));
-        Cross {
-            centre: self.cut(line, 0),
-            low: [
-                self.cut(line, -1),
-                self.cut(derived.line(value, row - 1, plane(1)), 0),
-                self.cut(derived.line(value, row, plane(0)), 0),
-            ],
-            high: [
-                self.cut(line, 1),
-                self.cut(derived.line(value, row + 1, plane(1)), 0),
-                self.cut(derived.line(value, row, plane(2)), 0),
-            ],
-        }
-    }
-
-    /// The inner part of a line, moved by `shift`.
-    fn cut(&self, line: &'a [f64], shift: isize) -> &'a [f64] {
-        let begin = self.xi.start.wrapping_add_signed(shift);
-        &line[begin..begin + self.xi.len()]
-    }
-
-    /// Computes one value's residual.
-    fn add<const VALUE: usize>(&self, forcing: &Field, residual: &mut Field, weights: &Weights) {
-        let velocities = [0, 1, 2].map(|axis| self.derived(axis));
-        let own = if VALUE == 0 || VALUE == 4 { self.derived(HEAT) } else { velocities[VALUE - 1] };
-        let lines = Lines {
-            near: self.state(VALUE, 1),
-            far: self.state(VALUE, 2),
-            velocities,
-            pressure: self.derived(PRESSURE),
-            own,
-            forcing: self.cut(forcing.line(VALUE, self.row, self.plane), 0),
-        };
-        let out = &mut residual.line_mut(VALUE, self.row, self.plane)[self.xi.clone()];
-        add_line::<VALUE>(out, &lines, weights);
-    }
-}
-
-/// What a value's residual is computed from.
-struct Lines<'a> {
-    /// The value, here and next to it.
-    near: Cross<'a>,
-    /// The value, two points away.
-    far: Cross<'a>,
-    velocities: [Cross<'a>; 3],
-    pressure: Cross<'a>,
-    /// What viscosity acts on.
-    own: Cross<'a>,
-    forcing: &'a [f64],
-}
-
-/// Computes one value's residual along a row.
-#[inline(always)]
-fn add_line<const VALUE: usize>(out: &mut [f64], from: &Lines, weights: &Weights) {
-    let count = out.len();
-    let (low, high) = from.near.sides(count);
-    let (far_low, far_high) = from.far.sides(count);
-    let (own_low, own_high) = from.own.sides(count);
-    let (pressure_low, pressure_high) = from.pressure.sides(count);
-    let speed_low = [0, 1, 2].map(|axis| &from.velocities[axis].low[axis][..count]);
-    let speed_high = [0, 1, 2].map(|axis| &from.velocities[axis].high[axis][..count]);
-    let speed = from.velocities.map(|cross| &cross.centre[..count]);
-    let (centre, own, forcing) =
-        (&from.near.centre[..count], &from.own.centre[..count], &from.forcing[..count]);
-    let xi = weights.xi.map(|line| &line[..count]);
-    let [eta, zeta] = weights.across;
-    let (flux, viscosity) = (weights.flux, weights.viscosity);
-    let work = 0.5 * (ALONG - 1.0);
-    for i in 0..count {
-        let along = [
-            [xi[0][i], xi[1][i], xi[3][i], xi[4][i]],
-            [eta[0], eta[1], eta[3], eta[4]],
-            [zeta[0], zeta[1], zeta[3], zeta[4]],
-        ];
-        let mut spread = (xi[2][i] + eta[2] + zeta[2]) * centre[i];
-        let (mut flows, mut viscous) = (0.0, 0.0);
-        for axis in 0..3 {
-            let w = along[axis];
-            spread += w[0] * far_low[axis][i]
-                + w[1] * low[axis][i]
-                + w[2] * high[axis][i]
-                + w[3] * far_high[axis][i];
-            let (before, after) = (speed_low[axis][i], speed_high[axis][i]);
-            if VALUE == 4 {
-                flows += (high[axis][i] + pressure_high[axis][i]) * after
-                    - (low[axis][i] + pressure_low[axis][i]) * before;
-                let squares = after * after + before * before - 2.0 * speed[axis][i] * speed[axis][i];
-                viscous += own_low[axis][i] + own_high[axis][i] - 2.0 * own[i] + work * squares;
-            } else {
-                flows += high[axis][i] * after - low[axis][i] * before;
-                if VALUE == axis + 1 {
-                    flows += pressure_high[axis][i] - pressure_low[axis][i];
-                }
-                if VALUE > 0 {
-                    let factor = if VALUE == axis + 1 { ALONG } else { 1.0 };
-                    viscous += factor * (own_low[axis][i] + own_high[axis][i] - 2.0 * own[i]);
-                }
-            }
-        }
-        out[i] = spread + viscosity * viscous - flux * flows - forcing[i];
     }
 }
 
