@@ -1,4 +1,4 @@
-//! Coefficients of the differences (RNR-94-007, section 3.3).
+//! Coefficients of the differences (RNR-94-007, section 3).
 
 /// Artificial diffusion of the second order in each direction, the same for all values.
 pub(super) const DIFFUSION: [f64; 3] = [0.75, 0.75, 1.0];

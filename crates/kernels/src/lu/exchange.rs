@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::field::Field;
 use super::pencil::{HALO, Pencil};
+use crate::flow::VALUES;
 
 /// Messages to the south and to the north, to the east and to the west.
 const SOUTHWARD: u32 = 1;
@@ -62,7 +63,7 @@ impl Exchange {
             rank.world().send(*to, tag, &self.outgoing)?;
         }
         let (Some(posted), Some((_, side))) = (posted, from) else { return Ok(()) };
-        let each = crate::flow::VALUES * side[0].len() * side[1].len();
+        let each = VALUES * side[0].len() * side[1].len();
         self.incoming.resize(each * planes.len(), 0.0);
         let message = rank.wait(posted)?.message();
         message
@@ -85,16 +86,9 @@ impl Exchange {
         plane: usize,
         upper: bool,
     ) -> Result<(), Fault> {
-        let Pencil { north, south, west, east, .. } = self.pencil;
-        let [own_xi, own_eta] = self.pencil.own();
-        let [xi, eta] = self.pencil.inner();
-        let edge = |own: &Range<usize>| if upper { own.end..own.end + 1 } else { own.start - 1..own.start };
-        let (from_xi, xi_tag) = if upper { (south, NORTHWARD) } else { (north, SOUTHWARD) };
-        let (from_eta, eta_tag) = if upper { (east, WESTWARD) } else { (west, EASTWARD) };
-        let sides = [(from_xi, xi_tag, [edge(&own_xi), eta]), (from_eta, eta_tag, [xi, edge(&own_eta)])];
-        for (from, tag, side) in sides {
-            let Some(from) = from else { continue };
-            self.incoming.resize(crate::flow::VALUES * side[0].len() * side[1].len(), 0.0);
+        for (tag, from) in self.edges(upper, true) {
+            let Some((from, side)) = from else { continue };
+            self.incoming.resize(VALUES * side[0].len() * side[1].len(), 0.0);
             rank.world().recv_into(from, tag, &mut self.incoming)?;
             v.unpack(&side, plane, &self.incoming);
         }
@@ -112,19 +106,36 @@ impl Exchange {
         plane: usize,
         upper: bool,
     ) -> Result<(), Fault> {
-        let Pencil { north, south, west, east, .. } = self.pencil;
-        let [own_xi, own_eta] = self.pencil.own();
-        let [xi, eta] = self.pencil.inner();
-        let edge = |own: &Range<usize>| if upper { own.start..own.start + 1 } else { own.end - 1..own.end };
-        let (to_xi, xi_tag) = if upper { (north, NORTHWARD) } else { (south, SOUTHWARD) };
-        let (to_eta, eta_tag) = if upper { (west, WESTWARD) } else { (east, EASTWARD) };
-        let sides = [(to_xi, xi_tag, [edge(&own_xi), eta]), (to_eta, eta_tag, [xi, edge(&own_eta)])];
-        for (to, tag, side) in sides {
-            let Some(to) = to else { continue };
+        for (tag, to) in self.edges(upper, false) {
+            let Some((to, side)) = to else { continue };
             self.outgoing.clear();
             v.pack(&side, plane, &mut self.outgoing);
             rank.world().send(to, tag, &self.outgoing)?;
         }
         Ok(())
+    }
+
+    /// The edges within the cube that a sweep receives or sends, and their tags, first in ξ, then in η. The lower sweep goes
+    /// south and east, the upper one north and west.
+    fn edges(&self, upper: bool, received: bool) -> [(u32, Side); 2] {
+        let Pencil { north, south, west, east, .. } = self.pencil;
+        let [xi, eta] = self.pencil.inner();
+        let high = upper == received;
+        let edge = |own: Range<usize>| {
+            let first = match (high, received) {
+                (true, true) => own.end,
+                (true, false) => own.end - 1,
+                (false, true) => own.start - 1,
+                (false, false) => own.start,
+            };
+            first..first + 1
+        };
+        let [own_xi, own_eta] = self.pencil.own().map(edge);
+        let [in_xi, in_eta] = if high { [south, east] } else { [north, west] };
+        let [xi_tag, eta_tag] = if upper { [NORTHWARD, WESTWARD] } else { [SOUTHWARD, EASTWARD] };
+        [
+            (xi_tag, in_xi.map(|rank| (rank, [own_xi, eta]))),
+            (eta_tag, in_eta.map(|rank| (rank, [xi, own_eta]))),
+        ]
     }
 }

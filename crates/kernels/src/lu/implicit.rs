@@ -1,5 +1,5 @@
 //! The implicit operator at a point: its diagonal block, and what it adds to the equations of the next points
-//! (RNR-94-007, section 3.4.4).
+//! (RNR-94-007, section 3).
 //!
 //! The Jacobians of the fluxes are never formed: their products with a vector v are written out in terms of the velocities.
 //! With the disturbance of a velocity, aₘ = vₘ − uₘ·v₁, viscosity is diagonal, so that the diagonal block is
@@ -175,7 +175,7 @@ mod tests {
     const POINT: [f64; VALUES] = [1.3, 0.4, -0.7, 0.9, 3.1];
     const VECTOR: [f64; VALUES] = [0.5, -0.3, 0.8, 0.2, -0.6];
 
-    /// The flux along an axis (RNR-94-007, equation 3.2), without viscosity.
+    /// The flux along an axis (RNR-94-007, section 3), without viscosity.
     fn flux(u: [f64; VALUES], axis: usize) -> [f64; VALUES] {
         let pressure = (GAMMA - 1.0) * (u[4] - 0.5 * (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) / u[0]);
         let speed = u[axis + 1] / u[0];

@@ -1,4 +1,4 @@
-//! The official sizes and results (RNR-94-007, table 3.1; NAS-95-020; NAS-02-007 for class C).
+//! The official sizes and results (RNR-94-007, section 3; NAS-95-020; NAS-02-007 for class C).
 
 use crate::class::Class;
 use crate::flow::VALUES;

@@ -1,5 +1,5 @@
 //! The residual of the steady state: differences of fluxes, viscosity and dissipation, less the forcing
-//! (RNR-94-007, section 3.3).
+//! (RNR-94-007, section 3).
 //!
 //! What fluxes and viscosity need besides the five values is derived from them once for each point, plane by plane: three
 //! planes of it are enough.

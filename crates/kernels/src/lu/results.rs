@@ -1,4 +1,4 @@
-//! What is verified: norms, and the integral over a surface (RNR-94-007, section 3.4.1 and 3.4.5).
+//! What is verified: norms, and the integral over a surface (RNR-94-007, section 3).
 
 use crosstalk_comm::{Rank, ReduceOp};
 use crosstalk_core::Fault;

@@ -139,7 +139,7 @@ fn set_exact(pencil: &Pencil, u: &mut Field) {
 }
 
 /// Sets the initial state: on the surface the exact solution, within the cube what is interpolated from all six faces
-/// (RNR-94-007, equation 3.11).
+/// (RNR-94-007, section 3).
 fn set_initial(pencil: &Pencil, u: &mut Field) {
     let [columns, rows] = pencil.own();
     let last = pencil.points - 1;

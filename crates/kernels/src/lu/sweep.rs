@@ -1,9 +1,11 @@
-//! A sweep: the solution of the lower or upper block triangular system, plane by plane (RNR-94-007, section 3.4.4).
+//! A sweep: the solution of the lower or upper block triangular system, plane by plane (RNR-94-007, section 3).
 //!
 //! A point needs the solutions of three others: those before it in ξ, η and ζ. Points on a diagonal of a plane do not need
 //! each other. So several rows, the *lanes*, are solved at once, each one point behind the row before it: at step
 //! t, lane l is at its point t − l. What a point adds to the equations of its next ones is computed at the point itself, and
 //! handed on: along the lane, to the next lane, and to the next plane. Packed by steps, all lanes' numbers are consecutive.
+
+use std::ops::Range;
 
 use super::field::Field;
 use super::implicit::{Implicit, State};
@@ -77,27 +79,27 @@ impl<const UPPER: bool> Sweep<UPPER> {
     /// Solves a plane: `v` becomes the solution. The upper sweep adds `factor` times that to `u`.
     pub(super) fn plane(&mut self, u: &mut Field, v: &mut Field, plane: usize, factor: f64) {
         self.take_edges(u, v, plane);
-        let steps = self.state.len();
         for block in 0..self.xi.len() / LANES {
             self.pack(u, v, block, plane);
-            let rows = block * LANES..(block + 1) * LANES;
-            let zeta = &mut self.zeta[block * steps..(block + 1) * steps];
-            let scale = self.step;
-            let (state, right) = (&self.state, &self.right);
-            let mut eta = ZERO;
-            let mut xi = ZERO;
-            let edge = &self.xi[rows];
-            for (t, (((state, right), zeta), solution)) in
-                state.iter().zip(right).zip(zeta).zip(&mut self.solution).enumerate()
-            {
-                begin_lane(&mut xi, edge, t);
-                next_lanes(&mut eta, self.eta.get(t));
-                solve::<UPPER>(&self.operator, scale, state, right, [&mut xi, &mut eta, zeta], solution);
-                if t + 1 >= LANES {
-                    self.eta[t + 1 - LANES] = eta.map(|lanes| lanes[LANES - 1]);
-                }
-            }
+            self.solve_block(block);
             self.unpack(u, v, block, plane, factor);
+        }
+    }
+
+    /// Solves a block of rows that is packed.
+    fn solve_block(&mut self, block: usize) {
+        let steps = self.state.len();
+        let packed = self.state.iter().zip(&self.right).zip(&mut self.solution);
+        let zeta = &mut self.zeta[block * steps..(block + 1) * steps];
+        let edge = &self.xi[block * LANES..(block + 1) * LANES];
+        let (mut xi, mut eta) = (ZERO, ZERO);
+        for (t, (((state, right), solution), zeta)) in packed.zip(zeta).enumerate() {
+            begin_lane(&mut xi, edge, t);
+            next_lanes(&mut eta, self.eta.get(t));
+            solve::<UPPER>(&self.operator, self.step, state, right, [&mut xi, &mut eta, zeta], solution);
+            if let Some(last) = (t + 1).checked_sub(LANES) {
+                self.eta[last] = eta.map(|lanes| lanes[LANES - 1]);
+            }
         }
     }
 
@@ -113,7 +115,7 @@ impl<const UPPER: bool> Sweep<UPPER> {
         let Pencil { north, south, west, east, .. } = self.pencil;
         let (in_xi, in_eta) = if UPPER { (south, east) } else { (north, west) };
         let [columns, rows] = self.pencil.inner();
-        let before = |own: &std::ops::Range<usize>| if UPPER { own.end } else { own.start - 1 };
+        let before = |own: &Range<usize>| if UPPER { own.end } else { own.start - 1 };
         let operator = self.operator;
         let outgoing = |i: usize, j: usize, axis: usize| {
             let (state, v) = (State::new(u.point([i, j, plane])), v.point([i, j, plane]));
