@@ -10,6 +10,7 @@
 //! | `exchange` | messages |
 //! | `coefficients`, `residual`, `row` | the explicit side |
 //! | `implicit`, `sweep` | the implicit side |
+//! | `solver` | the iteration |
 //! | `results` | what is verified |
 
 mod coefficients;
