@@ -14,7 +14,8 @@
 //! | `check` | results beside the official ones |
 //! | `spec`, `workload` | the workload `npb` |
 //! | `report` | what it reports of a run, and of a replay |
-//! | `ep`, … | the kernels |
+//! | `ep`, `is`, `cg`, `mg`, `ft`, `lu`, `sp`, `bt` | the kernels |
+//! | `flow` | what LU, SP and BT share |
 //! | `hpl` | the High-Performance Linpack benchmark |
 #![forbid(unsafe_code)]
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
@@ -23,8 +24,12 @@
 mod check;
 mod class;
 mod ep;
+mod flow;
+mod ft;
 pub mod hpl;
 mod kernel;
+mod lu;
+mod mg;
 mod random;
 mod report;
 mod spec;

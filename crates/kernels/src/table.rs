@@ -3,11 +3,11 @@
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 
-use crate::ep;
 use crate::kernel::Kernel;
+use crate::{ep, ft, lu, mg};
 
 /// All kernels.
-pub const KERNELS: [Kernel; 1] = [ep::KERNEL];
+pub const KERNELS: [Kernel; 4] = [ep::KERNEL, mg::KERNEL, ft::KERNEL, lu::KERNEL];
 
 /// The kernel of that name, in either case.
 ///

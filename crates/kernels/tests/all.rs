@@ -2,4 +2,7 @@
 
 mod common;
 mod ep;
+mod ft;
 mod hpl;
+mod lu;
+mod mg;
