@@ -21,6 +21,7 @@
 mod check;
 mod class;
 mod ep;
+mod is;
 mod kernel;
 mod random;
 mod report;
