@@ -6,7 +6,7 @@ use crosstalk_core::name::unknown;
 
 use crate::check::Check;
 use crate::class::Class;
-use crate::{ep, is};
+use crate::{cg, ep, is};
 
 /// On how many ranks a kernel runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Timed {
 }
 
 /// All kernels.
-pub const KERNELS: [Kernel; 2] = [ep::KERNEL, is::KERNEL];
+pub const KERNELS: [Kernel; 3] = [ep::KERNEL, is::KERNEL, cg::KERNEL];
 
 impl Kernel {
     /// The kernel of that name, in either case.

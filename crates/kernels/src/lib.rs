@@ -18,6 +18,7 @@
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod cg;
 mod check;
 mod class;
 mod ep;

@@ -1,5 +1,6 @@
 //! Kernels on ranks that are threads of the test process, over loopback.
 
+mod cg;
 mod common;
 mod ep;
 mod is;
