@@ -124,11 +124,18 @@ struct RowSums {
     sums: Vec<f64>,
     present: Vec<bool>,
     columns: Vec<usize>,
+    /// The row that was ended last.
+    row: Vec<(usize, f64)>,
 }
 
 impl RowSums {
     fn new(length: usize) -> Self {
-        RowSums { sums: vec![0.0; length], present: vec![false; length], columns: Vec::new() }
+        RowSums {
+            sums: vec![0.0; length],
+            present: vec![false; length],
+            columns: Vec::new(),
+            row: Vec::new(),
+        }
     }
 
     fn add(&mut self, column: usize, value: f64) {
@@ -139,15 +146,18 @@ impl RowSums {
         self.sums[column] += value;
     }
 
-    /// Takes out what is not zero, in the order of columns. The next row can follow.
-    fn take(&mut self) -> impl Iterator<Item = (usize, f64)> {
+    /// Ends the row: what is not zero, in the order of columns.
+    fn take(&mut self) -> &[(usize, f64)] {
         self.columns.sort_unstable();
-        let RowSums { sums, present, columns } = self;
-        let elements = columns.drain(..).map(|column| {
-            present[column] = false;
-            (column, std::mem::take(&mut sums[column]))
-        });
-        elements.filter(|(_, value)| *value != 0.0)
+        self.row.clear();
+        for column in self.columns.drain(..) {
+            self.present[column] = false;
+            let value = std::mem::take(&mut self.sums[column]);
+            if value != 0.0 {
+                self.row.push((column, value));
+            }
+        }
+        &self.row
     }
 }
 
@@ -203,6 +213,6 @@ mod tests {
 
     #[test]
     fn class_s_has_as_many_elements_as_the_reference() {
-        assert_eq!(make_matrix(1400, 7, 10.0, &Grid::new(1400, 0, 1)).stored(), 78_148);
+        assert_eq!(make_matrix(1400, 7, 10.0, &Grid::new(1400, 0, 1)).nonzeros(), 78_148);
     }
 }

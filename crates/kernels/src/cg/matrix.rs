@@ -15,13 +15,13 @@ pub(super) struct Matrix {
     blocks: Vec<Block>,
 }
 
-/// All rows of a block of columns.
+/// All rows of a block of columns. Each row has whole groups of elements: the last ones may be zeros.
 #[derive(Debug, Clone, PartialEq)]
 struct Block {
-    /// Where each row begins, and the last one ends.
+    /// The group with which each row begins, and the last one ends.
     begins: Vec<u32>,
-    columns: Vec<u16>,
-    values: Vec<f64>,
+    columns: Vec<[u16; LANES]>,
+    values: Vec<[f64; LANES]>,
 }
 
 impl Matrix {
@@ -31,15 +31,14 @@ impl Matrix {
         Matrix { blocks: vec![block; columns.div_ceil(BLOCK)] }
     }
 
-    /// Adds a row. `elements`: columns and values.
-    pub(super) fn push_row(&mut self, elements: impl Iterator<Item = (usize, f64)>) {
-        for (column, value) in elements {
-            let block = &mut self.blocks[column / BLOCK];
-            block.columns.push((column % BLOCK) as u16);
-            block.values.push(value);
-        }
-        for block in &mut self.blocks {
-            block.begins.push(block.values.len() as u32);
+    /// Adds a row of these columns and values, in the order of columns.
+    pub(super) fn push_row(&mut self, elements: &[(usize, f64)]) {
+        let mut rest = elements;
+        for (number, block) in self.blocks.iter_mut().enumerate() {
+            let end = rest.partition_point(|(column, _)| column / BLOCK == number);
+            let (own, others) = rest.split_at(end);
+            block.push_row(own);
+            rest = others;
         }
     }
 
@@ -51,10 +50,11 @@ impl Matrix {
         }
     }
 
-    /// How many elements are stored.
+    /// How many elements are not zero.
     #[cfg(test)]
-    pub(super) fn stored(&self) -> usize {
-        self.blocks.iter().map(|block| block.values.len()).sum()
+    pub(super) fn nonzeros(&self) -> usize {
+        let values = self.blocks.iter().flat_map(|block| block.values.as_flattened());
+        values.filter(|value| **value != 0.0).count()
     }
 
     /// Zeros for a vector that the matrix multiplies: it has whole blocks.
@@ -75,6 +75,18 @@ impl Matrix {
 }
 
 impl Block {
+    fn push_row(&mut self, elements: &[(usize, f64)]) {
+        for group in elements.chunks(LANES) {
+            let (mut columns, mut values) = ([0; LANES], [0.0; LANES]);
+            for (lane, (column, value)) in group.iter().enumerate() {
+                (columns[lane], values[lane]) = ((column % BLOCK) as u16, *value);
+            }
+            self.columns.push(columns);
+            self.values.push(values);
+        }
+        self.begins.push(self.values.len() as u32);
+    }
+
     #[inline(always)]
     fn multiply(&self, vector: &[f64; BLOCK], product: &mut [f64], store: impl Fn(f64, &mut f64)) {
         for (bounds, product) in self.begins.array_windows().zip(product) {
@@ -86,17 +98,12 @@ impl Block {
 
 /// The product of a row and a vector.
 #[inline(always)]
-fn multiply_row(values: &[f64], columns: &[u16], vector: &[f64; BLOCK]) -> f64 {
+fn multiply_row(values: &[[f64; LANES]], columns: &[[u16; LANES]], vector: &[f64; BLOCK]) -> f64 {
     let mut sums = [0.0; LANES];
-    let (values, rest_of_values) = values.as_chunks::<LANES>();
-    let (columns, rest_of_columns) = columns.as_chunks::<LANES>();
     for (values, columns) in values.iter().zip(columns) {
         for lane in 0..LANES {
             sums[lane] += values[lane] * vector[columns[lane] as usize];
         }
-    }
-    for ((sum, value), column) in sums.iter_mut().zip(rest_of_values).zip(rest_of_columns) {
-        *sum += value * vector[*column as usize];
     }
     super::vector::add_up(sums)
 }
@@ -108,7 +115,10 @@ mod tests {
     #[test]
     fn a_product_with_a_vector_of_ones_is_the_sums_of_rows() {
         let mut matrix = Matrix::new(100);
-        (0..10).for_each(|row| matrix.push_row((0..7 * row).map(|column| (column, column as f64))));
+        for row in 0..10 {
+            let elements: Vec<(usize, f64)> = (0..7 * row).map(|column| (column, column as f64)).collect();
+            matrix.push_row(&elements);
+        }
         let mut product = vec![f64::NAN; 10];
         let mut ones = matrix.vector();
         ones[..100].fill(1.0);
@@ -122,7 +132,7 @@ mod tests {
         let columns = 2 * BLOCK + 5;
         let mut matrix = Matrix::new(columns);
         for row in 0..3 {
-            matrix.push_row([(row, 1.0), (BLOCK + row, 10.0), (2 * BLOCK + row, 100.0)].into_iter());
+            matrix.push_row(&[(row, 1.0), (BLOCK + row, 10.0), (2 * BLOCK + row, 100.0)]);
         }
         let mut vector = matrix.vector();
         (0..3).for_each(|row| vector[row] = row as f64);
@@ -131,6 +141,6 @@ mod tests {
         let mut product = vec![f64::NAN; 3];
         matrix.multiply(&vector, &mut product);
         assert_eq!(product, [30.0, 531.0, 32.0]);
-        assert_eq!(matrix.stored(), 9);
+        assert_eq!(matrix.nonzeros(), 9);
     }
 }

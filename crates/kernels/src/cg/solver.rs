@@ -1,7 +1,5 @@
 //! The conjugate gradient method (RNR-94-007, section 2.2.3) on a rank's part.
 
-use std::ops::Range;
-
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
@@ -109,11 +107,10 @@ fn multiply(
         return Ok(());
     };
     matrix.multiply(vector, &mut rows.own);
-    let piece: Range<usize> = grid.piece.clone();
     for exchange in &grid.exchanges {
         let sent = &rows.own[exchange.sent.clone()];
         rank.world().sendrecv(exchange.partner, sent, exchange.partner, &mut rows.received, exchange.tag)?;
-        add_scaled(&mut rows.own[piece.clone()], 1.0, &rows.received);
+        add_scaled(&mut rows.own[grid.piece.clone()], 1.0, &rows.received);
     }
-    rank.world().sendrecv(across, &rows.own[piece], across, product, ACROSS)
+    rank.world().sendrecv(across, &rows.own[grid.piece.clone()], across, product, ACROSS)
 }

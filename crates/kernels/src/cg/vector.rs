@@ -3,11 +3,11 @@
 /// Sums side by side.
 const LANES: usize = 8;
 
-/// The sum of sums that were made side by side.
+/// The sum of sums that were made side by side: halves are added, as vector instructions do it.
 #[inline(always)]
 pub(super) fn add_up(sums: [f64; LANES]) -> f64 {
     let [a, b, c, d, e, f, g, h] = sums;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
 
 /// The sum of `term` over the elements of two vectors, as far as both have them.
