@@ -114,3 +114,53 @@ fn multiply(
     }
     rank.world().sendrecv(across, &rows.own[grid.piece.clone()], across, product, ACROSS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_comm::listen;
+    use crosstalk_core::message::Part;
+    use crosstalk_core::units::Seconds;
+    use crosstalk_core::value::Params;
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::atomic::AtomicBool;
+
+    /// Does something with a rank that is alone.
+    fn alone<R>(work: impl FnOnce(&mut Rank) -> R) -> R {
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let listener = listen(here).expect("listens");
+        let part = Part {
+            workload: "test".into(),
+            params: Params::default(),
+            node: 0,
+            nodes: 1,
+            addresses: vec![here],
+            emulation: None,
+            deadline: Seconds(60.0),
+            shared: None,
+            scratch: std::env::temp_dir(),
+            artifacts: None,
+            seed: 1,
+        };
+        let endpoints = [Some(listener.endpoint())];
+        let never = AtomicBool::new(false);
+        let mut rank = listener.connect(&part, &endpoints, &never).expect("connects");
+        let result = work(&mut rank);
+        rank.finish().expect("ends");
+        result
+    }
+
+    #[test]
+    fn a_diagonal_system_is_solved_and_its_solution_has_length_one() {
+        let diagonal: Vec<f64> = (0..40).map(|row| 1.0 + f64::from(row) / 40.0).collect();
+        let mut matrix = Matrix::new(40);
+        diagonal.iter().enumerate().for_each(|(row, value)| matrix.push_row(&[(row, *value)]));
+        let mut solver = Solver::new(Grid::new(40, 0, 1), matrix);
+        let (product, residual) = alone(|rank| solver.iterate(rank)).expect("solves");
+        let expected: f64 = diagonal.iter().map(|value| 1.0 / value).sum();
+        assert!((product - expected).abs() < 1e-12 && residual < 1e-13, "{product} {residual}");
+        let length = diagonal.iter().map(|value| value.powi(-2)).sum::<f64>().sqrt();
+        let errors = solver.x.iter().zip(&diagonal).map(|(x, value)| (x - 1.0 / (value * length)).abs());
+        assert!(errors.fold(0.0, f64::max) < 1e-14);
+    }
+}
