@@ -1,5 +1,5 @@
 //! IS, "integer sort" (RNR-94-007, section 2.2.5): the rank of each of many small integers, which is its index among them
-//! in order. Half of the time is memory at random, and the other half messages of all ranks to all.
+//! in order. It computes with integers alone, reads and writes memory at random, and sends every key from rank to rank.
 //!
 //! In an iteration (NAS-95-020, on IS) a rank counts its keys by bucket. The counts of all ranks together divide the
 //! buckets into a range for each rank, with about the same number of keys. Each key is sent to the rank of its bucket, which
@@ -89,4 +89,18 @@ fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
         Check::new("the number of keys after the last iteration", keys, (1u64 << problem.keys) as f64, 0.0),
         Check::new("the number of keys out of order", out_of_order, 0.0, 0.0),
     ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_have_the_keys_that_change() {
+        let fits = |class: Class, ranks: usize| Problem::of(class).check_ranks(ranks).is_ok();
+        assert!(fits(Class::S, 1024) && fits(Class::W, 4096));
+        assert!(!fits(Class::S, 2048));
+        // Keys up to twice the number of iterations change, at the first rank.
+        assert!((1 << Problem::of(Class::S).keys) / 1024 > 2 * ITERATIONS);
+    }
 }
