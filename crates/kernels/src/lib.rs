@@ -21,12 +21,14 @@
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod cg;
 mod check;
 mod class;
 mod ep;
 mod flow;
 mod ft;
 pub mod hpl;
+mod is;
 mod kernel;
 mod lu;
 mod mg;

@@ -4,10 +4,10 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 
 use crate::kernel::Kernel;
-use crate::{ep, ft, lu, mg};
+use crate::{cg, ep, ft, is, lu, mg};
 
 /// All kernels.
-pub const KERNELS: [Kernel; 4] = [ep::KERNEL, mg::KERNEL, ft::KERNEL, lu::KERNEL];
+pub const KERNELS: [Kernel; 6] = [ep::KERNEL, is::KERNEL, cg::KERNEL, mg::KERNEL, ft::KERNEL, lu::KERNEL];
 
 /// The kernel of that name, in either case.
 ///

@@ -1,8 +1,10 @@
 //! Kernels on ranks that are threads of the test process, over loopback.
 
+mod cg;
 mod common;
 mod ep;
 mod ft;
 mod hpl;
+mod is;
 mod lu;
 mod mg;
