@@ -2,7 +2,7 @@
 
 use crate::common::{Clock, verified, verified_by_both_clocks};
 use crosstalk_comm::Counted;
-use crosstalk_kernels::{Class, Kernel};
+use crosstalk_kernels::{Class, find};
 
 #[test]
 fn class_s_verifies_on_powers_of_two() {
@@ -16,7 +16,7 @@ fn class_w_verifies() {
 
 #[test]
 fn operations_are_those_that_the_reference_counts() {
-    let kernel = Kernel::from_name("cg").expect("there is one");
+    let kernel = find("cg").expect("there is one");
     assert_eq!((kernel.operations)(Class::S), 2.0 * 15.0 * 1400.0 * (3.0 + 56.0 + 25.0 * 61.0 + 3.0));
     assert!(kernel.check_ranks(6).is_err());
 }

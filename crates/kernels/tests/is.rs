@@ -3,7 +3,7 @@
 use crate::common::{Clock, verified, verified_by_both_clocks};
 use crosstalk_comm::Counted;
 use crosstalk_core::mpi::Operation;
-use crosstalk_kernels::{Class, Kernel};
+use crosstalk_kernels::{Class, find};
 
 #[test]
 fn class_s_verifies_on_powers_of_two() {
@@ -32,7 +32,7 @@ fn an_iteration_adds_up_bucket_sizes_announces_parts_and_sends_every_key() {
 
 #[test]
 fn counts_of_operations_are_keys_ranked() {
-    let kernel = Kernel::from_name("is").expect("there is one");
+    let kernel = find("is").expect("there is one");
     assert_eq!((kernel.operations)(Class::A), 10.0 * f64::from(1 << 23));
     assert!(kernel.check_ranks(3).is_err());
 }
