@@ -4,6 +4,7 @@ use crosstalk_comm::{Rank, TimeAccount, Traffic};
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 
+use crate::bt;
 use crate::check::Check;
 use crate::class::Class;
 use crate::ep;
@@ -81,7 +82,7 @@ impl Timed {
 }
 
 /// All kernels.
-pub const KERNELS: [Kernel; 1] = [ep::KERNEL];
+pub const KERNELS: [Kernel; 2] = [ep::KERNEL, bt::KERNEL];
 
 impl Kernel {
     /// The kernel of that name, in either case.

@@ -13,14 +13,18 @@
 //! | `check` | results beside the official ones |
 //! | `spec`, `workload` | the workload `npb` |
 //! | `report` | what it reports of a run, and of a replay |
+//! | `flow`, `adi` | what simulated applications share |
 //! | `ep`, … | the kernels |
 #![forbid(unsafe_code)]
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod adi;
+mod bt;
 mod check;
 mod class;
 mod ep;
+mod flow;
 mod kernel;
 mod random;
 mod report;

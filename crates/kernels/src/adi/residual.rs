@@ -1,0 +1,134 @@
+//! What changes at each point by the present flow (RNR-94-007, section 3.3): differences of the fluxes of mass, momentum
+//! and energy, of viscous stress and heat, less what smooths the flow, in all three directions.
+
+use super::cell::{Cell, DERIVED, KINETIC, SOUND, VOLUME};
+use super::coefficients::Coefficients;
+use super::field::{GHOSTS, PACK, Pack, pack_mut, packs};
+use crate::flow::{GAMMA, VALUES};
+
+/// Computes [`Cell::derived`] of its points and of the first neighbours around. The speed of sound is left out unless
+/// `sound`.
+pub(crate) fn derive(cell: &mut Cell, sound: bool) {
+    let Cell { size, flow, derived, .. } = cell;
+    let end = size.map(|size| GHOSTS + size + 1);
+    let (width, first) = (flow.width(), GHOSTS - 1);
+    for (k, j) in (first..end[2]).flat_map(|k| (first..end[1]).map(move |j| (k, j))) {
+        let (from, to) = (flow.row(j, k), derived.row_mut(j, k));
+        for i in (first..end[0]).step_by(PACK) {
+            let mut of = [[0.0; PACK]; DERIVED];
+            derive_pack(packs(&from[i..], width), &mut of, sound);
+            for (quantity, values) in of.iter().enumerate().take(if sound { DERIVED } else { SOUND }) {
+                *pack_mut(to, quantity * width + i) = *values;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn derive_pack(flow: [&Pack; VALUES], of: &mut [Pack; DERIVED], sound: bool) {
+    for l in 0..PACK {
+        let volume = 1.0 / flow[0][l];
+        let velocity = [1, 2, 3].map(|m: usize| flow[m][l] * volume);
+        let kinetic =
+            0.5 * (velocity[0] * velocity[0] + velocity[1] * velocity[1] + velocity[2] * velocity[2]);
+        of[VOLUME][l] = volume;
+        of[1][l] = velocity[0];
+        of[2][l] = velocity[1];
+        of[3][l] = velocity[2];
+        of[KINETIC][l] = kinetic;
+        if sound {
+            of[SOUND][l] = (GAMMA * (GAMMA - 1.0) * (flow[4][l] * volume - kinetic)).sqrt();
+        }
+    }
+}
+
+/// Computes [`Cell::change`] of the interior. `finish` may change it further, with what is derived of a pack of points.
+#[inline(always)]
+pub(crate) fn compute(
+    cell: &mut Cell,
+    [x, y, z]: &[Coefficients; 3],
+    finish: impl Fn([&Pack; DERIVED], &mut [Pack; VALUES]),
+) {
+    let Cell { interior, flow, derived, change, force, smoothing, .. } = cell;
+    let width = flow.width();
+    for (k, j) in interior[2].clone().flat_map(|k| interior[1].clone().map(move |j| (k, j))) {
+        let (row, of_row) = (flow.row(j, k), derived.row(j, k));
+        let rows = [flow.row(j - 2, k), flow.row(j - 1, k), row, flow.row(j + 1, k), flow.row(j + 2, k)];
+        let of_rows = [derived.row(j - 1, k), of_row, derived.row(j + 1, k)];
+        let layers = [flow.row(j, k - 2), flow.row(j, k - 1), row, flow.row(j, k + 1), flow.row(j, k + 2)];
+        let of_layers = [derived.row(j, k - 1), of_row, derived.row(j, k + 1)];
+        let (by_row, by_layer) = (smoothing[1].across(j), smoothing[2].across(k));
+        let (force, change) = (force.row(j, k), change.row_mut(j, k));
+        for i in interior[0].clone().step_by(PACK) {
+            let mut sum: [Pack; VALUES] = packs(&force[i..], width).map(|pack| *pack);
+            let points = [i - 2, i - 1, i, i + 1, i + 2].map(|i| packs(&row[i..], width));
+            let of_points = [i - 1, i, i + 1].map(|i| packs(&of_row[i..], width));
+            add_direction::<1>(x, &smoothing[0].along(i), points, of_points, &mut sum);
+            let points = rows.map(|row| packs(&row[i..], width));
+            let of_points = of_rows.map(|row| packs(&row[i..], width));
+            add_direction::<2>(y, &by_row, points, of_points, &mut sum);
+            let points = layers.map(|row| packs(&row[i..], width));
+            let of_points = of_layers.map(|row| packs(&row[i..], width));
+            add_direction::<3>(z, &by_layer, points, of_points, &mut sum);
+            finish(of_points[1], &mut sum);
+            for (value, pack) in sum.iter().enumerate() {
+                *pack_mut(change, value * width + i) = *pack;
+            }
+        }
+    }
+}
+
+/// Multiplies what changes by the length of a time step.
+#[inline(always)]
+pub(crate) fn scale(change: &mut [Pack; VALUES], step: f64) {
+    change.iter_mut().flatten().for_each(|number| *number *= step);
+}
+
+/// Adds what changes along a direction, in which the momentum is value `N`, by a point's two neighbours on each side and
+/// what is derived of the nearest.
+#[inline(always)]
+fn add_direction<const N: usize>(
+    along: &Coefficients,
+    weights: &[Pack; 5],
+    flow: [[&Pack; VALUES]; 5],
+    derived: [[&Pack; DERIVED]; 3],
+    sum: &mut [Pack; VALUES],
+) {
+    let diffusion = along.diffusion * along.second;
+    let (stress, stress_along, first) = (along.stress(), along.stress_along(), along.first);
+    let [of_kinetic, of_velocity, of_energy] = along.dissipated();
+    for l in 0..PACK {
+        let derived = derived.map(|at| at.map(|quantity| quantity[l]));
+        let [before, here, after] = [0, 1, 2].map(|at: usize| derived[at]);
+        let second = |m: usize| after[m] - 2.0 * here[m] + before[m];
+        let square = |of: &[f64; DERIVED]| of[N] * of[N];
+        // Per volume: the pressure is what energy there is beside it.
+        let kinetic = [before[KINETIC] * flow[1][0][l], after[KINETIC] * flow[3][0][l]];
+        let [less, own, more] = [flow[1][4][l], flow[2][4][l], flow[3][4][l]];
+        let mut change = [0.0; VALUES];
+        for m in 0..VALUES {
+            let [a, b, c, d, e] = [flow[0][m][l], flow[1][m][l], flow[2][m][l], flow[3][m][l], flow[4][m][l]];
+            let smoothed = weights[0][l] * a
+                + weights[1][l] * b
+                + weights[2][l] * c
+                + weights[3][l] * d
+                + weights[4][l] * e;
+            change[m] = diffusion * (d - 2.0 * c + b) - smoothed;
+        }
+        change[0] -= first * (flow[3][N][l] - flow[1][N][l]);
+        for m in 1..4 {
+            let viscous = if m == N { stress_along } else { stress };
+            change[m] += viscous * second(m) - first * (flow[3][m][l] * after[N] - flow[1][m][l] * before[N]);
+        }
+        change[N] -= first * (GAMMA - 1.0) * ((more - kinetic[1]) - (less - kinetic[0]));
+        change[4] += of_kinetic * second(KINETIC)
+            + of_velocity * (square(&after) - 2.0 * square(&here) + square(&before))
+            + of_energy * (more * after[VOLUME] - 2.0 * own * here[VOLUME] + less * before[VOLUME])
+            - first
+                * ((GAMMA * more - (GAMMA - 1.0) * kinetic[1]) * after[N]
+                    - (GAMMA * less - (GAMMA - 1.0) * kinetic[0]) * before[N]);
+        for m in 0..VALUES {
+            sum[m][l] += change[m];
+        }
+    }
+}
