@@ -178,13 +178,18 @@ impl Weights {
     }
 
     /// Those of a point.
+    #[inline(always)]
     pub(crate) fn at(&self, coordinate: usize) -> [f64; 5] {
-        [0, 1, 2, 3, 4].map(|neighbour: usize| self.of[neighbour][coordinate])
+        let [a, b, c, d, e] = &self.of;
+        [a[coordinate], b[coordinate], c[coordinate], d[coordinate], e[coordinate]]
     }
 
     /// Those of a pack of points that begins there.
+    #[inline(always)]
     pub(crate) fn along(&self, coordinate: usize) -> [Pack; 5] {
-        [0, 1, 2, 3, 4].map(|neighbour: usize| *pack(&self.of[neighbour], coordinate))
+        let [a, b, c, d, e] = &self.of;
+        let of = |weights: &[f64]| *pack(weights, coordinate);
+        [of(a), of(b), of(c), of(d), of(e)]
     }
 
     /// Those of a pack of points, all with this coordinate.

@@ -82,7 +82,11 @@ pub(crate) fn pack_mut(row: &mut [f64], at: usize) -> &mut Pack {
 /// The packs of `M` values that begin at the first point of a row.
 #[inline(always)]
 pub(crate) fn packs<const M: usize>(row: &[f64], width: usize) -> [&Pack; M] {
-    std::array::from_fn(|value| pack(row, value * width))
+    let mut packs = [pack(row, 0); M];
+    for (value, pack_of_value) in packs.iter_mut().enumerate() {
+        *pack_of_value = pack(row, value * width);
+    }
+    packs
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(crate) fn derive(cell: &mut Cell, sound: bool) {
 fn derive_pack(flow: [&Pack; VALUES], of: &mut [Pack; DERIVED], sound: bool) {
     for l in 0..PACK {
         let volume = 1.0 / flow[0][l];
-        let velocity = [1, 2, 3].map(|m: usize| flow[m][l] * volume);
+        let velocity = [flow[1][l] * volume, flow[2][l] * volume, flow[3][l] * volume];
         let kinetic =
             0.5 * (velocity[0] * velocity[0] + velocity[1] * velocity[1] + velocity[2] * velocity[2]);
         of[VOLUME][l] = volume;
@@ -60,15 +60,22 @@ pub(crate) fn compute(
         let (by_row, by_layer) = (smoothing[1].across(j), smoothing[2].across(k));
         let (force, change) = (force.row(j, k), change.row_mut(j, k));
         for i in interior[0].clone().step_by(PACK) {
-            let mut sum: [Pack; VALUES] = packs(&force[i..], width).map(|pack| *pack);
-            let points = [i - 2, i - 1, i, i + 1, i + 2].map(|i| packs(&row[i..], width));
-            let of_points = [i - 1, i, i + 1].map(|i| packs(&of_row[i..], width));
+            let mut sum = [[0.0; PACK]; VALUES];
+            for (sum, force) in sum.iter_mut().zip(packs::<VALUES>(&force[i..], width)) {
+                *sum = *force;
+            }
+            let points = five([&row[i - 2..], &row[i - 1..], &row[i..], &row[i + 1..], &row[i + 2..]], width);
+            let of_points = three([&of_row[i - 1..], &of_row[i..], &of_row[i + 1..]], width);
             add_direction::<1>(x, &smoothing[0].along(i), points, of_points, &mut sum);
-            let points = rows.map(|row| packs(&row[i..], width));
-            let of_points = of_rows.map(|row| packs(&row[i..], width));
+            let [a, b, c, d, e] = rows;
+            let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
+            let [a, b, c] = of_rows;
+            let of_points = three([&a[i..], &b[i..], &c[i..]], width);
             add_direction::<2>(y, &by_row, points, of_points, &mut sum);
-            let points = layers.map(|row| packs(&row[i..], width));
-            let of_points = of_layers.map(|row| packs(&row[i..], width));
+            let [a, b, c, d, e] = layers;
+            let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
+            let [a, b, c] = of_layers;
+            let of_points = three([&a[i..], &b[i..], &c[i..]], width);
             add_direction::<3>(z, &by_layer, points, of_points, &mut sum);
             finish(of_points[1], &mut sum);
             for (value, pack) in sum.iter().enumerate() {
@@ -76,6 +83,20 @@ pub(crate) fn compute(
             }
         }
     }
+}
+
+/// A point's values and those of two neighbours on each side.
+#[inline(always)]
+fn five<'a>(rows: [&'a [f64]; 5], width: usize) -> [[&'a Pack; VALUES]; 5] {
+    let [a, b, c, d, e] = rows;
+    [packs(a, width), packs(b, width), packs(c, width), packs(d, width), packs(e, width)]
+}
+
+/// What is derived of a point and of a neighbour on each side.
+#[inline(always)]
+fn three<'a>(rows: [&'a [f64]; 3], width: usize) -> [[&'a Pack; DERIVED]; 3] {
+    let [a, b, c] = rows;
+    [packs(a, width), packs(b, width), packs(c, width)]
 }
 
 /// Multiplies what changes by the length of a time step.
@@ -98,12 +119,11 @@ fn add_direction<const N: usize>(
     let (stress, stress_along, first) = (along.stress(), along.stress_along(), along.first);
     let [of_kinetic, of_velocity, of_energy] = along.dissipated();
     for l in 0..PACK {
-        let derived = derived.map(|at| at.map(|quantity| quantity[l]));
-        let [before, here, after] = [0, 1, 2].map(|at: usize| derived[at]);
-        let second = |m: usize| after[m] - 2.0 * here[m] + before[m];
-        let square = |of: &[f64; DERIVED]| of[N] * of[N];
+        let (before, here, after) =
+            (|m: usize| derived[0][m][l], |m: usize| derived[1][m][l], |m: usize| derived[2][m][l]);
+        let second = |m: usize| after(m) - 2.0 * here(m) + before(m);
         // Per volume: the pressure is what energy there is beside it.
-        let kinetic = [before[KINETIC] * flow[1][0][l], after[KINETIC] * flow[3][0][l]];
+        let kinetic = [before(KINETIC) * flow[1][0][l], after(KINETIC) * flow[3][0][l]];
         let [less, own, more] = [flow[1][4][l], flow[2][4][l], flow[3][4][l]];
         let mut change = [0.0; VALUES];
         for m in 0..VALUES {
@@ -118,15 +138,15 @@ fn add_direction<const N: usize>(
         change[0] -= first * (flow[3][N][l] - flow[1][N][l]);
         for m in 1..4 {
             let viscous = if m == N { stress_along } else { stress };
-            change[m] += viscous * second(m) - first * (flow[3][m][l] * after[N] - flow[1][m][l] * before[N]);
+            change[m] += viscous * second(m) - first * (flow[3][m][l] * after(N) - flow[1][m][l] * before(N));
         }
         change[N] -= first * (GAMMA - 1.0) * ((more - kinetic[1]) - (less - kinetic[0]));
         change[4] += of_kinetic * second(KINETIC)
-            + of_velocity * (square(&after) - 2.0 * square(&here) + square(&before))
-            + of_energy * (more * after[VOLUME] - 2.0 * own * here[VOLUME] + less * before[VOLUME])
+            + of_velocity * (after(N) * after(N) - 2.0 * here(N) * here(N) + before(N) * before(N))
+            + of_energy * (more * after(VOLUME) - 2.0 * own * here(VOLUME) + less * before(VOLUME))
             - first
-                * ((GAMMA * more - (GAMMA - 1.0) * kinetic[1]) * after[N]
-                    - (GAMMA * less - (GAMMA - 1.0) * kinetic[0]) * before[N]);
+                * ((GAMMA * more - (GAMMA - 1.0) * kinetic[1]) * after(N)
+                    - (GAMMA * less - (GAMMA - 1.0) * kinetic[0]) * before(N));
         for m in 0..VALUES {
             sum[m][l] += change[m];
         }

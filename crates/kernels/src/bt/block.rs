@@ -13,21 +13,27 @@ pub(super) type Block = [[f64; VALUES]; VALUES];
 pub(super) fn jacobians(along: &Coefficients, flow: [f64; VALUES]) -> (Block, Block) {
     let (first, second) = (along.step * along.first, along.step * along.second);
     let volume = 1.0 / flow[0];
-    let [u, v, w, energy] = [1, 2, 3, 4].map(|m: usize| flow[m] * volume);
+    let (u, v, w, energy) = (flow[1] * volume, flow[2] * volume, flow[3] * volume, flow[4] * volume);
     let kinetic = 0.5 * (u * u + v * v + w * w);
     // What pressure is of the energy that is not kinetic.
     let share = GAMMA - 1.0;
     let carried = [
-        [0.0, 1.0, 0.0, 0.0, 0.0],
-        [share * kinetic - u * u, (2.0 - share) * u, -share * v, -share * w, share],
-        [-u * v, v, u, 0.0, 0.0],
-        [-u * w, w, 0.0, u, 0.0],
+        [0.0, first, 0.0, 0.0, 0.0],
         [
-            (2.0 * share * kinetic - GAMMA * energy) * u,
-            GAMMA * energy - share * (kinetic + u * u),
-            -share * u * v,
-            -share * u * w,
-            GAMMA * u,
+            first * (share * kinetic - u * u),
+            first * (2.0 - share) * u,
+            -first * share * v,
+            -first * share * w,
+            first * share,
+        ],
+        [-first * u * v, first * v, first * u, 0.0, 0.0],
+        [-first * u * w, first * w, 0.0, first * u, 0.0],
+        [
+            first * (2.0 * share * kinetic - GAMMA * energy) * u,
+            first * (GAMMA * energy - share * (kinetic + u * u)),
+            -first * share * u * v,
+            -first * share * u * w,
+            first * GAMMA * u,
         ],
     ];
     let across = second * VISCOSITY * volume;
@@ -47,13 +53,19 @@ pub(super) fn jacobians(along: &Coefficients, flow: [f64; VALUES]) -> (Block, Bl
             heat + diffusion,
         ],
     ];
-    (carried.map(|row| row.map(|number| first * number)), spread)
+    (carried, spread)
 }
 
 /// Combines two blocks number by number.
 #[inline(always)]
 pub(super) fn combine(a: &Block, b: &Block, of: impl Fn(f64, f64) -> f64) -> Block {
-    std::array::from_fn(|m| std::array::from_fn(|n| of(a[m][n], b[m][n])))
+    let mut combined = [[0.0; VALUES]; VALUES];
+    for m in 0..VALUES {
+        for n in 0..VALUES {
+            combined[m][n] = of(a[m][n], b[m][n]);
+        }
+    }
+    combined
 }
 
 /// Subtracts a column of a product: `column` of the block that is multiplied by `lower`, which is as sparse as Jacobians

@@ -1,4 +1,7 @@
 //! Block tridiagonal systems of packs of lines.
+//!
+//! Loops over lines map no arrays, so that compilers turn them into vector instructions.
+#![allow(clippy::needless_range_loop, reason = "lines, rows and columns of several packs are numbered alike")]
 
 use crate::adi::cell::Cell;
 use crate::adi::coefficients::Coefficients;
@@ -75,18 +78,31 @@ fn eliminate(
     here: &mut Point<NUMBERS>,
 ) {
     for l in 0..PACK {
-        let [(carried, spread), (_, own), (carried_after, spread_after)] =
-            flow.map(|point| jacobians(along, point.map(|value| value[l])));
+        let (carried, spread) = jacobians(along, lane(flow[0], l));
         let lower = combine(&carried, &spread, |carried, spread| -carried - spread);
-        let mut diagonal = own.map(|row| row.map(|number| 2.0 * number));
-        (0..VALUES).for_each(|m| diagonal[m][m] += 1.0);
-        let mut upper = combine(&carried_after, &spread_after, |carried, spread| carried - spread);
-        let vector: [f64; VALUES] = [0, 1, 2, 3, 4].map(|m: usize| here[m][l]);
-        let mut vector = subtract(&lower, [0, 1, 2, 3, 4].map(|m: usize| before[m][l]), vector);
+        let (_, own) = jacobians(along, lane(flow[1], l));
+        let mut diagonal = combine(&own, &own, |own, again| own + again);
+        for m in 0..VALUES {
+            diagonal[m][m] += 1.0;
+        }
+        let (carried, spread) = jacobians(along, lane(flow[2], l));
+        let mut upper = combine(&carried, &spread, |carried, spread| carried - spread);
+        let mut vector = [here[0][l], here[1][l], here[2][l], here[3][l], here[4][l]];
+        let known = [before[0][l], before[1][l], before[2][l], before[3][l], before[4][l]];
+        vector = subtract(&lower, known, vector);
         for n in 0..VALUES {
-            let column = [0, 1, 2, 3, 4].map(|m: usize| before[at(m, n)][l]);
-            let from = subtract(&lower, column, [0, 1, 2, 3, 4].map(|m: usize| diagonal[m][n]));
-            (0..VALUES).for_each(|m| diagonal[m][n] = from[m]);
+            let column = [
+                before[at(0, n)][l],
+                before[at(1, n)][l],
+                before[at(2, n)][l],
+                before[at(3, n)][l],
+                before[at(4, n)][l],
+            ];
+            let own = [diagonal[0][n], diagonal[1][n], diagonal[2][n], diagonal[3][n], diagonal[4][n]];
+            let rest = subtract(&lower, column, own);
+            for m in 0..VALUES {
+                diagonal[m][n] = rest[m];
+            }
         }
         solve(&mut diagonal, &mut upper, &mut vector);
         for m in 0..VALUES {
@@ -96,6 +112,12 @@ fn eliminate(
             }
         }
     }
+}
+
+/// The values of one line's point.
+#[inline(always)]
+fn lane(flow: &[Pack; VALUES], line: usize) -> [f64; VALUES] {
+    [flow[0][line], flow[1][line], flow[2][line], flow[3][line], flow[4][line]]
 }
 
 /// Puts the solution of the point after into the equation of this one.
