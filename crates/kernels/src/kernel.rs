@@ -8,6 +8,7 @@ use crate::bt;
 use crate::check::Check;
 use crate::class::Class;
 use crate::ep;
+use crate::sp;
 
 /// On how many ranks a kernel runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl Timed {
 }
 
 /// All kernels.
-pub const KERNELS: [Kernel; 2] = [ep::KERNEL, bt::KERNEL];
+pub const KERNELS: [Kernel; 3] = [ep::KERNEL, sp::KERNEL, bt::KERNEL];
 
 impl Kernel {
     /// The kernel of that name, in either case.

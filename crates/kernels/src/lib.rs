@@ -28,6 +28,7 @@ mod flow;
 mod kernel;
 mod random;
 mod report;
+mod sp;
 mod spec;
 mod workload;
 

@@ -3,3 +3,4 @@
 mod bt;
 mod common;
 mod ep;
+mod sp;

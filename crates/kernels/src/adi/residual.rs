@@ -87,14 +87,14 @@ pub(crate) fn compute(
 
 /// A point's values and those of two neighbours on each side.
 #[inline(always)]
-fn five<'a>(rows: [&'a [f64]; 5], width: usize) -> [[&'a Pack; VALUES]; 5] {
+fn five(rows: [&[f64]; 5], width: usize) -> [[&Pack; VALUES]; 5] {
     let [a, b, c, d, e] = rows;
     [packs(a, width), packs(b, width), packs(c, width), packs(d, width), packs(e, width)]
 }
 
 /// What is derived of a point and of a neighbour on each side.
 #[inline(always)]
-fn three<'a>(rows: [&'a [f64]; 3], width: usize) -> [[&'a Pack; DERIVED]; 3] {
+fn three(rows: [&[f64]; 3], width: usize) -> [[&Pack; DERIVED]; 3] {
     let [a, b, c] = rows;
     [packs(a, width), packs(b, width), packs(c, width)]
 }
