@@ -50,8 +50,8 @@ impl Solver<NUMBERS, NEIGHBOURS> for Waves {
         let factors = Factors::new(&self.along[direction]);
         for (number, of) in self.quantities.windows(3).enumerate() {
             let smoothing = cell.smoothing[direction].at(first + number);
-            if let [before, last, here, ..] = &mut points[number..] {
-                factors.eliminate([&of[0], &of[1], &of[2]], smoothing, [before, last], here);
+            if let ([.., before, last], [here, ..]) = points.split_at_mut(number + NEIGHBOURS) {
+                factors.eliminate([&of[0], &of[1], &of[2]], smoothing, before, last, here);
             }
         }
     }
@@ -118,47 +118,67 @@ impl Factors {
         &self,
         of: [&[Pack; QUANTITIES]; 3],
         smoothing: [f64; 5],
-        [before, last]: [&Point<NUMBERS>; 2],
+        before: &Point<NUMBERS>,
+        last: &Point<NUMBERS>,
         here: &mut Point<NUMBERS>,
     ) {
         let [a, b, c, d, e] = smoothing;
         let (a, b, c, d, e) = (self.step * a, self.step * b, self.step * c, self.step * d, self.step * e);
+        let (first, second) = (self.first, self.second);
+        let (added, heat) = (second * self.diffusion, second * CONDUCTION * VISCOSITY);
         for l in 0..PACK {
             // The report has the largest of four kinds of diffusion. As that which is added is the same for all values, heat
             // spreads fastest.
-            let spread = |volume: f64| self.second * (self.diffusion + CONDUCTION * VISCOSITY * volume);
-            let b = b - self.first * of[0][1][l] - spread(of[0][0][l]);
-            let c = c + 1.0 + 2.0 * spread(of[1][0][l]);
-            let d = d + self.first * of[2][1][l] - spread(of[2][0][l]);
-            let (behind, ahead) = (self.first * of[0][2][l], self.first * of[2][2][l]);
-            let carried = solve::<0>(l, [a, b, c, d, e], before, last, here);
-            let faster = solve::<1>(l, [a, b - behind, c, d + ahead, e], before, last, here);
-            let slower = solve::<2>(l, [a, b + behind, c, d - ahead, e], before, last, here);
-            for (m, [scale, b]) in [(0, carried), (1, carried), (2, carried), (3, faster), (4, slower)] {
-                here[m][l] = scale * (here[m][l] - a * before[m][l] - b * last[m][l]);
+            let b = b - first * of[0][1][l] - (added + heat * of[0][0][l]);
+            let c = c + 1.0 + 2.0 * (added + heat * of[1][0][l]);
+            let d = d + first * of[2][1][l] - (added + heat * of[2][0][l]);
+            let (behind, ahead) = (first * of[0][2][l], first * of[2][2][l]);
+            let right = [here[0][l], here[1][l], here[2][l], here[3][l], here[4][l]];
+            let right_before = [before[0][l], before[1][l], before[2][l], before[3][l], before[4][l]];
+            let right_last = [last[0][l], last[1][l], last[2][l], last[3][l], last[4][l]];
+            let carried = solve([a, b, c, d, e], [before[5][l], before[6][l]], [last[5][l], last[6][l]]);
+            let faster = solve(
+                [a, b - behind, c, d + ahead, e],
+                [before[7][l], before[8][l]],
+                [last[7][l], last[8][l]],
+            );
+            let slower = solve(
+                [a, b + behind, c, d - ahead, e],
+                [before[9][l], before[10][l]],
+                [last[9][l], last[10][l]],
+            );
+            let mut solved = [0.0; VALUES];
+            for m in 0..VALUES {
+                let [scale, b, ..] = if m < 3 {
+                    carried
+                } else if m == 3 {
+                    faster
+                } else {
+                    slower
+                };
+                solved[m] = scale * (right[m] - a * right_before[m] - b * right_last[m]);
             }
+            for m in 0..VALUES {
+                here[m][l] = solved[m];
+            }
+            here[5][l] = carried[2];
+            here[6][l] = carried[3];
+            here[7][l] = faster[2];
+            here[8][l] = faster[3];
+            here[9][l] = slower[2];
+            here[10][l] = slower[3];
         }
     }
 }
 
-/// Eliminates the two points before from an equation of system `S`, and stores the factors of the two after. Returns by
-/// what the equation is multiplied, and the rest of the factor of the point before.
+/// Eliminates the two points before from an equation, by the factors of their two points after. Returns by what the equation
+/// is then multiplied, the rest of the factor of the last point before, and the factors of the two points after.
 #[inline(always)]
-fn solve<const S: usize>(
-    l: usize,
-    [a, b, c, d, e]: [f64; 5],
-    before: &Point<NUMBERS>,
-    last: &Point<NUMBERS>,
-    here: &mut Point<NUMBERS>,
-) -> [f64; 2] {
-    let (next, after) = (VALUES + 2 * S, VALUES + 2 * S + 1);
-    let b = b - a * before[next][l];
-    let c = c - a * before[after][l] - b * last[next][l];
-    let d = d - b * last[after][l];
+fn solve([a, b, c, d, e]: [f64; 5], before: [f64; 2], last: [f64; 2]) -> [f64; 4] {
+    let b = b - a * before[0];
+    let c = c - a * before[1] - b * last[0];
     let scale = 1.0 / c;
-    here[next][l] = scale * d;
-    here[after][l] = scale * e;
-    [scale, b]
+    [scale, b, scale * (d - b * last[1]), scale * e]
 }
 
 /// Puts the solution of the two points after into the equations of this one.
