@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::coefficients::{DISSIPATION, fourth_difference};
+use super::coefficients::{Coefficients, DISSIPATION, fourth_difference};
 use super::field::{Field, GHOSTS, PACK, Pack, pack};
 use super::partition::{Partition, extent};
 use crate::flow::VALUES;
@@ -41,15 +41,17 @@ pub(crate) struct Cell {
     pub(crate) force: Field<VALUES>,
     /// The share of the fourth difference that is subtracted, in each direction.
     pub(crate) smoothing: [Weights; 3],
+    /// The same subtracted from the added diffusion.
+    pub(crate) spreading: [Weights; 3],
 }
 
 impl Cell {
     /// The cells of a rank, of a cube of `points`³.
-    pub(crate) fn all(partition: &Partition, points: usize) -> Vec<Self> {
-        partition.cells.iter().map(|layers| Cell::new(points, partition.layers, *layers)).collect()
+    pub(crate) fn all(partition: &Partition, points: usize, along: &[Coefficients; 3]) -> Vec<Self> {
+        partition.cells.iter().map(|layers| Cell::new(points, partition.layers, *layers, along)).collect()
     }
 
-    fn new(points: usize, layers: usize, layer: [usize; 3]) -> Self {
+    fn new(points: usize, layers: usize, layer: [usize; 3], along: &[Coefficients; 3]) -> Self {
         let extents = layer.map(|layer| extent(points, layers, layer));
         let (low, size) = (extents.map(|(low, _)| low), extents.map(|(_, size)| size));
         let interior = [0, 1, 2].map(|d| {
@@ -65,7 +67,14 @@ impl Cell {
             derived: Field::new(size, [0.0; DERIVED]),
             change: Field::new(size, [0.0; VALUES]),
             force: Field::new(size, [0.0; VALUES]),
-            smoothing: [0, 1, 2].map(|d| Weights::new(size[d], low[d], points)),
+            smoothing: [0, 1, 2].map(|d| Weights::new(size[d], low[d], |point| smoothing(point, points))),
+            spreading: [0, 1, 2].map(|d| {
+                let diffusion = along[d].diffusion * along[d].second;
+                Weights::new(size[d], low[d], |point| {
+                    let [a, b, c, d, e] = smoothing(point, points);
+                    [-a, diffusion - b, -2.0 * diffusion - c, diffusion - d, -e]
+                })
+            }),
         }
     }
 
@@ -161,7 +170,12 @@ pub(crate) fn points(of: &[Range<usize>; 3]) -> impl Iterator<Item = [usize; 3]>
     })
 }
 
-/// For each point of a line through a cell, the weights of its neighbours in what smooths the flow.
+/// The weights of neighbours in what smooths the flow at a point of lines.
+fn smoothing(point: usize, points: usize) -> [f64; 5] {
+    fourth_difference(point, points).map(|weight| DISSIPATION * weight)
+}
+
+/// For each point of a line through a cell, weights of its neighbours.
 #[derive(Debug, Clone)]
 pub(crate) struct Weights {
     /// For each neighbour, those of all points.
@@ -169,12 +183,14 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    fn new(size: usize, low: usize, points: usize) -> Self {
-        let at = |coordinate: usize| fourth_difference((low + coordinate).saturating_sub(GHOSTS), points);
+    /// Of a cell that begins at number `low` of lines, by what the weights of such a point are.
+    fn new(size: usize, low: usize, weights: impl Fn(usize) -> [f64; 5]) -> Self {
         let length = size + 2 * GHOSTS + PACK;
-        let of = [0, 1, 2, 3, 4]
-            .map(|neighbour| (0..length).map(|point| DISSIPATION * at(point)[neighbour]).collect());
-        Weights { of }
+        let of = |neighbour: usize| {
+            let number = |coordinate: usize| (low + coordinate).saturating_sub(GHOSTS);
+            (0..length).map(|coordinate| weights(number(coordinate))[neighbour]).collect()
+        };
+        Weights { of: [of(0), of(1), of(2), of(3), of(4)] }
     }
 
     /// Those of a point.

@@ -1,5 +1,6 @@
 //! What changes at each point by the present flow (RNR-94-007, section 3.3): differences of the fluxes of mass, momentum
 //! and energy, of viscous stress and heat, less what smooths the flow, in all three directions.
+#![allow(clippy::needless_range_loop, reason = "points and values of several packs are numbered alike")]
 
 use super::cell::{Cell, DERIVED, KINETIC, SOUND, VOLUME};
 use super::coefficients::Coefficients;
@@ -7,39 +8,45 @@ use super::field::{GHOSTS, PACK, Pack, pack_mut, packs};
 use crate::flow::{GAMMA, VALUES};
 
 /// Computes [`Cell::derived`] of its points and of the first neighbours around. The speed of sound is left out unless
-/// `sound`.
-pub(crate) fn derive(cell: &mut Cell, sound: bool) {
+/// `WITH_SOUND`.
+pub(crate) fn derive<const WITH_SOUND: bool>(cell: &mut Cell) {
     let Cell { size, flow, derived, .. } = cell;
     let end = size.map(|size| GHOSTS + size + 1);
     let (width, first) = (flow.width(), GHOSTS - 1);
     for (k, j) in (first..end[2]).flat_map(|k| (first..end[1]).map(move |j| (k, j))) {
         let (from, to) = (flow.row(j, k), derived.row_mut(j, k));
         for i in (first..end[0]).step_by(PACK) {
-            let mut of = [[0.0; PACK]; DERIVED];
-            derive_pack(packs(&from[i..], width), &mut of, sound);
-            for (quantity, values) in of.iter().enumerate().take(if sound { DERIVED } else { SOUND }) {
-                *pack_mut(to, quantity * width + i) = *values;
+            let of = derive_pack::<WITH_SOUND>(packs(&from[i..], width));
+            let quantities = if WITH_SOUND { DERIVED } else { SOUND };
+            for quantity in 0..quantities {
+                *pack_mut(to, quantity * width + i) = of[quantity];
             }
         }
     }
 }
 
 #[inline(always)]
-fn derive_pack(flow: [&Pack; VALUES], of: &mut [Pack; DERIVED], sound: bool) {
+fn derive_pack<const WITH_SOUND: bool>(flow: [&Pack; VALUES]) -> [Pack; DERIVED] {
+    let mut of = [[0.0; PACK]; DERIVED];
     for l in 0..PACK {
-        let volume = 1.0 / flow[0][l];
-        let velocity = [flow[1][l] * volume, flow[2][l] * volume, flow[3][l] * volume];
-        let kinetic =
-            0.5 * (velocity[0] * velocity[0] + velocity[1] * velocity[1] + velocity[2] * velocity[2]);
-        of[VOLUME][l] = volume;
-        of[1][l] = velocity[0];
-        of[2][l] = velocity[1];
-        of[3][l] = velocity[2];
-        of[KINETIC][l] = kinetic;
-        if sound {
-            of[SOUND][l] = (GAMMA * (GAMMA - 1.0) * (flow[4][l] * volume - kinetic)).sqrt();
+        of[VOLUME][l] = 1.0 / flow[0][l];
+    }
+    for m in 1..4 {
+        for l in 0..PACK {
+            of[m][l] = flow[m][l] * of[VOLUME][l];
         }
     }
+    for l in 0..PACK {
+        let (u, v, w) = (of[1][l], of[2][l], of[3][l]);
+        of[KINETIC][l] = 0.5 * (u * u + v * v + w * w);
+    }
+    if WITH_SOUND {
+        for l in 0..PACK {
+            let own = flow[4][l] * of[VOLUME][l] - of[KINETIC][l];
+            of[SOUND][l] = (GAMMA * (GAMMA - 1.0) * own).sqrt();
+        }
+    }
+    of
 }
 
 /// Computes [`Cell::change`] of the interior. `finish` may change it further, with what is derived of a pack of points.
@@ -49,7 +56,7 @@ pub(crate) fn compute(
     [x, y, z]: &[Coefficients; 3],
     finish: impl Fn([&Pack; DERIVED], &mut [Pack; VALUES]),
 ) {
-    let Cell { interior, flow, derived, change, force, smoothing, .. } = cell;
+    let Cell { interior, flow, derived, change, force, spreading, .. } = cell;
     let width = flow.width();
     for (k, j) in interior[2].clone().flat_map(|k| interior[1].clone().map(move |j| (k, j))) {
         let (row, of_row) = (flow.row(j, k), derived.row(j, k));
@@ -57,7 +64,7 @@ pub(crate) fn compute(
         let of_rows = [derived.row(j - 1, k), of_row, derived.row(j + 1, k)];
         let layers = [flow.row(j, k - 2), flow.row(j, k - 1), row, flow.row(j, k + 1), flow.row(j, k + 2)];
         let of_layers = [derived.row(j, k - 1), of_row, derived.row(j, k + 1)];
-        let (by_row, by_layer) = (smoothing[1].across(j), smoothing[2].across(k));
+        let (by_row, by_layer) = (spreading[1].across(j), spreading[2].across(k));
         let (force, change) = (force.row(j, k), change.row_mut(j, k));
         for i in interior[0].clone().step_by(PACK) {
             let mut sum = [[0.0; PACK]; VALUES];
@@ -66,7 +73,7 @@ pub(crate) fn compute(
             }
             let points = five([&row[i - 2..], &row[i - 1..], &row[i..], &row[i + 1..], &row[i + 2..]], width);
             let of_points = three([&of_row[i - 1..], &of_row[i..], &of_row[i + 1..]], width);
-            add_direction::<1>(x, &smoothing[0].along(i), points, of_points, &mut sum);
+            add_direction::<1>(x, &spreading[0].along(i), points, of_points, &mut sum);
             let [a, b, c, d, e] = rows;
             let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
             let [a, b, c] = of_rows;
@@ -106,7 +113,7 @@ pub(crate) fn scale(change: &mut [Pack; VALUES], step: f64) {
 }
 
 /// Adds what changes along a direction, in which the momentum is value `N`, by a point's two neighbours on each side and
-/// what is derived of the nearest.
+/// what is derived of the nearest. `weights` are those of [`Cell::spreading`].
 #[inline(always)]
 fn add_direction<const N: usize>(
     along: &Coefficients,
@@ -115,7 +122,6 @@ fn add_direction<const N: usize>(
     derived: [[&Pack; DERIVED]; 3],
     sum: &mut [Pack; VALUES],
 ) {
-    let diffusion = along.diffusion * along.second;
     let (stress, stress_along, first) = (along.stress(), along.stress_along(), along.first);
     let [of_kinetic, of_velocity, of_energy] = along.dissipated();
     for l in 0..PACK {
@@ -128,12 +134,11 @@ fn add_direction<const N: usize>(
         let mut change = [0.0; VALUES];
         for m in 0..VALUES {
             let [a, b, c, d, e] = [flow[0][m][l], flow[1][m][l], flow[2][m][l], flow[3][m][l], flow[4][m][l]];
-            let smoothed = weights[0][l] * a
+            change[m] = weights[0][l] * a
                 + weights[1][l] * b
                 + weights[2][l] * c
                 + weights[3][l] * d
                 + weights[4][l] * e;
-            change[m] = diffusion * (d - 2.0 * c + b) - smoothed;
         }
         change[0] -= first * (flow[3][N][l] - flow[1][N][l]);
         for m in 1..4 {

@@ -48,10 +48,7 @@ pub(crate) struct Run {
 
 /// How a benchmark takes a step: with the flow of all cells, and of neighbours around, once the latter has come.
 pub(crate) trait Scheme {
-    /// Whether it needs the speed of sound.
-    const SOUND: bool;
-
-    /// Computes what changes in a cell, and prepares it for the sweeps.
+    /// Computes what changes in a cell by its flow, and prepares it for the sweeps.
     fn prepare(&self, cell: &mut Cell, along: &[Coefficients; 3]);
 
     /// Sweeps in all directions, and adds the solution to the flow.
@@ -65,11 +62,11 @@ impl Run {
     /// Cells with the force that keeps the exact solution in balance: the opposite of what would change.
     pub(crate) fn new(problem: Problem, rank: &Rank) -> Self {
         let partition = Partition::new(rank.id(), rank.size());
-        let mut cells = Cell::all(&partition, problem.points);
         let along = Coefficients::new(problem.points, problem.step);
+        let mut cells = Cell::all(&partition, problem.points, &along);
         for cell in &mut cells {
             cell.set_exact();
-            residual::derive(cell, false);
+            residual::derive::<false>(cell);
             residual::compute(cell, &along, |_, _| ());
             for point in points(&cell.interior) {
                 cell.force.set(point, cell.change.at(point).map(|change| -change));
@@ -99,7 +96,6 @@ impl Run {
     fn step(&mut self, scheme: &mut impl Scheme, rank: &mut Rank) -> Result<(), Fault> {
         self.faces.exchange(rank, &self.partition, &mut self.cells)?;
         for cell in &mut self.cells {
-            derive_for(scheme, cell);
             scheme.prepare(cell, &self.along);
         }
         scheme.sweep(rank, &self.partition, &mut self.cells)
@@ -112,7 +108,7 @@ impl Run {
         self.faces.exchange(rank, &self.partition, &mut self.cells)?;
         let mut residuals = [0.0; VALUES];
         for cell in &mut self.cells {
-            residual::derive(cell, false);
+            residual::derive::<false>(cell);
             residual::compute(cell, &self.along, |_, _| ());
             cell.add_changes(&mut residuals);
         }
@@ -137,9 +133,4 @@ impl Run {
         let interior = (self.problem.points - 2).pow(3) as f64;
         Ok(sums.map(|sum| (sum / interior).sqrt()))
     }
-}
-
-/// Derives what a scheme needs.
-fn derive_for<S: Scheme>(_: &S, cell: &mut Cell) {
-    residual::derive(cell, S::SOUND);
 }

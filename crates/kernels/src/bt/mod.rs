@@ -51,9 +51,8 @@ struct BlockTridiagonal {
 }
 
 impl Scheme for BlockTridiagonal {
-    const SOUND: bool = false;
-
     fn prepare(&self, cell: &mut Cell, along: &[Coefficients; 3]) {
+        residual::derive::<false>(cell);
         residual::compute(cell, along, |_, change| residual::scale(change, along[0].step));
     }
 

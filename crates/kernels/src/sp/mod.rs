@@ -49,9 +49,8 @@ struct ScalarPentadiagonal {
 }
 
 impl Scheme for ScalarPentadiagonal {
-    const SOUND: bool = true;
-
     fn prepare(&self, cell: &mut Cell, along: &[Coefficients; 3]) {
+        residual::derive::<true>(cell);
         residual::compute(cell, along, |derived, change| {
             residual::scale(change, along[0].step);
             waves::first(derived, change);
