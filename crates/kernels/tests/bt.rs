@@ -17,7 +17,7 @@ fn class_w_verifies_on_one_rank() {
 /// NAS-95-020, section 3. On 4 ranks, each has two cells of 6³ of the 12³ points, and in each direction one of them has a
 /// neighbour on each side. In each of 60 steps it sends
 /// - six messages of faces, two layers deep, and
-/// - in each direction one on and one back, which have room for one more line each way than a cell has: a block and a
+/// - in each direction one on and one back, which have room for one more line in both directions than a cell has: a block and a
 ///   right-hand side of each line, and a solution.
 #[test]
 fn ranks_send_faces_and_the_ends_of_lines() {

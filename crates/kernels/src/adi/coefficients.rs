@@ -43,7 +43,7 @@ impl Coefficients {
         ALONG * self.stress()
     }
 
-    /// Energy that stress dissipates: by second differences of the kinetic energy, of the square of the velocity along
+    /// Energy that stress and heat spread: by second differences of the kinetic energy, of the square of the velocity along
     /// the direction, and of the whole energy, each per mass.
     pub(crate) fn dissipated(&self) -> [f64; 3] {
         [1.0 - CONDUCTION, 1.0 / 6.0, CONDUCTION].map(|share| share * self.stress())
@@ -59,5 +59,25 @@ pub(crate) fn fourth_difference(point: usize, points: usize) -> [f64; 5] {
         _ if point + 3 == points => [1.0, -4.0, 6.0, -4.0, 0.0],
         _ if point + 2 == points => [1.0, -4.0, 5.0, 0.0, 0.0],
         _ => [1.0, -4.0, 6.0, -4.0, 1.0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cubic_has_no_fourth_difference_within() {
+        let values = [0.0f64, 1.0, 2.0, 3.0, 4.0].map(|x| x * x * x - 2.0 * x * x + 5.0);
+        let weighted = fourth_difference(5, 12).into_iter().zip(values).map(|(weight, value)| weight * value);
+        assert_eq!(weighted.sum::<f64>(), 0.0);
+    }
+
+    #[test]
+    fn no_weight_is_beyond_the_boundary_or_on_it_twice_removed() {
+        for (point, outside) in [(1, [0, 1]), (2, [0, 0]), (9, [4, 4]), (10, [3, 4])] {
+            let weights = fourth_difference(point, 12);
+            assert!(outside.iter().all(|neighbour| weights[*neighbour] == 0.0), "{point}: {weights:?}");
+        }
     }
 }

@@ -128,3 +128,35 @@ impl Lines {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adi::cell::points;
+    use crate::adi::coefficients::Coefficients;
+    use crate::adi::partition::Partition;
+
+    #[test]
+    fn lines_of_each_direction_are_stored_where_they_were_read() {
+        let along = Coefficients::new(13, 0.01);
+        for cell in Cell::all(&Partition::new(1, 4), 13, &along) {
+            let mut field = Field::new(cell.size, [0.0; 2]);
+            let value = |[i, j, k]: [usize; 3]| (i + 100 * j + 10_000 * k) as f64;
+            points(&cell.own()).for_each(|point| field.set(point, [value(point), -value(point)]));
+            for direction in 0..3 {
+                let first = cell.interior[direction].start;
+                let mut line = vec![[[0.0; PACK]; 3]; cell.interior[direction].len()];
+                for lines in packs_of_lines(&cell, direction) {
+                    lines.gather(&field, first, [1, 0], &mut line);
+                    line.iter_mut().flatten().flatten().for_each(|number| *number *= 2.0);
+                    lines.scatter(&mut field, first, [1, 0], &line);
+                }
+            }
+            for point in points(&cell.own()) {
+                let within = [0, 1, 2].iter().all(|d: &usize| cell.interior[*d].contains(&point[*d]));
+                let factor = if within { 8.0 } else { 1.0 };
+                assert_eq!(field.at(point), [factor * value(point), -factor * value(point)], "{point:?}");
+            }
+        }
+    }
+}

@@ -60,7 +60,11 @@ pub(crate) trait Scheme {
 
 impl Run {
     /// Cells with the force that keeps the exact solution in balance: the opposite of what would change.
-    pub(crate) fn new(problem: Problem, rank: &Rank) -> Self {
+    ///
+    /// # Errors
+    /// If cells would have too few points.
+    pub(crate) fn new(problem: Problem, rank: &Rank) -> Result<Self, Fault> {
+        check_size(problem.points, rank.size())?;
         let partition = Partition::new(rank.id(), rank.size());
         let along = Coefficients::new(problem.points, problem.step);
         let mut cells = Cell::all(&partition, problem.points, &along);
@@ -73,7 +77,7 @@ impl Run {
             }
         }
         let faces = Faces::new(&partition, &cells);
-        Run { problem, partition, cells, along, faces }
+        Ok(Run { problem, partition, cells, along, faces })
     }
 
     /// Runs the benchmark.
@@ -132,5 +136,31 @@ impl Run {
         rank.world().allreduce(&mut sums, ReduceOp::Sum)?;
         let interior = (self.problem.points - 2).pow(3) as f64;
         Ok(sums.map(|sum| (sum / interior).sqrt()))
+    }
+}
+
+/// Points along a side of the smallest cell: a point's two neighbours are in the next one.
+const SMALLEST: usize = 3;
+
+/// A usage fault where cells would be smaller.
+fn check_size(points: usize, ranks: usize) -> Result<(), Fault> {
+    let most = (points / SMALLEST).pow(2);
+    if ranks <= most {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("{points}³ points are enough for {most} ranks at most, found {ranks}"))
+        .of_parameter("nodes")
+        .remedy("take fewer nodes, or a larger class"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_have_three_points_at_least() {
+        assert_eq!(check_size(12, 16), Ok(()));
+        let refused = check_size(12, 25).expect_err("is refused").to_string();
+        assert!(refused.contains("enough for 16 ranks at most, found 25"), "{refused}");
     }
 }

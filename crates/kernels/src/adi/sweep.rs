@@ -17,8 +17,7 @@ pub(crate) type Point<const V: usize> = [Pack; V];
 /// How the systems along lines are solved. An equation has `D` neighbours on each side, and the elimination leaves `V`
 /// numbers at a point. Zeros mean that there is no point.
 pub(crate) trait Solver<const V: usize, const D: usize> {
-    /// How many numbers of lines there are for each coordinate across a cell, and how many such coordinates: a message has
-    /// room for all of them.
+    /// For how many lines a message has room: neighbours in a pack's direction, and those in the other one.
     fn room(&self, cell: &Cell, direction: usize) -> (usize, usize);
 
     /// Eliminates along lines. The first `D` points are those of the cell before; the last `D` are left alone.
@@ -42,10 +41,12 @@ pub(crate) struct Sweeper<const V: usize, const D: usize> {
     outbox: Vec<f64>,
 }
 
-/// The number of messages' lines that belong to the first of a pack.
+/// Where lines are in a message, which has the first number of all lines, then the second, and so on.
 #[derive(Debug, Clone, Copy)]
 struct Slots {
+    /// All that a message has room for.
     lines: usize,
+    /// Those with the same outer coordinate.
     pitch: usize,
 }
 

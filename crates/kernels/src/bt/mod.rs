@@ -37,7 +37,7 @@ fn operations(class: Class) -> f64 {
 }
 
 fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
-    let run = Run::new(problem(class), rank);
+    let run = Run::new(problem(class), rank)?;
     let mut scheme = BlockTridiagonal {
         solver: Blocks::new(run.along, run.problem.points / run.partition.layers + 1),
         sweeper: Sweeper::default(),

@@ -1,6 +1,6 @@
 //! Block tridiagonal systems of packs of lines.
 //!
-//! Loops over lines map no arrays, so that compilers turn them into vector instructions.
+//! Loops over lines map no arrays, so that compilers make vector instructions of them.
 #![allow(clippy::needless_range_loop, reason = "lines, rows and columns of several packs are numbered alike")]
 
 use crate::adi::cell::Cell;

@@ -38,7 +38,7 @@ fn operations(class: Class) -> f64 {
 }
 
 fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
-    let run = Run::new(problem(class), rank);
+    let run = Run::new(problem(class), rank)?;
     let mut scheme = ScalarPentadiagonal { solver: Waves::new(run.along), sweeper: Sweeper::default() };
     run.carry_out(&mut scheme, rank)
 }

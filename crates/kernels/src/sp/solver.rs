@@ -1,7 +1,7 @@
 //! Scalar pentadiagonal systems of packs of lines. The three waves that are carried along have the same system; the one
 //! that runs ahead and the one that stays behind have their own.
 //!
-//! Loops over lines map no arrays, so that compilers turn them into vector instructions.
+//! Loops over lines map no arrays, so that compilers make vector instructions of them.
 #![allow(clippy::needless_range_loop, reason = "lines of several packs are numbered alike")]
 
 use crate::adi::cell::{Cell, SOUND, VOLUME};
@@ -80,7 +80,7 @@ impl Solver<NUMBERS, NEIGHBOURS> for Waves {
     }
 }
 
-/// Turns waves along the third direction into values.
+/// Makes values of waves along the third direction.
 #[inline(always)]
 fn to_values(cell: &Cell, lines: Lines, first: usize, points: &mut [Point<NUMBERS>]) {
     let width = cell.flow.width();
@@ -188,6 +188,31 @@ fn substitute(here: &mut Point<NUMBERS>, next: &Point<NUMBERS>, after: &Point<NU
         let of = VALUES + 2 * system;
         for l in 0..PACK {
             here[m][l] -= here[of][l] * next[m][l] + here[of + 1][l] * after[m][l];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_solved_system_is_the_one_that_was_multiplied() {
+        let solution = [0.0, 0.0, 1.0, -2.0, 0.5, 3.0, -1.0, 0.0, 0.0];
+        let equation = |number: usize| [0.5, -1.0, 6.0 + number as f64, -1.5, 0.25];
+        // Factors of the two points after, and right-hand sides; two points of zeros on each side.
+        let mut left = [[0.0; 3]; 9];
+        for here in 2..7 {
+            let weights = equation(here);
+            let right: f64 = weights.iter().zip(&solution[here - 2..]).map(|(a, x)| a * x).sum();
+            let (before, last) = (left[here - 2], left[here - 1]);
+            let [scale, b, next, after] = solve(weights, [before[0], before[1]], [last[0], last[1]]);
+            left[here] = [next, after, scale * (right - weights[0] * before[2] - b * last[2])];
+        }
+        let mut found = [0.0; 9];
+        for here in (2..7).rev() {
+            found[here] = left[here][2] - left[here][0] * found[here + 1] - left[here][1] * found[here + 2];
+            assert!((found[here] - solution[here]).abs() < 1e-14, "{here}: {}", found[here]);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! What changes at a point, as waves along a direction: three that are carried along, one that runs ahead at the speed of
-//! sound, and one that stays behind (RNR-94-007, section 3.4). Each function turns a pack of points.
+//! sound, and one that stays behind (RNR-94-007, section 3.4). Each function converts a pack of points.
 #![allow(clippy::needless_range_loop, reason = "points of several packs are numbered alike")]
 
 use std::f64::consts::FRAC_1_SQRT_2;
