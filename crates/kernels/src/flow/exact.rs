@@ -1,4 +1,4 @@
-//! The exact solution that the simulated applications are built around (RNR-94-007, section 3.2): for each value, a
+//! The exact solution that the simulated applications are built around (RNR-94-007, section 3): for each value, a
 //! polynomial of the fourth degree without mixed terms, on the unit cube.
 
 use super::VALUES;

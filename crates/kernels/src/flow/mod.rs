@@ -9,7 +9,7 @@ pub(crate) const VALUES: usize = 5;
 pub(crate) const GAMMA: f64 = 1.4;
 /// Viscosity: the report's c3·c4.
 pub(crate) const VISCOSITY: f64 = 0.1;
-/// One over the Prandtl number and more: the report's c1·c5, by which heat is conducted faster than momentum.
-pub(crate) const CONDUCTION: f64 = 1.4 * 1.4;
+/// How much faster energy is conducted than momentum: the report's c1·c5.
+pub(crate) const CONDUCTION: f64 = GAMMA * 1.4;
 /// How much more viscous stress there is along a gradient than across.
 pub(crate) const ALONG: f64 = 4.0 / 3.0;
