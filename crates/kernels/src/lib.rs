@@ -16,11 +16,14 @@
 //! | `report` | what it reports of a run, and of a replay |
 //! | `ep`, `is`, `cg`, `mg`, `ft`, `lu`, `sp`, `bt` | the kernels |
 //! | `flow` | what LU, SP and BT share |
+//! | `adi` | what SP and BT share |
 //! | `hpl` | the High-Performance Linpack benchmark |
 #![forbid(unsafe_code)]
 #![allow(clippy::excessive_precision, reason = "official values keep all of their digits")]
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+mod adi;
+mod bt;
 mod cg;
 mod check;
 mod class;
@@ -34,6 +37,7 @@ mod lu;
 mod mg;
 mod random;
 mod report;
+mod sp;
 mod spec;
 mod table;
 mod workload;

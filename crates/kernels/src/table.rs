@@ -4,10 +4,11 @@ use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
 
 use crate::kernel::Kernel;
-use crate::{cg, ep, ft, is, lu, mg};
+use crate::{bt, cg, ep, ft, is, lu, mg, sp};
 
 /// All kernels.
-pub const KERNELS: [Kernel; 6] = [ep::KERNEL, is::KERNEL, cg::KERNEL, mg::KERNEL, ft::KERNEL, lu::KERNEL];
+pub const KERNELS: [Kernel; 8] =
+    [ep::KERNEL, is::KERNEL, cg::KERNEL, mg::KERNEL, ft::KERNEL, lu::KERNEL, sp::KERNEL, bt::KERNEL];
 
 /// The kernel of that name, in either case.
 ///

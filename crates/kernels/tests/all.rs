@@ -1,5 +1,6 @@
 //! Kernels on ranks that are threads of the test process, over loopback.
 
+mod bt;
 mod cg;
 mod common;
 mod ep;
@@ -8,3 +9,4 @@ mod hpl;
 mod is;
 mod lu;
 mod mg;
+mod sp;
