@@ -25,6 +25,7 @@ const FABRICS: &[File] = &[
 ];
 const SYSTEMS: &[File] = &[
     file!("systems/kisti-2006.toml"),
+    file!("systems/kisti-2006-dense.toml"),
     file!("systems/kosmos.toml"),
     file!("systems/microblade.toml"),
     file!("systems/moonshot.toml"),
