@@ -59,12 +59,6 @@ pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
     metrics
 }
 
-/// How an application's times are obtained: emulated by virtual clocks, or measured in real
-/// time.
-pub fn origin(part: &Part) -> Origin {
-    if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
-}
-
 /// Cores that all slaves compute on together. In real time a slave computes on
 /// one core of its node.
 pub fn slave_cores(part: &Part) -> f64 {

@@ -9,6 +9,7 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Timing};
 use super::account::{self, MasterAnswer};
 use crate::coordination::MASTER;
 use crosstalk_work::peer::rank;
+use crosstalk_work::peer::replay::origin;
 
 /// What a node runs once it is connected to all others. When its input is loaded it calls
 /// [`Rank::restart_clock`]; from then on time counts.
@@ -46,13 +47,14 @@ pub fn slave_number(part: &Part, slaves: usize) -> Result<Option<usize>, Fault> 
 
 /// Prepares a node that has checked its input.
 pub fn prepare(part: &Part, role: Role) -> Result<Box<dyn Prepared>, Fault> {
-    let (node, origin) = (part.node, account::origin(part));
+    let (node, origin) = (part.node, origin(part));
     let task: rank::RankTask = Box::new(move |mut rank, out| {
         let account = match role {
             Role::Slave(play) => play(&mut rank)?,
             Role::Master(play) => {
                 let answer = play(&mut rank)?;
                 if let Err(wrong) = answer.verdict {
+                    rank.drop_schedule();
                     rank.finish()?;
                     return Err(wrong);
                 }

@@ -150,6 +150,11 @@ impl<'c> Rank<'c> {
         self.operation(|rank| rank.clock.account(&mut rank.mesh, at))
     }
 
+    /// The run's schedule is not to be kept: its result is wrong.
+    pub fn drop_schedule(&mut self) {
+        self.keep.clear();
+    }
+
     /// What the program has sent since its clock was restarted.
     pub fn traffic(&self) -> &Traffic {
         &self.traffic

@@ -10,7 +10,7 @@ use crosstalk_model::network::Sizes;
 pub struct Counted {
     /// Calls.
     pub calls: u64,
-    /// Bytes that the rank hands over in them.
+    /// Bytes of the messages, vectors and pieces that the calls name.
     pub bytes: u64,
 }
 
@@ -20,7 +20,8 @@ pub struct Counted {
 pub struct Traffic {
     /// Messages from one rank to another.
     pub messages: Counted,
-    /// Collectives. Bytes are those of the rank's vector, of its piece, or of all pieces that it sends.
+    /// Collectives. Bytes are those of the vector or piece that
+    /// each rank names, whether it is the root or not, or of all pieces that it sends.
     pub collectives: BTreeMap<Operation, Counted>,
 }
 

@@ -33,6 +33,11 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Whether a number is the same in each block: computed, or replayed from work that was done once.
+    pub fn is_same_in_each_block(self) -> bool {
+        matches!(self, Origin::Computed | Origin::Simulated)
+    }
+
     /// Its word, for people and in files: `measured`, `emulated`, …
     pub fn word(self) -> &'static str {
         match self {

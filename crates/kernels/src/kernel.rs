@@ -39,8 +39,6 @@ impl Ranks {
 pub struct Kernel {
     /// Its name, as the reports have it.
     pub name: &'static str,
-    /// What it is, in one line.
-    pub title: &'static str,
     /// On how many ranks it runs.
     pub ranks: Ranks,
     /// The operations that it counts, of all ranks together: mostly floating-point ones, by the reports' formulas.

@@ -30,7 +30,8 @@ pub(crate) fn metrics(rate: Metric) -> Vec<Metric> {
             .meaning("time in communication over time of computing, all ranks together"),
         Metric::new("messages", "", Better::Neither)
             .meaning("calls that send, of all ranks together, by kind"),
-        Metric::new("bytes", "B", Better::Neither).meaning("bytes in them, by kind"),
+        Metric::new("bytes", "B", Better::Neither)
+            .meaning("bytes of the messages, vectors and pieces that these calls name"),
     ]
 }
 

@@ -6,14 +6,17 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
+use crosstalk_core::units::human;
+use crosstalk_host::facts::available_memory;
 use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each_or_replay;
+use crosstalk_work::peer::replay::origin;
 
 use crate::check::Check;
 use crate::report::{self, Done};
 use crate::spec::{PARAMETERS, Spec};
 
-/// Operations a second that one core of the yardstick does in these kernels, about.
+/// Operations a second that one core of the reference machine does in these kernels, about.
 const PACE: f64 = 2e9;
 
 /// The workload `npb`.
@@ -39,13 +42,31 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let ranks =
         part.nodes * part.emulation.as_ref().map_or(1, |emulation| emulation.ranks_per_node.max(1) as usize);
     spec.kernel.check_ranks(ranks)?;
-    let origin = if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured };
+    check_memory(&spec)?;
+    let origin = origin(part);
     let done = done(&spec);
     prepare_each_or_replay(
         part,
         Box::new(move |rank, out| run(&spec, origin, rank, out)),
         Box::new(move |ranks, out| report::report_replayed(done, ranks, out)),
     )
+}
+
+/// Refuses a class for which this machine has too little memory, as far as it is free.
+fn check_memory(spec: &Spec) -> Result<(), Fault> {
+    let needed = (spec.kernel.memory)(spec.class);
+    match available_memory() {
+        Some(available) if needed > available as f64 => Err(Fault::usage(format!(
+            "`{}` of class {} needs {}, and {} are free",
+            spec.kernel.name,
+            spec.class.letter(),
+            human(needed, "B"),
+            human(available as f64, "B")
+        ))
+        .of_parameter("class")
+        .remedy("take a smaller class")),
+        _ => Ok(()),
+    }
 }
 
 fn done(spec: &Spec) -> Done {
@@ -68,6 +89,9 @@ pub fn run(
     // The first rank has all results; others may have parts of them.
     let checks = if rank.id() == 0 { timed.checks.as_slice() } else { &[] };
     let verified = checks.iter().try_for_each(Check::verify);
+    if verified.is_err() {
+        rank.drop_schedule();
+    }
     let finished = rank.finish()?;
     verified.map(|()| finished)
 }

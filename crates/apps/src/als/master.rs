@@ -5,6 +5,7 @@ use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
+use crosstalk_work::peer::replay::origin;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -19,7 +20,7 @@ use super::squares::Squares;
 use super::train;
 use super::verify;
 use super::wire::{WholeModel, pack_ratings};
-use crate::account::{MasterAnswer, origin, slave_cores};
+use crate::account::{MasterAnswer, slave_cores};
 use crate::coordination::{
     MASTER, broadcast_words, collect_exactly_from_slaves, collect_from_slaves, join_exchange_empty,
 };

@@ -5,6 +5,7 @@ use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
+use crosstalk_work::peer::replay::origin;
 
 use super::config::Config;
 use super::confusion::Confusion;
@@ -13,7 +14,7 @@ use super::label::Counts;
 use super::node::STAGES;
 use super::source::Source;
 use super::verify::{self, ModelReports};
-use crate::account::{MasterAnswer, origin, slave_cores};
+use crate::account::{MasterAnswer, slave_cores};
 use crate::coordination::{broadcast_words, collect_exactly_from_slaves, collect_from_slaves};
 use crate::mapreduce::cluster::join_rounds_empty;
 

@@ -5,6 +5,7 @@ use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
+use crosstalk_work::peer::replay::origin;
 
 use super::build::exchanges;
 use super::config::{Config, RankScale};
@@ -12,7 +13,7 @@ use super::ranks::{Balance, highest_ranks};
 use super::slave::TOP_RANKS;
 use super::source::Extent;
 use super::verify;
-use crate::account::{MasterAnswer, origin, slave_cores};
+use crate::account::{MasterAnswer, slave_cores};
 use crate::coordination::{
     broadcast_words, collect_exactly_from_slaves, collect_from_slaves, join_exchange_empty,
 };

@@ -20,14 +20,8 @@ use official::problem;
 use solver::Blocks;
 
 /// The kernel.
-pub(crate) const KERNEL: Kernel = Kernel {
-    name: "bt",
-    title: "a simulated flow by block tridiagonal systems along lines",
-    ranks: Ranks::Square,
-    operations,
-    memory: |class| problem(class).memory(),
-    run,
-};
+pub(crate) const KERNEL: Kernel =
+    Kernel { name: "bt", ranks: Ranks::Square, operations, memory: |class| problem(class).memory(), run };
 
 /// Operations, by the formula of the reference.
 fn operations(class: Class) -> f64 {

@@ -18,14 +18,7 @@ use grid::Grid;
 use solver::Solver;
 
 /// The kernel.
-pub(crate) const KERNEL: Kernel = Kernel {
-    name: "cg",
-    title: "the smallest eigenvalue of a sparse matrix: memory at random, long and short messages",
-    ranks: Ranks::PowerOfTwo,
-    operations,
-    memory,
-    run,
-};
+pub(crate) const KERNEL: Kernel = Kernel { name: "cg", ranks: Ranks::PowerOfTwo, operations, memory, run };
 
 /// How far zeta may be from the official one.
 const TOLERANCE: f64 = 1e-10;

@@ -15,7 +15,6 @@ use crate::random::Random;
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "ep",
-    title: "pairs of normally distributed random numbers: computing alone",
     ranks: Ranks::Any,
     operations: |class| 2f64.powi(exponent(class) as i32 + 1),
     memory: |_| (BATCH * 16) as f64,

@@ -25,7 +25,6 @@ use transpose::{join, reverse, split, split_transposed};
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "ft",
-    title: "Fourier transforms along three axes: all ranks send to all",
     ranks: Ranks::PowerOfTwo,
     operations,
     // The spectrum, the field, and what is sent.

@@ -56,24 +56,31 @@ impl Moves {
         rank: &mut Rank,
     ) -> Result<Vec<f64>, Fault> {
         let (rows, columns, width) = (grid.rows, to - from, self.into_top.len());
-        let others: Vec<usize> = (0..rows.of).filter(|other| *other != rows.own).collect();
-        let mut requests = Vec::new();
-        for &other in &others {
-            requests.push(rank.within(&grid.column).irecv(Envelope::exact(other, ROWS))?);
+        if columns == 0 {
+            return Ok(Vec::new());
         }
-        for &other in &others {
-            let message = self.pack(matrix, &rows, other, (from, to));
-            requests.push(rank.within(&grid.column).isend(other, ROWS, &message)?);
+        // Only those between whom a row moves.
+        let moves = |from: usize, to: usize| {
+            let (top, displaced) = self.between(&rows, from, to);
+            !top.is_empty() || !displaced.is_empty()
+        };
+        let others = || (0..rows.of).filter(|other| *other != rows.own);
+        let senders: Vec<usize> = others().filter(|other| moves(*other, rows.own)).collect();
+        let mut requests = Vec::new();
+        for &sender in &senders {
+            requests.push(rank.within(&grid.column).irecv(Envelope::exact(sender, ROWS))?);
+        }
+        for receiver in others().filter(|other| moves(rows.own, *other)) {
+            let message = self.pack(matrix, &rows, receiver, (from, to));
+            requests.push(rank.within(&grid.column).isend(receiver, ROWS, &message)?);
         }
         let mut top = vec![0.0; width * columns];
         let own = self.pack(matrix, &rows, rows.own, (from, to));
         self.unpack(matrix, &rows, rows.own, &own, &mut top, from);
-        if columns > 0 || !others.is_empty() {
-            let done = rank.wait_all(requests)?;
-            for (other, message) in others.iter().zip(done) {
-                let message = message.message().ok_or_else(|| Fault::attempt("rows have not come"))?;
-                self.unpack(matrix, &rows, *other, &message.elements::<f64>()?, &mut top, from);
-            }
+        let done = rank.wait_all(requests)?;
+        for (sender, message) in senders.iter().zip(done) {
+            let message = message.message().ok_or_else(|| Fault::attempt("rows have not come"))?;
+            self.unpack(matrix, &rows, *sender, &message.elements::<f64>()?, &mut top, from);
         }
         Ok(top)
     }

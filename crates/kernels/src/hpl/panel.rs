@@ -90,16 +90,12 @@ pub(super) fn factor(
     let hidden = if work.has_top { width } else { 0 };
     if work.has_top {
         for (at, column) in work.top.chunks(width).enumerate() {
-            let from = (column_at(grid, first) + at) * matrix.rows + begin;
+            let from = (grid.columns.local(first) + at) * matrix.rows + begin;
             matrix.data[from..from + width].copy_from_slice(column);
         }
     }
     let below = work.rows.chunks(count.max(1)).flat_map(|column| &column[hidden..]).copied().collect();
     Ok(Panel { first, width, pivots: work.pivots, top: work.top, below })
-}
-
-fn column_at(grid: &Grid, first: usize) -> usize {
-    grid.columns.local(first)
 }
 
 impl Work<'_> {

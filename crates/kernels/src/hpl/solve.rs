@@ -66,8 +66,9 @@ pub(super) fn residual(order: usize, grid: &Grid, solution: &[f64], rank: &mut R
     rank.within(&grid.row).allreduce(&mut sums, ReduceOp::Sum)?;
     let (products, sizes) = sums.split_at(rows);
     let right = |row: usize| entry(grid.rows.global(row), order);
-    let largest =
-        |values: &mut dyn Iterator<Item = f64>| values.fold(0.0_f64, |a, b| if a >= b { a } else { b });
+    let largest = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold(0.0_f64, |a, b| if a.total_cmp(&b).is_ge() { a } else { b })
+    };
     let mut norms = [
         largest(&mut products.iter().enumerate().map(|(row, product)| (product - right(row)).abs())),
         largest(&mut sizes.iter().copied()),

@@ -88,7 +88,8 @@ impl Spec {
         if self.bytes() <= available {
             return Ok(());
         }
-        let most = (available / 8.0).sqrt().floor();
+        // n · (n + 1) · 8 bytes.
+        let most = ((available / 2.0 + 1.0).sqrt() / 2.0 - 0.5).floor();
         Err(Fault::usage(format!(
             "{} equations need {}, and {whose} has {}",
             self.order,
@@ -119,5 +120,13 @@ mod tests {
         let spec = Spec::from_params(&Params::default().with("n", 100_000)).expect("reads");
         let refused = spec.check_memory(8e9, "a node").expect_err("does not fit").to_string();
         assert!(refused.contains("74.5 GiB") && refused.contains("at most n = 31622"), "{refused}");
+        for available in [8.0, 8.0 * 144.0, 8e9, 8.0 * 1000.0 * 1001.0 - 1.0] {
+            let sized = |order| Spec { order, ..spec.clone() };
+            let refused = sized(1 << 20).check_memory(available, "a node").expect_err("does not fit");
+            let most = refused.remedy.as_deref().and_then(|text| text.rsplit(' ').next()?.parse().ok());
+            let most: usize = most.expect("a number");
+            assert!(most == 0 || sized(most).check_memory(available, "a node").is_ok(), "{available}");
+            assert!(sized(most + 1).check_memory(available, "a node").is_err(), "{available}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_host::facts::available_memory;
 use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each_or_replay;
+use crosstalk_work::peer::replay::origin;
 
 use super::grid::Grid;
 use super::matrix::Matrix;
@@ -17,7 +18,7 @@ use super::{factor, solve};
 use crate::kernel::Timed;
 use crate::report::{self, Done};
 
-/// Floating-point operations a second of one core of the yardstick, about.
+/// Floating-point operations a second of one core of the reference machine, about.
 const PACE: f64 = 4e10;
 /// A solution whose residual is above is wrong.
 const WRONG: f64 = 16.0;
@@ -64,7 +65,7 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if let Some(available) = available_memory() {
         spec.check_memory(available as f64, "this machine")?;
     }
-    let origin = if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured };
+    let origin = origin(part);
     let done = done(&spec);
     prepare_each_or_replay(
         part,
@@ -88,14 +89,18 @@ pub fn run(
         out.take(Reading::value("residual", residual, Origin::Computed), 1)?;
     }
     report::report_run(done(spec), &timed, origin, &mut rank, out)?;
-    let finished = rank.finish()?;
-    // Not the other way round: no number is no residual.
-    match residual < WRONG {
-        true => Ok(finished),
+    // Not the other way round: what is no number is wrong.
+    let verified = match residual < WRONG {
+        true => Ok(()),
         false => Err(Fault::attempt(format!(
             "verification failed: the residual is {residual:.3}, and has to be below {WRONG}"
         ))),
+    };
+    if verified.is_err() {
+        rank.drop_schedule();
     }
+    let finished = rank.finish()?;
+    verified.map(|()| finished)
 }
 
 /// Solves the system: where the time went, and HPL's residual.

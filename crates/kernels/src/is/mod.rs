@@ -20,7 +20,6 @@ use sorter::Sorter;
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "is",
-    title: "ranks of integers: messages of all ranks to all",
     ranks: Ranks::PowerOfTwo,
     operations: |class| (ITERATIONS << Problem::of(class).keys) as f64,
     memory: |class| {

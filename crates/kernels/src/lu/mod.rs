@@ -38,7 +38,6 @@ use solver::Solver;
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "lu",
-    title: "flow by symmetric over-relaxation: many small messages in a pipeline",
     ranks: Ranks::PowerOfTwo,
     operations: |class| Problem::of(class).operations(),
     // The state, the residual and the forcing.

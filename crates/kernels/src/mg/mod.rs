@@ -22,7 +22,6 @@ use stencil::{Rows, norms, prolong, residual, restrict, smooth};
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
     name: "mg",
-    title: "multigrid for the Poisson equation: memory, and faces of boxes of all sizes",
     ranks: Ranks::PowerOfTwo,
     operations: |class| 58.0 * iterations(class) as f64 * (edge(class) as f64).powi(3),
     // u and r on all levels, which add up to 8/7 of the finest, and v.

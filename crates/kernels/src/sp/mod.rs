@@ -21,14 +21,8 @@ use official::problem;
 use solver::Waves;
 
 /// The kernel.
-pub(crate) const KERNEL: Kernel = Kernel {
-    name: "sp",
-    title: "a simulated flow by scalar pentadiagonal systems along lines",
-    ranks: Ranks::Square,
-    operations,
-    memory: |class| problem(class).memory(),
-    run,
-};
+pub(crate) const KERNEL: Kernel =
+    Kernel { name: "sp", ranks: Ranks::Square, operations, memory: |class| problem(class).memory(), run };
 
 /// Operations, by the formula of the reference.
 fn operations(class: Class) -> f64 {

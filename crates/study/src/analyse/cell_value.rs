@@ -17,9 +17,9 @@ use crate::level;
 pub fn mean_at(view: &View, metric: &str, at: &Levels, base: Option<&Levels>) -> Option<(Estimate, Origin)> {
     let (values, origin) = mean_at_by_block(view, metric, at, base)?;
     let found = estimate::estimate(values.values())?;
-    // A computed number is the same in each block: a number of blocks and an interval would say nothing.
+    // A computed or replayed number is the same in each block: a number of blocks and an interval would say nothing.
     let same = found.interval.is_none_or(|(low, high)| low == high);
-    let exact = origin == Origin::Computed && same;
+    let exact = origin.is_same_in_each_block() && same;
     let n = if exact { 1 } else { found.n };
     let counted = !exact && base.is_none() && view.experiment.has_histograms(metric);
     let found = if counted { estimate::at_bucket_precision(found, &view.metric(metric).unit) } else { found };

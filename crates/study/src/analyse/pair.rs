@@ -92,9 +92,10 @@ impl<'a> Pair<'a> {
         Contrast::new(&self.view, &self.query, &self.at, &of, &to)
     }
 
-    /// Whether every number is computed: the same in each block, so that there is no interval.
+    /// Whether every number is computed or replayed: the same in each block, so that there is no interval.
     pub fn is_computed(&self) -> bool {
-        self.datum.origins.iter().all(|origin| *origin == Origin::Computed) && !self.datum.origins.is_empty()
+        self.datum.origins.iter().all(|origin| origin.is_same_in_each_block())
+            && !self.datum.origins.is_empty()
     }
 
     /// A level of the compared factor, as [`Levels`].

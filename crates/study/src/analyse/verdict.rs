@@ -179,7 +179,7 @@ fn at_known_precision(
     question: &NumberQuestion,
     view: Option<&View>,
 ) -> Estimate {
-    let exact = |origin: &Origin| matches!(origin, Origin::Computed | Origin::Predicted);
+    let exact = |origin: &Origin| origin.is_same_in_each_block() || *origin == Origin::Predicted;
     let no_width = found.interval.is_some_and(change::has_no_width);
     if no_width && !question.datum.origins.is_empty() && question.datum.origins.iter().all(exact) {
         return Estimate { interval: None, n: 1, ..found };

@@ -12,6 +12,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
 use crosstalk_core::parameter::Parameter;
+use crosstalk_core::record::Origin;
 use crosstalk_core::scene::Sink;
 
 use super::record::{RECORD, hashed};
@@ -25,6 +26,18 @@ pub const REPLAY: Parameter = Parameter::new(
 
 /// Reports a replay: each rank's clock wherever its program asked for it, and at its end.
 pub type Report = Box<dyn Fn(&[Vec<TimeAccount>], &mut dyn Sink) -> Result<(), Fault> + Send>;
+
+/// How a part's times are obtained: measured in real time, emulated, or simulated where the work is replayed. The attempt that
+/// is recorded gives the same times as its replay on its own system.
+pub fn origin(part: &Part) -> Origin {
+    match part.emulation {
+        None => Origin::Measured,
+        Some(_) if part.params.flag(REPLAY.name, false).unwrap_or(false) && part.shared.is_some() => {
+            Origin::Simulated
+        }
+        Some(_) => Origin::Emulated,
+    }
+}
 
 /// Where the part's schedule is kept; `None` where it is to be done each time.
 ///
