@@ -6,6 +6,7 @@
 //! counts how many keys there are up to each value. Two keys change from one iteration to the next.
 
 mod keys;
+mod problem;
 mod sorter;
 mod verify;
 
@@ -15,6 +16,7 @@ use crosstalk_core::Fault;
 use crate::check::Check;
 use crate::class::Class;
 use crate::kernel::{Kernel, Ranks, Timed};
+use problem::{ITERATIONS, Problem};
 use sorter::Sorter;
 
 /// The kernel.
@@ -28,42 +30,6 @@ pub(crate) const KERNEL: Kernel = Kernel {
     },
     run,
 };
-
-/// Timed iterations.
-const ITERATIONS: usize = 10;
-
-/// The size of a problem. All are powers of two, by exponent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Problem {
-    /// Keys of all ranks together.
-    keys: u32,
-    /// All keys are below.
-    largest: u32,
-    /// Buckets.
-    buckets: u32,
-}
-
-impl Problem {
-    /// That of a class.
-    fn of(class: Class) -> Self {
-        let keys = class.of([16, 20, 23, 25, 27]);
-        let largest = class.of([11, 16, 19, 21, 23]);
-        let buckets = class.of([9, 10, 10, 10, 10]);
-        Problem { keys, largest, buckets }
-    }
-
-    /// A usage fault if a rank would have fewer keys than change in the iterations.
-    fn check_ranks(self, ranks: usize) -> Result<(), Fault> {
-        let most = (1usize << self.keys) / (4 * ITERATIONS);
-        let most = 1 << most.ilog2();
-        if ranks <= most {
-            return Ok(());
-        }
-        Err(Fault::usage(format!("`is` of this class runs on at most {most} ranks, found {ranks}"))
-            .of_parameter("nodes")
-            .remedy("choose a larger class"))
-    }
-}
 
 fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
     let problem = Problem::of(class);

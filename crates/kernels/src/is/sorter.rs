@@ -6,8 +6,8 @@ use crosstalk_comm::{Rank, ReduceOp};
 use crosstalk_core::Fault;
 
 use super::keys::make_keys;
+use super::problem::{ITERATIONS, Problem};
 use super::verify::TESTED;
-use super::{ITERATIONS, Problem};
 
 /// Bytes of a key in a message.
 pub(super) const WIDTH: usize = 4;

@@ -3,7 +3,7 @@
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
-use super::ITERATIONS;
+use super::problem::ITERATIONS;
 use super::sorter::Sorter;
 use crate::class::Class;
 

@@ -1,6 +1,6 @@
 //! The comparisons of an experiment: each other level against the base, at every combination of the other factors.
 
-use crosstalk_core::record::{Metric, Origin};
+use crosstalk_core::record::Metric;
 use crosstalk_core::value::{Levels, Value};
 use crosstalk_stats::verdict::Margin;
 
