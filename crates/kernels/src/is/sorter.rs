@@ -6,8 +6,7 @@ use crosstalk_comm::{Rank, ReduceOp};
 use crosstalk_core::Fault;
 
 use super::keys::make_keys;
-use super::problem::{ITERATIONS, Problem};
-use super::verify::TESTED;
+use super::problem::{ITERATIONS, Problem, TESTED};
 
 /// Bytes of a key in a message.
 pub(super) const WIDTH: usize = 4;

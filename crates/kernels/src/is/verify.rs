@@ -3,12 +3,10 @@
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
-use super::problem::ITERATIONS;
+use super::problem::{ITERATIONS, TESTED};
 use super::sorter::Sorter;
 use crate::class::Class;
 
-/// How many keys have official ranks.
-pub(super) const TESTED: usize = 5;
 /// The tag of the highest key of a rank's neighbour.
 const TAG: u32 = 1000;
 
