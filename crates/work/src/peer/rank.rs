@@ -7,7 +7,7 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fault::FaultKind;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
-use crosstalk_core::record::Reading;
+use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::{Prepared, Sink};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::resume_unwind;
@@ -93,7 +93,7 @@ fn ready(part: &Part, task: EachRankTask) -> Result<Ready, Fault> {
     let mut listeners = listen_on_all(address, ranks)?;
     let first = recorded(part, listeners.remove(0))?;
     listeners.insert(0, first);
-    Ok(Ready { part: part.clone(), listeners, task })
+    Ok(Ready { part: part.clone(), listeners, task, recorded: None })
 }
 
 /// Listens on ports that follow each other, one for each rank, so that the first one says where all are.
@@ -119,11 +119,14 @@ struct Ready {
     part: Part,
     listeners: Vec<Listener>,
     task: EachRankTask,
+    /// The file to which its schedule is recorded, for replays in other attempts.
+    recorded: Option<PathBuf>,
 }
 
 impl Ready {
     fn recording_to(mut self, title: String, file: PathBuf) -> Self {
-        let first = self.listeners.remove(0).recording_to(title, file);
+        let first = self.listeners.remove(0).recording_to(title, file.clone());
+        self.recorded = Some(file);
         self.listeners.insert(0, first);
         self
     }
@@ -135,12 +138,34 @@ impl Prepared for Ready {
     }
 
     fn run(
-        self: Box<Self>,
+        mut self: Box<Self>,
         endpoints: &[Option<SocketAddr>],
         out: &mut dyn Sink,
         cancelled: &AtomicBool,
     ) -> Result<Option<Fidelity>, Fault> {
-        let Ready { part, mut listeners, task } = *self;
+        let Some(file) = self.recorded.take() else { return self.run_ranks(endpoints, out, cancelled) };
+        let mut taken = Taken::default();
+        let fidelity = self.run_ranks(endpoints, &mut taken, cancelled)?;
+        // Where the attempt was recorded, its times are those of its replay. An unfaithful one stays as it was.
+        let is_recorded = file.exists();
+        for (mut reading, n) in taken.0 {
+            if is_recorded && reading.origin == Origin::Emulated {
+                reading.origin = Origin::Simulated;
+            }
+            out.take(reading, n)?;
+        }
+        Ok(fidelity)
+    }
+}
+
+impl Ready {
+    fn run_ranks(
+        self,
+        endpoints: &[Option<SocketAddr>],
+        out: &mut dyn Sink,
+        cancelled: &AtomicBool,
+    ) -> Result<Option<Fidelity>, Fault> {
+        let Ready { part, mut listeners, task, .. } = self;
         let ranks = listeners.len();
         if ranks == 1 {
             let only = listeners.swap_remove(0);

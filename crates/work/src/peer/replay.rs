@@ -27,16 +27,9 @@ pub const REPLAY: Parameter = Parameter::new(
 /// Reports a replay: each rank's clock wherever its program asked for it, and at its end.
 pub type Report = Box<dyn Fn(&[Vec<TimeAccount>], &mut dyn Sink) -> Result<(), Fault> + Send>;
 
-/// How a part's times are obtained: measured in real time, emulated, or simulated where the work is replayed. The attempt that
-/// is recorded gives the same times as its replay on its own system.
+/// How a part's times are obtained: emulated by virtual clocks, or measured in real time.
 pub fn origin(part: &Part) -> Origin {
-    match part.emulation {
-        None => Origin::Measured,
-        Some(_) if part.params.flag(REPLAY.name, false).unwrap_or(false) && part.shared.is_some() => {
-            Origin::Simulated
-        }
-        Some(_) => Origin::Emulated,
-    }
+    if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
 }
 
 /// Where the part's schedule is kept; `None` where it is to be done each time.
