@@ -12,12 +12,17 @@ mod common;
 use common::{emulation, fabric, run};
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The lower quartile of this many runs is compared: disturbances only add to a
 /// rank's time.
 const REPEATS: usize = 9;
+/// As often a case is tried: while others load the machine, a quartile can be disturbed too, and an error in the rules
+/// is there every time.
+const TRIES: usize = 8;
+const BOUND: f64 = 0.01;
 const SIZES: [usize; 4] = [64, 1 << 10, 64 << 10, 1 << 20];
 
 /// L, o, g, G, O in nanoseconds.
@@ -56,13 +61,14 @@ fn holds(
     for costs in [SLOW, FAST] {
         let emulation = emulation(nodes, &fabric(costs.0, costs.1, costs.2, costs.3, costs.4));
         for (size, idle) in SIZES.into_iter().flat_map(|size| [(size, false), (size, true)]) {
-            let ends = run(nodes, Some(&emulation), |rank| {
-                (0..REPEATS).map(|_| once(rank, size, idle, &pattern)).collect::<Result<Vec<f64>, Fault>>()
-            });
-            let latest = |repeat: usize| ends.iter().map(|ends| ends[repeat]).fold(0.0, f64::max);
-            let mut times: Vec<f64> = (0..REPEATS).map(latest).collect();
-            times.sort_by(f64::total_cmp);
-            let (found, expected) = (times[REPEATS / 4], form(costs, size));
+            let expected = form(costs, size);
+            let mut found = f64::INFINITY;
+            for _ in 0..TRIES {
+                found = found.min(quartile(nodes, &emulation, size, idle, &pattern));
+                if found < expected * (1.0 + BOUND) {
+                    break;
+                }
+            }
             let error = (found / expected - 1.0).abs();
             let case = format!("{costs:?}, {size} B, idle {idle}: {found} ns instead of {expected}");
             eprintln!("{case}: {:.3} %", 100.0 * error);
@@ -72,7 +78,24 @@ fn holds(
         }
     }
     println!("{{\"pattern\":\"{name}\",\"worst_error\":{:e}}}", worst.0);
-    assert!(worst.0 < 0.01, "{}", worst.1);
+    assert!(worst.0 < BOUND, "{}", worst.1);
+}
+
+/// The lower quartile of runs of the pattern: the time when the last rank ends, in nanoseconds.
+fn quartile(
+    nodes: usize,
+    emulation: &Emulation,
+    size: usize,
+    idle: bool,
+    pattern: &(impl Fn(&mut Rank, Vec<Vec<u8>>, &mut Vec<Vec<u8>>) -> Result<(), Fault> + Sync),
+) -> f64 {
+    let ends = run(nodes, Some(emulation), |rank| {
+        (0..REPEATS).map(|_| once(rank, size, idle, pattern)).collect::<Result<Vec<f64>, Fault>>()
+    });
+    let latest = |repeat: usize| ends.iter().map(|ends| ends[repeat]).fold(0.0, f64::max);
+    let mut times: Vec<f64> = (0..REPEATS).map(latest).collect();
+    times.sort_by(f64::total_cmp);
+    times[REPEATS / 4]
 }
 
 /// The rank's time at the pattern's end, in nanoseconds. Memory is allocated and touched
