@@ -15,22 +15,22 @@ import sys
 import tempfile
 from pathlib import Path
 
+from lib import ranks
 from lib.figures import Figures
 from lib.pairs import interleaved
 from lib.signed_rank import middle, ratio
-from lib.wire import ROOT, Wire, cargo, output
+from lib.ranks import times
+from lib.wire import ROOT, Wire, output
 
 FUNCTIONS = "pingpong,sendrecv,exchange,bcast,reduce,allreduce,reduce_scatter,gather,scatter,allgather,alltoall,barrier"
 SIZES = [4, 64, 1024, 8192, 65536, 1048576]
-RANK = ROOT / "target" / "release" / "examples" / "collective_rank"
-PORT = 24310
 #: MPICH with libfabric, which `tools/venv mpi` installs: Debian's takes memory for a wire, or none.
 MPICH = ROOT / ".tools" / "venv-mpi" / "bin"
 
 
 def main():
     options = arguments()
-    cargo("build", "--package", "crosstalk-probe", "--example", "collective_rank")
+    ranks.build()
     wire = Wire()
     if wire.kind != "veth":
         sys.exit("collectives: run it as root: ranks are in network namespaces")
@@ -45,7 +45,7 @@ def main():
             for name, peer in peers.items():
                 measure = lambda run: (lambda: run(function, options.seconds))
                 theirs = measure(lambda *run: over_wire(name, wire, peer.run, *run))
-                pairs = interleaved(measure(Ours(wire).run), theirs, options.pairs, f"{function} {name}")
+                pairs = interleaved(measure(lambda function, seconds: ranks.run(wire, function, sizes(function), seconds).times), theirs, options.pairs, f"{function} {name}")
                 for size in pairs[0][0]:
                     ratios = [theirs[size] / mine[size] for mine, theirs in pairs]
                     known = best.get((function, size))
@@ -100,42 +100,6 @@ def sizes(function):
         return [0]
     # A number for each of two ranks.
     return sorted({max(size, 8) for size in SIZES}) if function == "reduce_scatter" else SIZES
-
-
-def times(text):
-    """Size -> seconds, of lines `SIZE SECONDS`."""
-    rows = (line.split() for line in text.splitlines())
-    return {int(row[0]): float(row[1]) for row in rows if len(row) == 2 and row[0].isdigit()}
-
-
-class Ours:
-    """Our ranks."""
-
-    def __init__(self, wire):
-        self.wire = wire
-
-    def run(self, function, seconds):
-        endpoints = ",".join(f"{address}:{PORT}" for address in self.wire.addresses)
-        size = ",".join(f"{size} B" for size in sizes(function))
-        words = [endpoints, f"function={function}", f"size={size}", "nodes=2", f"duration={seconds} s", "begin=in-turn"]
-        start = lambda rank: subprocess.Popen(
-            self.wire.command(rank, rank, [RANK, rank, *words]), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        ranks = [start(0), start(1)]
-        try:
-            for rank in ranks:
-                rank.stdout.readline()
-            for rank in ranks:
-                rank.stdin.write("go\n")
-                rank.stdin.flush()
-            found = times(ranks[0].communicate(timeout=120)[0])
-            if any(rank.wait(timeout=30) != 0 for rank in ranks):
-                sys.exit(f"our ranks ended with {[rank.returncode for rank in ranks]}")
-            return found
-        finally:
-            for rank in ranks:
-                rank.kill()
-                rank.wait()
 
 
 class OpenMpi:

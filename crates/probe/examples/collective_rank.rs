@@ -2,7 +2,7 @@
 //!
 //! `collective_rank ID ENDPOINT,ENDPOINT… NAME=VALUE…`: the rank's number, where every rank listens, and the workload's
 //! parameters. It prints `listening`, waits for a line of input, which says that all ranks listen, and runs. Rank 0 prints
-//! a line `SIZE SECONDS` for each size.
+//! a line `SIZE SECONDS` for each size, and where each call has a time a line `p50 SIZE SECONDS` of its median.
 
 use std::env;
 use std::io;
@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use crosstalk_comm::listen_at;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
-use crosstalk_core::record::Reading;
+use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::collective::{self, Spec};
@@ -65,9 +65,15 @@ fn run() -> Result<(), Fault> {
     let rank = listener.connect(&part, &endpoints, &never)?;
     let mut readings: Vec<Reading> = Vec::new();
     collective::run(&spec, false, rank, &mut readings)?;
-    for reading in readings.iter().filter(|reading| reading.metric == "time") {
+    for reading in &readings {
         let size = reading.labels.get("size").map_or("0", String::as_str);
-        println!("{size} {:e}", reading.number().unwrap_or_default());
+        match (reading.metric.as_str(), &reading.observation) {
+            ("time", Observation::Value(seconds)) => println!("{size} {seconds:e}"),
+            ("call_time", Observation::Histogram(calls)) => {
+                println!("p50 {size} {:e}", calls.quantile(0.5).unwrap_or_default() * 1e-9);
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

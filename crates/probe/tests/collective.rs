@@ -8,7 +8,7 @@ mod scene;
 use cluster::{emulation, play};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
-use crosstalk_core::record::Reading;
+use crosstalk_core::record::{Observation, Reading};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_probe::collective::{COLLECTIVE, Function};
 use scene::value;
@@ -118,6 +118,21 @@ fn calls_in_turn_are_timed_by_loops() {
     let readings = play(&COLLECTIVE, &params, 2, None).expect("runs");
     let of = |metric: &str| readings.iter().filter(|reading| reading.metric == metric).count();
     assert_eq!((of("time"), of("transfer_rate"), of("call_time"), of("late")), (2, 1, 0, 0), "{readings:?}");
+}
+
+#[test]
+fn each_ping_pong_in_turn_has_a_time_of_its_own() {
+    let params = params("pingpong", &[8, 4096], 2).with("begin", "in-turn");
+    let readings = play(&COLLECTIVE, &params, 2, None).expect("runs");
+    let calls = readings.iter().filter(|reading| reading.metric == "call_time");
+    let counts: Vec<u64> = calls
+        .map(|reading| match &reading.observation {
+            Observation::Histogram(seen) => seen.count(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    // Loops have many calls each.
+    assert!(counts.len() == 2 && counts.iter().all(|count| *count > 3), "{readings:?}");
 }
 
 #[test]

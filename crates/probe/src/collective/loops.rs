@@ -1,5 +1,6 @@
 //! Calls in a loop, as the Intel MPI Benchmarks time them: the loop's time over its number of calls, at the slowest rank.
-//! Calls may overlap, so that this is less than the time of one call.
+//! Calls may overlap, so that this is less than the time of one call. Those of `pingpong` cannot: each begins and ends at
+//! rank 0, and has a time of its own.
 
 use std::time::{Duration, Instant};
 
@@ -26,18 +27,26 @@ pub fn measure(
     let end = Instant::now() + duration;
     let mut calls = Calls::checked(function, size, rank)?;
     let number = (LOOP / calls.usual_time(rank)?.max(1)).clamp(1, 10_000);
-    let mut times = Vec::new();
+    let (mut times, mut in_loops) = (Vec::new(), Vec::new());
     loop {
         let mut continues = [i32::from(times.len() < FEWEST || Instant::now() < end)];
         rank.world().bcast(0, &mut continues)?;
         if continues == [0] {
-            let times = if rank.id() == 0 { times } else { Vec::new() };
-            return Ok(Measured { times: Times { together: times, ..Times::default() }, clock_error: 0 });
+            let measured = Measured {
+                times: Times { together: times, ..Times::default() },
+                in_loops: if function == Function::PingPong { in_loops } else { Vec::new() },
+                clock_error: 0,
+            };
+            return Ok(if rank.id() == 0 { measured } else { Measured::default() });
         }
         rank.world().barrier()?;
         let begin = Instant::now();
+        let mut began = begin;
         for _ in 0..number {
             calls.call(rank)?;
+            let ended = Instant::now();
+            in_loops.push((ended - began).as_nanos() as i64);
+            began = ended;
         }
         let mut time = [begin.elapsed().as_nanos() as i64 / number];
         rank.world().allreduce(&mut time, ReduceOp::Max)?;

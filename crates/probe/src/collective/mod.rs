@@ -8,7 +8,7 @@
 //! | metric | unit | what |
 //! |---|---|---|
 //! | `time` | s | from the common begin of a call to its end at the last rank; of pingpong half of it. In real time the median |
-//! | `call_time` | s | the same of every call, in real time, unless they begin in turn |
+//! | `call_time` | s | the same of every call, in real time; in turn, of `pingpong` alone |
 //! | `late_time` | s | where fewer than three calls began together: from the last rank's begin to the last rank's end |
 //! | `transfer_rate` | B/s | bytes that a rank has sent and received in that time; of functions between neighbours |
 //! | `late` | % | calls that some rank began more than 2 µs late: they are left out |

@@ -69,8 +69,10 @@ pub struct Times {
 /// What was measured of one size in real time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measured {
-    /// Of each call.
+    /// Of each call, or of each loop of calls.
     pub times: Times,
+    /// Of each call in the loops, in nanoseconds, where it begins and ends at one rank.
+    pub in_loops: Vec<i64>,
     /// Bound on the difference between two ranks' clocks, in nanoseconds.
     pub clock_error: i64,
 }

@@ -98,11 +98,13 @@ fn measure(spec: &Spec, size: Bytes, rank: &mut Rank) -> Result<Vec<(Reading, u6
     if together.len() >= FEWEST {
         let n = together.len() as u64;
         readings = whole(spec, size, median(&mut together), n, Origin::Measured);
-        if spec.begin == Begin::Together {
+        let calls = if spec.begin == Begin::Together { &together } else { &measured.in_loops };
+        if !calls.is_empty() {
             let mut distribution = Histogram::default();
             let parts = spec.function.parts();
-            together.iter().for_each(|time| distribution.record((*time as f64 / parts) as u64));
-            readings.push((Reading::histogram("call_time", distribution, Origin::Measured), n));
+            calls.iter().for_each(|time| distribution.record((*time as f64 / parts) as u64));
+            readings
+                .push((Reading::histogram("call_time", distribution, Origin::Measured), calls.len() as u64));
         }
     } else if !late.is_empty() {
         let time = median(&mut late) / spec.function.parts();
