@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use crate::common::external::await_that;
 use crate::common::{
-    await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study,
+    Started, await_samples, command, crosstalk, finish, interrupt, journal, samples, stderr, stdout, study,
 };
 use crosstalk_core::record::Line;
 use crosstalk_study::journal::{JournalPosition, lines};
@@ -67,14 +67,14 @@ fn a_slow_reader_delays_no_run_and_an_interruption_ends_the_wait() {
     // Events of more attempts than a pipe holds, and nobody reads them.
     let size = 1 << 16;
     let args = ["--json", "run", "./s.toml", "--testbed", "local", "--looks", "100000", "--out", "out"];
-    let mut child = command(dir.path(), &args).spawn().expect("starts");
-    let unread = child.stdout.take().expect("piped");
+    let mut child = Started(command(dir.path(), &args).spawn().expect("starts"));
+    let unread = child.0.stdout.take().expect("piped");
     // The event of an attempt is more than a third of a KiB.
     await_samples(&dir.path().join("out"), size / 256);
-    interrupt(child.id());
+    interrupt(child.0.id());
     let mut ended = None;
     await_that("it does not wait for its reader", || {
-        ended = child.try_wait().expect("waits");
+        ended = child.0.try_wait().expect("waits");
         ended.is_some()
     });
     assert_eq!(ended.and_then(|status| status.code()), Some(130));

@@ -131,8 +131,7 @@ fn each_ping_pong_in_turn_has_a_time_of_its_own() {
             other => panic!("{other:?}"),
         })
         .collect();
-    // Loops have many calls each.
-    assert!(counts.len() == 2 && counts.iter().all(|count| *count > 3), "{readings:?}");
+    assert!(counts.len() == 2 && counts.iter().all(|count| *count >= 3), "{readings:?}");
 }
 
 #[test]

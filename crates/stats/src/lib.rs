@@ -27,6 +27,7 @@ pub mod quantile;
 pub mod question;
 pub mod rng;
 pub mod simulation;
+pub mod straight_line;
 pub mod threshold;
 pub mod trend;
 pub mod verdict;

@@ -20,6 +20,9 @@ const FABRICS: &[File] = &[
     file!("fabrics/infiniband-4x-sdr.toml"),
     file!("fabrics/kosmos-ethernet.toml"),
     file!("fabrics/myrinet-2000.toml"),
+    file!("fabrics/rdma-25g.toml"),
+    file!("fabrics/rdma-100g.toml"),
+    file!("fabrics/rdma-400g.toml"),
     file!("fabrics/shared-memory-2005.toml"),
     file!("fabrics/srio.toml"),
 ];
@@ -29,6 +32,7 @@ const SYSTEMS: &[File] = &[
     file!("systems/kosmos.toml"),
     file!("systems/microblade.toml"),
     file!("systems/moonshot.toml"),
+    file!("systems/this-machine.toml"),
 ];
 const MPI: &[File] =
     &[file!("mpi/mpich-1.2.6.toml"), file!("mpi/mpich-gm-1.2.6.toml"), file!("mpi/mvapich-0.9.4.toml")];

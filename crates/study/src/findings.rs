@@ -361,6 +361,16 @@ pub enum FigureKind {
     /// One metric against another: points with labels. No other point dominates those of the first series, which are in x
     /// order and joined.
     Frontier,
+    /// One metric against another: points with labels. The first of two series is the straight line through those of the
+    /// other, at the same positions.
+    Fit,
+}
+
+impl FigureKind {
+    /// Whether points lie at one metric across and another upward, each with a name.
+    pub fn is_of_two_metrics(self) -> bool {
+        matches!(self, FigureKind::Frontier | FigureKind::Fit)
+    }
 }
 
 /// A figure of the report, as data to draw.
@@ -378,7 +388,7 @@ pub struct Figure {
     pub x: Axis,
     /// The axis upward.
     pub y: Axis,
-    /// The factor that makes the series, or a frontier's points, for people; empty where their names say it.
+    /// The factor that makes the series, or the points of two metrics, for people; empty where their names say it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// The series.

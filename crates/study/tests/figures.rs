@@ -189,6 +189,48 @@ fn a_frontier_is_what_no_other_level_beats_in_both() {
     assert!(four.x_interval.is_some_and(|(low, high)| low < 1.0 && high > 1.0), "{four:?}");
 }
 
+/// The jobs, with the gain over one node drawn against the waiting of one.
+fn gains() -> String {
+    JOBS.replace("kind = \"frontier\"", "kind = \"fit\"")
+        .replace("series = \"nodes\"\n    where = { fabric = \"ethernet-1g\" }\n    relative_to = { nodes = 1 }",
+            "series = [\"nodes\"]\n    where = { fabric = \"ethernet-10g\" }\n    relative_to = { fabric = \"ethernet-1g\" }")
+}
+
+#[test]
+fn a_fit_is_the_line_of_a_gain_against_what_its_base_spends() {
+    // Across, 1, 2 and 4 on the slower fabric; upward 1 + x/2, but two nodes lie above it.
+    let planned = planned_study(&gains());
+    let truth = |_: &str, levels: &Levels, metric: &str| {
+        let nodes = number(levels, "nodes");
+        let fast = is(levels, "fabric", "ethernet-10g");
+        match metric {
+            "run_time" if fast => 1.0 + nodes / 2.0 + if nodes == 2.0 { 1.0 } else { 0.0 },
+            "run_time" => 1.0,
+            _ if fast => 77.0,
+            _ => nodes,
+        }
+    };
+    let findings = planned.findings(&planned.run(12, 0.0, 3, &truth));
+    let figure = &findings.figures[0];
+    assert_eq!((figure.kind, figure.by.as_str()), (FigureKind::Fit, "nodes"));
+    let names: Vec<_> = figure.series.iter().map(|series| (series.name.as_str(), series.origin)).collect();
+    assert_eq!(names, [("fitted line", Origin::Computed), ("found", Origin::Measured)]);
+    let across: Vec<_> = figure.series[1].points.iter().map(|point| point.x.expect("is across")).collect();
+    assert!(
+        across.iter().zip([1.0, 2.0, 4.0]).all(|(found, truth)| (found / truth - 1.0).abs() < 0.05),
+        "{across:?}"
+    );
+    // Slopes between points: 1.5, 0.5 and 0. The middle one is of the outer points; so is the intercept.
+    let fitted: Vec<_> = figure.series[0].points.iter().map(|point| point.y.value).collect();
+    assert!(
+        fitted.iter().zip([1.5, 2.0, 3.0]).all(|(found, truth)| (found / truth - 1.0).abs() < 0.05),
+        "{fitted:?}"
+    );
+    assert!(figure.caption.contains("too few points for an interval"), "{}", figure.caption);
+    let furthest = figure.caption.split("Above or below it: ").nth(1).expect("are told");
+    assert!(furthest.starts_with("2 +1.0") || furthest.starts_with("2 +0.9"), "{furthest}");
+}
+
 #[test]
 fn several_factors_make_the_points_of_a_frontier_and_of_nothing_else() {
     let both = |kind: &str| {

@@ -7,7 +7,7 @@ pub mod groups;
 pub mod page;
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A run that takes longer hangs.
@@ -154,9 +154,22 @@ pub fn virtual_nodes(dir: &Path) -> bool {
 
 pub fn await_samples(out: &Path, n: usize) {
     let until = Instant::now() + PATIENCE;
-    while !out.join("journal.ndjson").exists() || samples(out).len() < n {
+    let is_sample = |line: &&str| line.contains("\"line\":\"sample\"");
+    let there = || std::fs::read_to_string(out.join("journal.ndjson")).unwrap_or_default();
+    while there().lines().filter(is_sample).count() < n {
         assert!(Instant::now() < until, "no samples came");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A child that does not outlive its test.
+pub struct Started(pub Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -70,7 +70,7 @@ fn every_transport_and_mode_and_size_measures() {
 fn a_message_larger_than_the_buffers_comes_back() {
     for transport in streams() {
         for mode in ["blocking", "polling"] {
-            let params = short(transport).with("size", "16 MiB").with("mode", mode);
+            let params = short(transport).with("size", "16 MiB").with("mode", mode).with("patience", "15 s");
             let outcome = &on_this_host(&params).expect("measures")[0];
             assert!(outcome.round_trip.count() > 0, "{transport} {mode}");
         }

@@ -58,7 +58,7 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     let name = |(index, name): (usize, &&str)| {
         let (colour, sign) = match figure.kind {
             FigureKind::Lines => (palette.series_class(name), Sign::Line(palette.series_index(name))),
-            FigureKind::Frontier => {
+            kind if kind.is_of_two_metrics() => {
                 let (colour, shape) = frontier::series_style(index);
                 (colour.into(), if index == 0 { Sign::Line(shape) } else { Sign::Dot(shape) })
             }
@@ -69,14 +69,14 @@ fn legend(figure: &Figure, palette: &Palette, named: bool) -> String {
     // Bars have names next to them; lines, points and the parts of stacks need a legend.
     let names: String = match figure.kind {
         FigureKind::Bars | FigureKind::Waterfall | FigureKind::Heat => String::new(),
-        FigureKind::Lines | FigureKind::Stacked | FigureKind::Frontier => {
+        FigureKind::Lines | FigureKind::Stacked | FigureKind::Frontier | FigureKind::Fit => {
             names.iter().enumerate().map(name).collect()
         }
     };
     let origin = |origin: &Origin| {
         let sign = match figure.kind {
             FigureKind::Lines => Sign::Line(0),
-            FigureKind::Frontier => Sign::Dot(0),
+            kind if kind.is_of_two_metrics() => Sign::Dot(0),
             _ => Sign::Bar,
         };
         format!("<li>{}{}</li>", swatch("ink", *origin, sign), origin.word())
@@ -156,9 +156,9 @@ fn values(figure: &Figure) -> String {
     let group = if grouped { r#"<th scope="col">Bar</th>"# } else { "" };
     let across = if figure.x.label.trim().is_empty() { "Across" } else { figure.x.label.as_str() };
     let by = if figure.by.is_empty() { "Series" } else { figure.by.as_str() };
-    // The points of a frontier have a name and two numbers.
+    // Points of two metrics have a name and two numbers.
     let (by, point) = match figure.kind {
-        FigureKind::Frontier => ("Series", format!(r#"<th scope="col">{}</th>"#, Text(by))),
+        kind if kind.is_of_two_metrics() => ("Series", format!(r#"<th scope="col">{}</th>"#, Text(by))),
         _ => (by, String::new()),
     };
     let up = if figure.y.label.trim().is_empty() { "Value" } else { figure.y.label.as_str() };
@@ -177,7 +177,7 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
     let row = |point: &Point| {
         let y = &point.y;
         let across = match figure.kind {
-            FigureKind::Frontier => {
+            kind if kind.is_of_two_metrics() => {
                 let x = frontier::position_across(point)
                     .map_or(String::new(), |x| number::format_estimate(&x, &figure.x.unit));
                 format!("<td>{}</td><td>{}</td>", Text(&point.label), Text(&x))

@@ -1,7 +1,7 @@
 //! A figure as a table: a row for each position across, a column for each series.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{Figure, FigureKind, Point, Series};
+use crosstalk_study::findings::{Figure, Point, Series};
 use crosstalk_study::number;
 
 use super::escape::text;
@@ -12,7 +12,7 @@ use crate::plot::{frontier, position_in_words};
 pub fn figure(figure: &Figure) -> String {
     let table = match figure.kind {
         _ if figure.series.is_empty() => "No values.\n\n".into(),
-        FigureKind::Frontier => points(figure),
+        kind if kind.is_of_two_metrics() => points(figure),
         _ => pivot(figure),
     };
     format!("### {}\n\n{}\n\n{table}", text(&figure.title), text(&figure.caption))

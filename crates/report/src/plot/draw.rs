@@ -14,6 +14,6 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
         FigureKind::Stacked => stacked::draw(figure, palette, layout, id),
         FigureKind::Waterfall => waterfall::draw(figure, palette, layout, id),
         FigureKind::Heat => heat::draw(figure, palette, layout, id),
-        FigureKind::Frontier => frontier::draw(figure, layout, id),
+        FigureKind::Frontier | FigureKind::Fit => frontier::draw(figure, layout, id),
     }
 }

@@ -1,6 +1,7 @@
-//! One metric against another: named points. Those that no other dominates are joined.
+//! One metric against another: named points. Those that no other dominates are joined; or a straight line goes through
+//! all, and each point is joined to it.
 
-use crosstalk_study::findings::{Estimate, Figure, Point, Scale as Kind, Series};
+use crosstalk_study::findings::{Estimate, Figure, FigureKind as Figures, Point, Scale as Kind, Series};
 use crosstalk_study::number;
 
 use super::axes;
@@ -33,7 +34,7 @@ pub fn draw(figure: &Figure, layout: &Layout, id: &str) -> Option<Drawing> {
     if drawn == 0 {
         return None;
     }
-    let inside = plot.frame() + &plot.curve() + &plot.points() + &plot.names();
+    let inside = plot.frame() + &plot.curve() + &plot.distances() + &plot.points() + &plot.names();
     let size = (layout.width, layout.height);
     let svg = svg::svg_picture(id, layout.name, size, &figure.title, &figure_description(figure), &inside);
     let total: usize = figure.series.iter().map(|series| series.points.len()).sum();
@@ -150,6 +151,32 @@ impl<'a> Plot<'a> {
         format!(r#"<path class="curve {} {}" d="M{path}"/>"#, series_style(0).0, first.origin.word())
     }
 
+    /// Whether the first series is the line through the others.
+    fn has_fit(&self) -> bool {
+        self.figure.kind == Figures::Fit && self.figure.series.len() > 1
+    }
+
+    /// The points with names: not those that only say where a fitted line is.
+    fn named(&self) -> impl Iterator<Item = (usize, &'a Series, &'a Point, (f64, f64))> {
+        let fit = self.has_fit();
+        self.drawn().filter(move |(index, ..)| !(fit && *index == 0))
+    }
+
+    /// From each point upright to the fitted line.
+    fn distances(&self) -> String {
+        if !self.has_fit() {
+            return String::new();
+        }
+        let fitted = self.drawn().filter(|(index, ..)| *index == 0);
+        let of = |label: &str| self.named().find(|(.., point, _)| point.label == label);
+        fitted
+            .filter_map(|(.., on_line, (x, y))| {
+                let (.., (_, found)) = of(&on_line.label)?;
+                Some(line("distance", x, y, x, found))
+            })
+            .collect()
+    }
+
     fn points(&self) -> String {
         // The points of the frontier lie on top.
         let mut drawn: Vec<_> = self.drawn().collect();
@@ -157,7 +184,8 @@ impl<'a> Plot<'a> {
         let mark = |(index, series, point, (x, y)): &(usize, &Series, &Point, (f64, f64))| {
             let whiskers: String = self.whiskers(point, (*x, *y)).concat();
             let (colour, shape) = series_style(*index);
-            let shape = whiskers + &sized_marker(shape, *x, *y, 1.2);
+            let size = if *index == 0 && self.has_fit() { 0.6 } else { 1.2 };
+            let shape = whiskers + &sized_marker(shape, *x, *y, size);
             svg::draw_point(colour, series.origin, &tip(self.figure, series, point), &shape)
         };
         drawn.iter().map(mark).collect()
@@ -197,13 +225,13 @@ impl<'a> Plot<'a> {
     fn names(&self) -> String {
         let (left, right) = (self.across.start, self.across.end);
         let plot = Area { left, top: TOP - 8.0, right: right + 12.0, bottom: self.bottom() - 2.0 };
-        let points: Vec<(f64, f64)> = self.drawn().map(|(.., at)| at).collect();
+        let points: Vec<(f64, f64)> = self.named().map(|(.., at)| at).collect();
         let occupied = points.iter().map(|at| Area::about(*at, POINT)).collect();
         let mut names = NamePlacer::new(plot, occupied, self.lines());
         let name = |(_, _, point, at): (usize, &Series, &Point, (f64, f64))| {
             let word = svg::cut_to_width(&point.label, (right - left) / 2.0);
             names.draw_name(&word, at)
         };
-        self.drawn().map(name).collect()
+        self.named().map(name).collect()
     }
 }

@@ -35,7 +35,7 @@ impl Palette {
                     continue;
                 }
                 // Its points have names next to them.
-                FigureKind::Frontier => continue,
+                FigureKind::Frontier | FigureKind::Fit => continue,
             };
             for series in &figure.series {
                 if index_of(names, &series.name).is_none() {

@@ -1,7 +1,7 @@
 //! The texts of a picture: names, captions, tooltips, descriptions.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{Axis, Figure, FigureKind, Point, Scale, Series};
+use crosstalk_study::findings::{Axis, Figure, Point, Scale, Series};
 use crosstalk_study::{level_in_sentence, number};
 
 use crate::readable;
@@ -71,7 +71,7 @@ pub fn tooltip(figure: &Figure, series: &Series, point: &Point) -> String {
 pub fn figure_description(figure: &Figure) -> String {
     let mut names: Vec<&str> = Vec::new();
     for series in &figure.series {
-        if figure.kind == FigureKind::Frontier {
+        if figure.kind.is_of_two_metrics() {
             names.extend(series.points.iter().map(|point| point.label.as_str()));
         } else if !names.contains(&series.name.as_str()) {
             names.push(&series.name);

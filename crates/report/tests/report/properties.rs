@@ -72,6 +72,7 @@ fn figure() -> impl Strategy<Value = Figure> {
         FigureKind::Waterfall,
         FigureKind::Heat,
         FigureKind::Frontier,
+        FigureKind::Fit,
     ]);
     let mark = (text(), number()).prop_map(|(name, x)| Mark { name, x });
     (text(), text(), kind, axis(), axis(), text(), vec(series, 0..5), vec(mark, 0..4)).prop_map(

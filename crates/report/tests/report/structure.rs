@@ -363,7 +363,7 @@ fn markdown_is_ascii_and_its_tables_are_square() {
         tables += usize::from(now > 0 && columns == 0);
         columns = now;
     }
-    assert_eq!(tables, 13, "comparisons, claims, eight figures, two tables, cells");
+    assert_eq!(tables, 14, "comparisons, claims, nine figures, two tables, cells");
     assert!(text.contains("| 2 | 1.66 s (1.61-1.71) |"), "the scaling figure's values");
     assert!(text.contains("| 2 slaves, microblade |"), "a bar of the stacked figure");
     let point = text.lines().find(|line| line.starts_with("| quota 25% |")).expect("a point has a row");

@@ -1,5 +1,6 @@
 //! Figures, ready to draw.
 
+mod fit;
 mod frontier;
 mod parts;
 mod steps;
@@ -44,6 +45,11 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &PublishedNumbe
         DrawAs::Bars => (FigureKind::Bars, drawing.series()),
         DrawAs::Heat => (FigureKind::Heat, drawing.series()),
         DrawAs::Frontier => (FigureKind::Frontier, drawing.frontier()),
+        DrawAs::Fit => {
+            let (series, line) = drawing.fit();
+            caption = format!("{caption} {line}").trim().to_string();
+            (FigureKind::Fit, series)
+        }
         DrawAs::Waterfall => (FigureKind::Waterfall, drawing.steps()),
         DrawAs::Split => {
             let (series, node) = drawing.busiest();
@@ -64,7 +70,7 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &PublishedNumbe
         y: drawing.y_axis(),
         by: match spec.kind {
             DrawAs::Heat => readable_name(spec.series_factor()),
-            DrawAs::Frontier => {
+            DrawAs::Frontier | DrawAs::Fit => {
                 spec.series.all().iter().map(|name| readable_name(name)).collect::<Vec<_>>().join(", ")
             }
             _ => String::new(),
@@ -179,7 +185,7 @@ impl Drawing<'_> {
 
     fn scale(&self) -> Scale {
         let wanted = if self.is_logarithmic("x") { Scale::Log } else { Scale::Linear };
-        if self.spec.kind == DrawAs::Frontier {
+        if self.spec.kind.is_of_two_metrics() {
             return wanted;
         }
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
@@ -209,7 +215,7 @@ impl Drawing<'_> {
     fn x_axis(&self) -> Axis {
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
         let unit = match levels.first().and_then(Value::in_base_unit) {
-            _ if self.spec.kind == DrawAs::Frontier => self.view.metric(&self.spec.x).unit,
+            _ if self.spec.kind.is_of_two_metrics() => self.view.metric(&self.spec.x).unit,
             Some((_, unit)) if self.scale() != Scale::Category => unit.to_string(),
             _ => String::new(),
         };

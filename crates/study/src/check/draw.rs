@@ -15,7 +15,7 @@ pub(super) fn check(study: &Study) -> Result<(), Fault> {
 
 fn figure(study: &Study, path: &str, figure: &FigureSpec) -> Result<(), Fault> {
     let experiment = names::find(study, &figure.experiment, &format!("{path}.experiment"))?;
-    if figure.kind != DrawAs::Frontier {
+    if !figure.kind.is_of_two_metrics() {
         across(study, experiment, figure, &figure.x, &format!("{path}.x"))?;
     }
     series(study, experiment, figure, &format!("{path}.series"))?;
@@ -36,12 +36,12 @@ fn without_extras(figure: &FigureSpec) -> Result<(), (&'static str, Fault)> {
     if figure.kind.of_parts() && !figure.also.is_empty() {
         return Err(("also", Fault::usage("a figure of the parts of the time has no further metrics")));
     }
-    let frontier = figure.kind == DrawAs::Frontier;
-    if frontier && !figure.also.is_empty() {
-        return Err(("also", Fault::usage("a frontier is of two metrics")));
+    let two = figure.kind.is_of_two_metrics();
+    if two && !figure.also.is_empty() {
+        return Err(("also", Fault::usage("a frontier or a fit is of two metrics")));
     }
-    if frontier && figure.published.is_some() {
-        return Err(("published", Fault::usage("published values have no place in a frontier")));
+    if two && figure.published.is_some() {
+        return Err(("published", Fault::usage("published values have no place in a frontier or a fit")));
     }
     Ok(())
 }
@@ -71,12 +71,12 @@ fn series(study: &Study, experiment: &Experiment, figure: &FigureSpec, path: &st
         (_, true) => Err(Fault::usage("missing `series`")
             .at(study.key_lines.location_of(path))
             .remedy("name the factor whose levels make the series")),
-        (DrawAs::Frontier, false) => {
+        (DrawAs::Frontier | DrawAs::Fit, false) => {
             figure.series.all().iter().try_for_each(|name| names::axis(study, experiment, name, path))
         }
         (_, false) => match figure.series.all() {
             [name] => across(study, experiment, figure, name, path),
-            _ => Err(Fault::usage("several factors make the points of a frontier only")
+            _ => Err(Fault::usage("several factors make the points of a frontier or a fit only")
                 .at(study.key_lines.location_of(path))
                 .remedy("name one factor, and levels of the others in `where`")),
         },

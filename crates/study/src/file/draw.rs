@@ -20,18 +20,20 @@ pub struct FigureSpec {
     /// The experiment.
     pub experiment: String,
     /// `lines`, `bars`, `split` (the parts of the busiest node's time, stacked), `nodes` (the same of every node), `waterfall`
-    /// (steps, each from the end of the one before), `heat` (a field for each pair of levels) or `frontier` (one metric
-    /// against another, and the levels that no other dominates).
+    /// (steps, each from the end of the one before), `heat` (a field for each pair of levels), `frontier` (one metric
+    /// against another, and the levels that no other dominates) or `fit` (one metric against another, and the straight line
+    /// through the points).
     pub kind: DrawAs,
     /// The metric; for `split` and `nodes` the common prefix of its parts (`time`).
     pub metric: String,
     /// Further metrics of the same unit, each a series of its own: `["latency p99"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// The factor across; of `waterfall` its steps; of `frontier` a metric.
+    /// The factor across; of `waterfall` its steps; of `frontier` and `fit` a metric. With
+    /// `relative_to` that of `fit` is read at the cell with those levels: a gain against what the base spends.
     pub x: String,
-    /// The factor whose levels make the series; of `heat` the rows, of `frontier` the points. Several factors of a `frontier`
-    /// make a point for each combination. `nodes` has none, and a figure with `also` needs none.
+    /// The factor whose levels make the series; of `heat` the rows, of `frontier` and `fit` the points. Several factors of
+    /// these two make a point for each combination. `nodes` has none, and a figure with `also` needs none.
     #[serde(default, skip_serializing_if = "Names::is_empty")]
     pub series: Names,
     /// The levels at which it is drawn.
@@ -85,9 +87,16 @@ pub enum DrawAs {
     Heat,
     /// A point for each level, one metric against another. Points that no other dominates are joined.
     Frontier,
+    /// A point for each level, one metric against another, and the straight line through them.
+    Fit,
 }
 
 impl DrawAs {
+    /// Whether points lie at one metric across and another upward.
+    pub fn is_of_two_metrics(self) -> bool {
+        matches!(self, DrawAs::Frontier | DrawAs::Fit)
+    }
+
     /// Whether it shows parts of nodes' time.
     pub fn of_parts(self) -> bool {
         matches!(self, DrawAs::Split | DrawAs::Nodes)

@@ -43,9 +43,11 @@ pub(super) fn check(study: &Study, planned: &[PlannedExperiment]) -> Result<(), 
         for metric in figure.metrics() {
             reported(study, planned, &figure.experiment, metric, &path)?;
         }
-        if figure.kind == DrawAs::Frontier {
-            let across = format!("figure.{name}.x");
+        let across = format!("figure.{name}.x");
+        if figure.kind.is_of_two_metrics() {
             reported(study, planned, &figure.experiment, &figure.x, &across)?;
+        }
+        if figure.kind == DrawAs::Frontier {
             has_direction(study, planned, &figure.experiment, &figure.x, &across)?;
             has_direction(study, planned, &figure.experiment, &figure.metric, &path)?;
         }

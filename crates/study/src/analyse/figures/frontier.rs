@@ -4,7 +4,7 @@
 //! Points decide about dominance. Their intervals show how sure that is.
 
 use crosstalk_core::record::{Better, Origin};
-use crosstalk_core::value::Value;
+use crosstalk_core::value::{Levels, Value};
 
 use super::Drawing;
 use crate::analyse::cell_value::mean_at;
@@ -22,7 +22,7 @@ impl Drawing<'_> {
     /// The points that no other dominates, in x order, and the others.
     pub(super) fn frontier(&self) -> Vec<Series> {
         let (points, origins): (Vec<Point>, Vec<Origin>) =
-            self.combinations().iter().filter_map(|levels| self.frontier_point(levels)).unzip();
+            self.combinations().iter().filter_map(|levels| self.point_against(levels, None)).unzip();
         let origin = origins.into_iter().max().unwrap_or(Origin::Measured);
         let dominated_by_another = |point: &Point| points.iter().any(|other| self.dominates(other, point));
         let (dominated, mut frontier): (Vec<Point>, Vec<Point>) =
@@ -35,7 +35,7 @@ impl Drawing<'_> {
     }
 
     /// The combinations of levels that make points, the last factor's level changing fastest.
-    fn combinations(&self) -> Vec<Vec<(&str, Value)>> {
+    pub(super) fn combinations(&self) -> Vec<Vec<(&str, Value)>> {
         let mut all = vec![Vec::new()];
         for factor in self.spec.series.all() {
             let levels = self.view.levels_of(factor, &self.spec.at);
@@ -48,12 +48,18 @@ impl Drawing<'_> {
         all
     }
 
-    /// The point of a combination, by both metrics; `None` where it was not run.
-    fn frontier_point(&self, levels: &[(&str, Value)]) -> Option<(Point, Origin)> {
+    /// The point of a combination, by both metrics, what is across at the cell with the levels `across`; `None` where it was
+    /// not run.
+    pub(super) fn point_against(
+        &self,
+        levels: &[(&str, Value)],
+        across: Option<&Levels>,
+    ) -> Option<(Point, Origin)> {
         let spec = self.spec;
         let levels_here = levels.iter().map(|(factor, level)| ((*factor).into(), level.clone())).collect();
         let at = level::overlaid(&spec.at, &levels_here);
-        let (x, from) = mean_at(self.view, &spec.x, &at, None)?;
+        let there = across.map_or_else(|| at.clone(), |across| level::overlaid(&at, across));
+        let (x, from) = mean_at(self.view, &spec.x, &there, None)?;
         let (y, origin) = mean_at(self.view, &spec.metric, &at, spec.relative_to.as_ref())?;
         let point = Point { x: Some(x.value), x_interval: x.interval, label: combination_name(levels), y };
         Some((point, origin.max(from)))
