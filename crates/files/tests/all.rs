@@ -1,0 +1,6 @@
+//! The file system on ranks that are threads of the test process, and in one process without a network.
+
+mod closed_forms;
+mod common;
+mod model;
+mod runs;
