@@ -1,8 +1,8 @@
 //! A client: it finds out at the metadata server where a file's bytes are, and then asks the I/O servers directly. It
 //! keeps nothing of a file's contents, and takes no locks.
 
-use crosstalk_core::Fault;
 use crosstalk_core::units::human;
+use crosstalk_core::{Fault, FaultKind};
 
 use crate::layout::{Layout, Share};
 use crate::message::{Answer, Refusal, Request};
@@ -194,7 +194,12 @@ impl<S: Servers> Client<S> {
         requests: &[(usize, Request)],
         mut take: impl FnMut(usize, Answer) -> Option<T>,
     ) -> Result<Vec<T>, Fault> {
-        let answers = self.0.exchange(requests).map_err(|fault| fault.at(format!("file `{name}`")))?;
+        let place = format!("file `{name}`");
+        let answers = self.0.exchange(requests).map_err(|fault| match fault.kind {
+            // Which file is more than which line of this program waited.
+            FaultKind::Gone => Fault { place: None, ..fault }.at(&place),
+            _ => fault.at(&place),
+        })?;
         let mut taken = Vec::with_capacity(answers.len());
         for (index, ((server, request), answer)) in requests.iter().zip(&answers).enumerate() {
             taken.push(match Answer::decode(answer, request)? {

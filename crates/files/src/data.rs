@@ -94,6 +94,19 @@ impl DataJob {
         })
     }
 
+    /// Checks the size of a file whose end this client has written.
+    fn check_size<S: Servers>(&self, client: &mut Client<S>, file: &File) -> Result<(), Fault> {
+        if self.transfers.shared && self.member.number + 1 < self.member.clients {
+            return Ok(());
+        }
+        let (expected, found) = (self.begin() + self.transfers.block, client.stat(&file.name)?);
+        match found == expected {
+            true => Ok(()),
+            false => Err(Fault::attempt(format!("wrong size: expected {expected} bytes, found {found}"))
+                .at(format!("file `{}`", file.name))),
+        }
+    }
+
     /// Puts something else into the block, so that what is read shows. Its memory is touched before it is timed.
     fn clear(&mut self) {
         self.block.clear();
@@ -135,12 +148,7 @@ impl Job for DataJob {
         }
         let file = self.file()?;
         self.pattern().check(&file, self.begin(), &self.block)?;
-        let clients = if self.transfers.shared { self.member.clients as u64 } else { 1 };
-        let (expected, found) = (clients * self.transfers.block, client.stat(&file.name)?);
-        if found != expected {
-            return Err(Fault::attempt(format!("wrong size: expected {expected} bytes, found {found}"))
-                .at(format!("file `{}`", file.name)));
-        }
+        self.check_size(client, &file)?;
         match &self.injection {
             Some(injection) if injection.has_happened() => {
                 Err(Fault::attempt("a write was corrupted, and the check has not found it")

@@ -1,8 +1,7 @@
 //! Clients and servers over `comm`.
 
 use crosstalk_comm::{Envelope, Rank, Request as Transfer};
-use crosstalk_core::Fault;
-use crosstalk_core::fault::FaultKind;
+use crosstalk_core::{Fault, FaultKind};
 
 use crate::client::Servers;
 use crate::message::Request;

@@ -2,5 +2,7 @@
 
 mod closed_forms;
 mod common;
+mod corruption;
+mod faults;
 mod model;
 mod runs;

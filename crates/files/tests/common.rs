@@ -1,6 +1,7 @@
 //! Attempts of the workload on nodes that are threads, and a file system without a network.
 #![allow(dead_code, reason = "every test file uses a part of these helpers")]
 
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
@@ -12,7 +13,7 @@ use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
 use crosstalk_core::value::{Params, Value};
 use crosstalk_files::{FILES, Request, Server, Servers, Site};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -128,20 +129,8 @@ impl Outcome {
 
 /// Runs the workload once; `nodes` and `emulation` as in a study.
 pub fn attempt(params: &Params, nodes: usize, emulation: Option<&Emulation>, seed: u64) -> Outcome {
-    let part = |node| Part {
-        workload: "files".into(),
-        params: params.clone().with("nodes", nodes as i64),
-        node,
-        nodes,
-        addresses: vec![LOOPBACK; nodes],
-        emulation: emulation.cloned(),
-        deadline: Seconds(120.0),
-        shared: None,
-        scratch: std::env::temp_dir(),
-        artifacts: None,
-        seed,
-    };
-    let ready: Vec<_> = (0..nodes).map(|node| FILES.prepare(&part(node))).collect();
+    let ready: Vec<_> =
+        (0..nodes).map(|node| FILES.prepare(&part(params, node, nodes, emulation, seed))).collect();
     let refused: Vec<Fault> = ready.iter().filter_map(|ready| ready.as_ref().err().cloned()).collect();
     if !refused.is_empty() {
         return Outcome { readings: Vec::new(), faults: refused };
@@ -166,4 +155,46 @@ pub fn attempt(params: &Params, nodes: usize, emulation: Option<&Emulation>, see
         outcome.faults.extend(result.err());
     }
     outcome
+}
+
+/// Runs `program` on ranks that are threads, by number; each one's result. They are given up after `deadline` seconds.
+pub fn ranks<T: Send>(
+    count: usize,
+    emulation: Option<&Emulation>,
+    deadline: f64,
+    program: impl Fn(Rank) -> T + Sync,
+) -> Vec<T> {
+    static SEED: AtomicU64 = AtomicU64::new(1);
+    let seed = SEED.fetch_add(1, Ordering::Relaxed);
+    let listeners: Vec<Listener> = (0..count).map(|_| listen(LOOPBACK).expect("listens")).collect();
+    let endpoints: Vec<_> = listeners.iter().map(|listener| Some(listener.endpoint())).collect();
+    let never = AtomicBool::new(false);
+    let one = |node: usize, listener: Listener| {
+        let part =
+            Part { deadline: Seconds(deadline), ..part(&Params::default(), node, count, emulation, seed) };
+        program(listener.connect(&part, &endpoints, &never).expect("connects"))
+    };
+    thread::scope(|scope| {
+        let one = &one;
+        let listeners = listeners.into_iter().enumerate();
+        let threads: Vec<_> =
+            listeners.map(|(node, listener)| scope.spawn(move || one(node, listener))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
+
+fn part(params: &Params, node: usize, nodes: usize, emulation: Option<&Emulation>, seed: u64) -> Part {
+    Part {
+        workload: "files".into(),
+        params: params.clone().with("nodes", nodes as i64),
+        node,
+        nodes,
+        addresses: vec![LOOPBACK; nodes],
+        emulation: emulation.cloned(),
+        deadline: Seconds(120.0),
+        shared: None,
+        scratch: std::env::temp_dir(),
+        artifacts: None,
+        seed,
+    }
 }
