@@ -1,6 +1,6 @@
 //! Clients and servers over `comm`.
 
-use crosstalk_comm::{Envelope, Rank, Request as Transfer};
+use crosstalk_comm::{Envelope, Rank};
 use crosstalk_core::{Fault, FaultKind};
 
 use crate::client::Servers;
@@ -66,28 +66,33 @@ fn name_server(mut fault: Fault, servers: &[usize]) -> Fault {
     fault
 }
 
-/// Answers requests in the order in which they arrive, until all clients have no more in this phase.
+/// Answers requests in the order in which they arrive, until all clients have no more in this phase. Answers leave while
+/// it takes the next request.
 ///
 /// # Errors
 /// If ranks are gone, or the node has no disk.
 pub fn serve(server: &mut Server, clients: usize, rank: &mut Rank) -> Result<(), Fault> {
-    // A client's next request comes after the last answer to it: one leaves to each at a time.
-    let mut leaving: Vec<Option<Transfer>> = (0..rank.size()).map(|_| None).collect();
+    let any = Envelope { from: None, tag: Some(REQUEST) };
+    // The next request, and answers that leave.
+    let mut pending = vec![rank.world().irecv(any)?];
     let mut done = 0;
-    while done < clients {
-        let (from, message) = rank.world().recv_any::<u8>(REQUEST)?;
-        if let Some(left) = leaving[from].take() {
-            rank.wait(left)?;
-        }
-        if Request::decode(&message) == Some(Request::Done) {
+    while !pending.is_empty() {
+        let (_, ended) = rank.wait_any(&mut pending)?;
+        let Some(message) = ended.message() else { continue };
+        let from = message.from();
+        let request: Vec<u8> = message.elements()?;
+        if Request::decode(&request) == Some(Request::Done) {
             done += 1;
-            continue;
+        } else {
+            let reply = server.answer(&request);
+            if let Some((access, bytes)) = reply.disk {
+                rank.spill(access, bytes, || Ok(()))?;
+            }
+            pending.push(rank.world().isend(from, ANSWER, &reply.answer)?);
         }
-        let reply = server.answer(&message);
-        if let Some((access, bytes)) = reply.disk {
-            rank.spill(access, bytes, || Ok(()))?;
+        if done < clients {
+            pending.push(rank.world().irecv(any)?);
         }
-        leaving[from] = Some(rank.world().isend(from, ANSWER, &reply.answer)?);
     }
     Ok(())
 }

@@ -6,7 +6,9 @@
 
 use crate::common::{DISK, FAST, Net, SLOW, attempt, emulation, params};
 use crosstalk_core::emulation::Emulation;
+use crosstalk_core::mpi::Mpi;
 use crosstalk_core::system::Disk;
+use crosstalk_core::units::{Bytes, Seconds};
 
 const NETS: [Net; 2] = [SLOW, FAST];
 const H: u64 = 32;
@@ -38,6 +40,21 @@ fn holds(case: &str, found: f64, expected: f64) {
 
 fn cluster(nodes: usize, net: Net) -> Emulation {
     emulation(nodes, 1, net, None)
+}
+
+/// A library that costs nothing but its rendezvous.
+fn eager_up_to(limit: u64) -> Mpi {
+    Mpi {
+        name: "test".into(),
+        title: "Test".into(),
+        eager_limit: Some(Bytes(limit)),
+        overhead: Seconds(0.0),
+        eager_copy: Seconds(0.0),
+        rendezvous: Seconds(0.0),
+        collectives: Vec::new(),
+        source: Default::default(),
+        caveats: Vec::new(),
+    }
 }
 
 fn with_disk(nodes: usize, net: Net) -> Emulation {
@@ -170,4 +187,23 @@ fn random_access_moves_the_head_more_often() {
     let movements = (timed("random") - timed("sequential")) / 1e7;
     assert!((movements - movements.round()).abs() < 1e-6, "{movements}");
     assert!((8.0..16.0).contains(&movements), "{movements} of 15");
+}
+
+#[test]
+fn above_the_eager_limit_a_transfer_is_announced_first() {
+    const RENDEZVOUS: f64 = 3_000.0;
+    for net in NETS {
+        let library = Mpi { rendezvous: Seconds(RENDEZVOUS * 1e-9), ..eager_up_to(4096) };
+        let on = Emulation { mpi: Some(library), ..cluster(2, net) };
+        let s = H + (128 << 10);
+        // Receiver and sender agree by two more latencies.
+        let expected = 4.0 * (t(net, s) + 2.0 * net.0 + RENDEZVOUS + t(net, H));
+        for test in ["write", "read"] {
+            holds(
+                test,
+                time(&[("test", test), ("transfer", "128 KiB"), ("block", "512 KiB")], 2, &on),
+                expected,
+            );
+        }
+    }
 }

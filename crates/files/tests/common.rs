@@ -157,11 +157,12 @@ pub fn attempt(params: &Params, nodes: usize, emulation: Option<&Emulation>, see
     outcome
 }
 
-/// Runs `program` on ranks that are threads, by number; each one's result. They are given up after `deadline` seconds.
+/// Runs `program` on ranks that are threads, by number; each one's result. Rank `n` gives up after
+/// `deadline(n)` seconds.
 pub fn ranks<T: Send>(
     count: usize,
     emulation: Option<&Emulation>,
-    deadline: f64,
+    deadline: impl Fn(usize) -> f64 + Sync,
     program: impl Fn(Rank) -> T + Sync,
 ) -> Vec<T> {
     static SEED: AtomicU64 = AtomicU64::new(1);
@@ -170,8 +171,10 @@ pub fn ranks<T: Send>(
     let endpoints: Vec<_> = listeners.iter().map(|listener| Some(listener.endpoint())).collect();
     let never = AtomicBool::new(false);
     let one = |node: usize, listener: Listener| {
-        let part =
-            Part { deadline: Seconds(deadline), ..part(&Params::default(), node, count, emulation, seed) };
+        let part = Part {
+            deadline: Seconds(deadline(node)),
+            ..part(&Params::default(), node, count, emulation, seed)
+        };
         program(listener.connect(&part, &endpoints, &never).expect("connects"))
     };
     thread::scope(|scope| {
