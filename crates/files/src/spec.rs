@@ -13,8 +13,8 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "test",
         "write",
-        "what is timed: of empty and small files `create`, `stat`, `list`, `rename` or `remove` (mdtest); of data \
-         `write` or `read` (IOR)",
+        "what is timed: of names and attributes `create`, `stat`, `list`, `rename` or `remove` (mdtest); of data `write` \
+         or `read` (IOR)",
     ),
     Parameter::new("files", "100", "files of each client, in one directory (mdtest -n)"),
     Parameter::new(

@@ -31,7 +31,7 @@ pub const FILES: Declared<Spec> = Declared {
         nodes: spec.nodes,
         // Only an emulated node's disk takes a known time.
         timing: if spec.sync == Sync::None { Timing::Either } else { Timing::Virtual },
-        metrics: report::metrics(spec.test),
+        metrics: report::metrics(),
         effort: Effort::computing(seconds(spec)),
     },
     needs: |_| Vec::new(),
