@@ -114,9 +114,14 @@ impl Outcome {
     pub fn value(&self, metric: &str) -> f64 {
         assert_eq!(self.faults, [], "the attempt is right");
         let reading = self.readings.iter().find(|reading| reading.metric == metric);
-        match reading.map(|reading| &reading.observation) {
-            Some(Observation::Value(value)) => *value,
-            other => panic!("{metric}: {other:?}"),
+        Self::number(reading.unwrap_or_else(|| panic!("no {metric}")))
+    }
+
+    /// A reading's number.
+    pub fn number(reading: &Reading) -> f64 {
+        match &reading.observation {
+            Observation::Value(value) => *value,
+            other => panic!("{other:?}"),
         }
     }
 
