@@ -225,10 +225,11 @@ fn refused(name: &str, server: usize, refusal: Refusal) -> Fault {
     let fault = match refusal {
         Refusal::NoFile => Fault::attempt("there is no such file"),
         Refusal::Exists => Fault::attempt("there is such a file"),
-        Refusal::Full { held, limit } => Fault::attempt(format!(
-            "no space left on server {server}: it holds {} of at most {}",
+        Refusal::Full { held, limit, more } => Fault::attempt(format!(
+            "no space left on server {server}: it holds {} of at most {}, and the write needs {} more",
             human(held as f64, "B"),
-            human(limit as f64, "B")
+            human(limit as f64, "B"),
+            human(more as f64, "B")
         ))
         .remedy("write less (`block`), take more `servers`, or raise `capacity`"),
         Refusal::NotUnderstood => Fault::attempt(format!("server {server} cannot answer this request")),

@@ -76,6 +76,8 @@ pub enum Refusal {
         held: u64,
         /// How many it may hold.
         limit: u64,
+        /// How many more the write needs. What was never written before it takes room, too.
+        more: u64,
     },
     /// It has no metadata, or what came is no request.
     NotUnderstood,
@@ -194,7 +196,7 @@ impl<'a> Answer<'a> {
             Answer::Refused(refusal) => match refusal {
                 Refusal::NoFile => header([1, 0, 0, 0], 0),
                 Refusal::Exists => header([2, 0, 0, 0], 0),
-                Refusal::Full { held, limit } => header([3, *held, *limit, 0], 0),
+                Refusal::Full { held, limit, more } => header([3, *held, *limit, *more], 0),
                 Refusal::NotUnderstood => header([4, 0, 0, 0], 0),
             },
         }
@@ -215,7 +217,7 @@ impl<'a> Answer<'a> {
             0 => None,
             1 => Some(Refusal::NoFile),
             2 => Some(Refusal::Exists),
-            3 => Some(Refusal::Full { held: one, limit: two }),
+            3 => Some(Refusal::Full { held: one, limit: two, more: three }),
             4 => Some(Refusal::NotUnderstood),
             _ => return None,
         };
@@ -265,7 +267,7 @@ mod tests {
             (Request::List, Answer::Names(vec!["", "a", "bc"])),
             (Request::Size(8), Answer::Bytes(5)),
             (write.clone(), Answer::Done),
-            (write, Answer::Refused(Refusal::Full { held: 7, limit: 8 })),
+            (write, Answer::Refused(Refusal::Full { held: 7, limit: 8, more: 2 })),
             (read, Answer::Data(b"xy", 0)),
             (Request::Drop(u64::MAX), Answer::Done),
             (Request::Held, Answer::Bytes(0)),

@@ -31,11 +31,9 @@ impl Store {
     /// Writes data from `at` on, all or nothing.
     pub(crate) fn write(&mut self, file: u64, at: u64, data: &[&[u8]]) -> Result<(), Refusal> {
         let bytes: u64 = data.iter().map(|part| part.len() as u64).sum();
-        let full = Refusal::Full { held: self.held, limit: self.limit };
-        let end = at.checked_add(bytes).ok_or(full)?;
-        let grown = end.saturating_sub(self.size(file));
+        let grown = at.saturating_add(bytes).saturating_sub(self.size(file));
         if grown > self.limit.saturating_sub(self.held) {
-            return Err(full);
+            return Err(Refusal::Full { held: self.held, limit: self.limit, more: grown });
         }
         let piece = self.pieces.entry(file).or_default();
         self.held += grown;
@@ -74,9 +72,9 @@ mod tests {
         let mut store = Store::new(10);
         assert_eq!(store.write(1, 2, &[b"abcd", b"ef"]), Ok(()));
         assert_eq!(store.read(1, 0, 8), b"\0\0abcdef");
-        let full = Err(Refusal::Full { held: 8, limit: 10 });
-        assert_eq!(store.write(2, 0, &[b"xyz"]), full);
-        assert_eq!(store.write(1, u64::MAX, &[b"x"]), full);
+        let full = |more| Err(Refusal::Full { held: 8, limit: 10, more });
+        assert_eq!(store.write(2, 0, &[b"xyz"]), full(3));
+        assert_eq!(store.write(1, u64::MAX, &[b"x"]), full(u64::MAX - 8));
         assert_eq!((store.held(), store.size(2)), (8, 0));
         // What takes no further room is written.
         assert_eq!(store.write(1, 6, &[b"12"]), Ok(()));

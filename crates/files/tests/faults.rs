@@ -15,7 +15,7 @@ fn a_full_server_refuses_and_the_rest_stays_as_it_was() {
     client.write(&kept, 0, &[7; 60]).expect("there is room");
     let refused = client.write(&full, 0, &[1; 150]).expect_err("is full").to_string();
     assert!(
-        refused.contains("file `full`: no space left on server 0: it holds 30 B of at most 100 B"),
+        refused.contains("file `full`: no space left on server 0: it holds 30 B of at most 100 B, and the write needs 80 B more"),
         "{refused}"
     );
     assert!(refused.contains("`capacity`"), "{refused}");
