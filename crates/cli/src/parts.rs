@@ -23,6 +23,7 @@ pub fn registry() -> Registry {
         workloads: [
             crosstalk_apps::workloads(),
             crosstalk_kernels::workloads(),
+            crosstalk_files::workloads(),
             crosstalk_probe::workloads(),
             crosstalk_tools::workloads(),
             crosstalk_boinc::workloads(),
