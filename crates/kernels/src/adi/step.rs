@@ -7,7 +7,7 @@ use super::cell::{Cell, points};
 use super::coefficients::Coefficients;
 use super::faces::Faces;
 use super::partition::Partition;
-use super::residual;
+use super::residual::{self, Unchanged};
 use crate::check::Check;
 use crate::flow::VALUES;
 use crate::kernel::Timed;
@@ -70,8 +70,7 @@ impl Run {
         let mut cells = Cell::all(&partition, problem.points, &along);
         for cell in &mut cells {
             cell.set_exact();
-            residual::derive::<false>(cell);
-            residual::compute(cell, &along, |_, _| ());
+            residual::compute::<false>(cell, &along, &Unchanged);
             for point in points(&cell.interior) {
                 cell.force.set(point, cell.change.at(point).map(|change| -change));
             }
@@ -112,8 +111,7 @@ impl Run {
         self.faces.exchange(rank, &self.partition, &mut self.cells)?;
         let mut residuals = [0.0; VALUES];
         for cell in &mut self.cells {
-            residual::derive::<false>(cell);
-            residual::compute(cell, &self.along, |_, _| ());
+            residual::compute::<false>(cell, &self.along, &Unchanged);
             cell.add_changes(&mut residuals);
         }
         let errors = self.norms(errors, rank)?;
