@@ -11,6 +11,7 @@ use crate::check::Check;
 use crate::class::Class;
 use crate::kernel::{Kernel, Ranks, Timed};
 use crate::random::Random;
+use crate::share::share;
 
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
@@ -85,14 +86,13 @@ fn keep_within_circle(pairs: &mut [[f64; 2]]) -> usize {
 }
 
 fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
-    let batches = 1u64 << (exponent(class) - BATCH.trailing_zeros());
+    let batches = 1 << (exponent(class) - BATCH.trailing_zeros());
     let mut pairs = vec![[0.0; 2]; BATCH];
     // Before time counts, as in the reports: functions and memory are touched once.
     Sums::default().add_batch(0, &mut pairs);
     rank.restart_clock()?;
     let mut own = Sums::default();
-    let (id, size) = (rank.id() as u64, rank.size() as u64);
-    (id * batches / size..(id + 1) * batches / size).for_each(|batch| own.add_batch(batch, &mut pairs));
+    share(batches, rank.size(), rank.id()).for_each(|batch| own.add_batch(batch as u64, &mut pairs));
     let mut sums_of_all = [own.x, own.y];
     rank.world().allreduce(&mut sums_of_all, ReduceOp::Sum)?;
     rank.world().allreduce(&mut own.rings.map(|count| count as f64), ReduceOp::Sum)?;
