@@ -11,6 +11,7 @@
 //! | `table` | all kernels, by name |
 //! | `class` | the sizes of problems |
 //! | `random` | the benchmarks' random numbers |
+//! | `share` | how things are divided among ranks |
 //! | `check` | results beside the official ones |
 //! | `spec`, `workload` | the workload `npb` |
 //! | `report` | what it reports of a run, and of a replay |
@@ -37,6 +38,7 @@ mod lu;
 mod mg;
 mod random;
 mod report;
+mod share;
 mod sp;
 mod spec;
 mod table;

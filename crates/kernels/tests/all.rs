@@ -7,6 +7,7 @@ mod ep;
 mod ft;
 mod hpl;
 mod is;
+mod larger;
 mod lu;
 mod mg;
 mod sp;

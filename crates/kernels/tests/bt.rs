@@ -28,11 +28,3 @@ fn ranks_send_faces_and_the_ends_of_lines() {
         assert!(rank.traffic.collectives.is_empty());
     }
 }
-
-#[test]
-#[ignore = "minutes: run with --ignored"]
-fn larger_classes_verify() {
-    for (class, ranks) in [(Class::W, 4), (Class::W, 9), (Class::A, 4)] {
-        verified("bt", class, ranks, Clock::Real);
-    }
-}

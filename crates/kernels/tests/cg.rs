@@ -57,11 +57,3 @@ fn on_twice_as_many_columns_as_rows_halves_are_sent() {
         );
     }
 }
-
-#[test]
-#[ignore = "minutes: run with --ignored"]
-fn classes_w_and_a_verify_on_powers_of_two() {
-    for class in [Class::W, Class::A] {
-        verified_by_both_clocks("cg", class, &[1, 2, 4, 8]);
-    }
-}

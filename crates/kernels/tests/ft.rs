@@ -39,12 +39,3 @@ fn slabs_are_transposed_once_a_transform() {
 fn with_more_ranks_than_planes_pencils_are_transposed_twice() {
     check_traffic(&verified("ft", Class::W, 64, Clock::Real), 128 * 128 * 32, 2);
 }
-
-#[test]
-#[ignore = "minutes: run with --ignored"]
-fn classes_w_and_a_verify_on_several_ranks() {
-    for class in [Class::W, Class::A] {
-        verified_by_both_clocks("ft", class, &[1, 2, 4]);
-    }
-    verified_by_both_clocks("ft", Class::W, &[32, 64]);
-}

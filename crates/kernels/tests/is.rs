@@ -36,11 +36,3 @@ fn counts_of_operations_are_keys_ranked() {
     assert_eq!((kernel.operations)(Class::A), 10.0 * f64::from(1 << 23));
     assert!(kernel.check_ranks(3).is_err());
 }
-
-#[test]
-#[ignore = "minutes: run with --ignored"]
-fn classes_w_and_a_verify_on_powers_of_two() {
-    for class in [Class::W, Class::A] {
-        verified_by_both_clocks("is", class, &[1, 2, 4]);
-    }
-}

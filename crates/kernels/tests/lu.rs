@@ -16,15 +16,6 @@ fn class_w_verifies() {
 }
 
 #[test]
-#[ignore = "minutes: run with --ignored"]
-fn classes_w_and_a_verify_on_powers_of_two() {
-    for (class, ranks) in [(Class::W, 2), (Class::W, 4), (Class::W, 8), (Class::A, 2), (Class::A, 4)] {
-        verified("lu", class, ranks, Clock::Real);
-    }
-    verified("lu", Class::W, 4, Clock::Virtual);
-}
-
-#[test]
 fn more_ranks_change_no_more_than_rounding() {
     let alone = &run("lu", Class::S, 1, Clock::Real)[0].checks;
     let divided = &run("lu", Class::S, 8, Clock::Real)[0].checks;

@@ -47,13 +47,3 @@ fn messages_are_the_faces_of_all_levels() {
         rank.checks.iter().for_each(|check| assert_eq!(check.verify(), Ok(())));
     }
 }
-
-#[test]
-#[ignore = "minutes: run with --ignored"]
-fn classes_w_and_a_verify_on_several_ranks() {
-    for class in [Class::W, Class::A] {
-        verified_by_both_clocks("mg", class, &[1, 2, 4]);
-    }
-    verified("mg", Class::W, 8, Clock::Real);
-    verified("mg", Class::S, 64, Clock::Real);
-}

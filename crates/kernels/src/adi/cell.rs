@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use super::coefficients::{Coefficients, DISSIPATION, fourth_difference};
 use super::field::{Field, GHOSTS, PACK, Pack, pack};
-use super::partition::{Partition, extent};
+use super::partition::Partition;
 use crate::flow::VALUES;
-use crate::flow::exact::exact_solution;
+use crate::flow::differences::{dissipation, spreading};
+use crate::flow::exact::{exact_at, initial_at};
+use crate::share::share;
 
 /// Quantities that follow from a point's values, in [`Cell::derived`].
 pub(crate) const DERIVED: usize = 6;
@@ -47,13 +48,13 @@ pub(crate) struct Cell {
 
 impl Cell {
     /// The cells of a rank, of a cube of `points`³.
-    pub(crate) fn all(partition: &Partition, points: usize, along: &[Coefficients; 3]) -> Vec<Self> {
-        partition.cells.iter().map(|layers| Cell::new(points, partition.layers, *layers, along)).collect()
+    pub(crate) fn all(partition: &Partition, points: usize) -> Vec<Self> {
+        partition.cells.iter().map(|layers| Cell::new(points, partition.layers, *layers)).collect()
     }
 
-    fn new(points: usize, layers: usize, layer: [usize; 3], along: &[Coefficients; 3]) -> Self {
-        let extents = layer.map(|layer| extent(points, layers, layer));
-        let (low, size) = (extents.map(|(low, _)| low), extents.map(|(_, size)| size));
+    fn new(points: usize, layers: usize, layer: [usize; 3]) -> Self {
+        let own = layer.map(|layer| share(points, layers, layer));
+        let (low, size) = (own.each_ref().map(|own| own.start), own.map(|own| own.len()));
         let interior = [0, 1, 2].map(|d| {
             let (first, last) = (layer[d] == 0, layer[d] + 1 == layers);
             GHOSTS + usize::from(first)..GHOSTS + size[d] - usize::from(last)
@@ -67,14 +68,8 @@ impl Cell {
             derived: Field::new(size, [0.0; DERIVED]),
             change: Field::new(size, [0.0; VALUES]),
             force: Field::new(size, [0.0; VALUES]),
-            smoothing: [0, 1, 2].map(|d| Weights::new(size[d], low[d], |point| smoothing(point, points))),
-            spreading: [0, 1, 2].map(|d| {
-                let diffusion = along[d].diffusion * along[d].second;
-                Weights::new(size[d], low[d], |point| {
-                    let [a, b, c, d, e] = smoothing(point, points);
-                    [-a, diffusion - b, -2.0 * diffusion - c, diffusion - d, -e]
-                })
-            }),
+            smoothing: [0, 1, 2].map(|d| Weights::new(size[d], low[d], |point| dissipation(point, points))),
+            spreading: [0, 1, 2].map(|d| Weights::new(size[d], low[d], |point| spreading(point, points, d))),
         }
     }
 
@@ -85,13 +80,7 @@ impl Cell {
 
     /// The exact solution at a point.
     fn exact(&self, point: [usize; 3]) -> [f64; VALUES] {
-        let [xi, eta, zeta] = self.number(point).map(|number| self.share(number));
-        exact_solution(xi, eta, zeta)
-    }
-
-    /// How far along a line a point is: from 0 to 1.
-    fn share(&self, number: usize) -> f64 {
-        number as f64 / (self.points - 1) as f64
+        exact_at(self.number(point), self.points)
     }
 
     /// Sets all that is within the cube, neighbours' points included, to the exact solution.
@@ -106,34 +95,12 @@ impl Cell {
         }
     }
 
-    /// Sets its points to the first values of a run: exact on the boundary, and blended from all six sides within. Others'
-    /// points are at rest.
+    /// Sets its points to the initial state. Others' points are at rest.
     pub(crate) fn set_first(&mut self) {
         self.flow = Field::new(self.size, AT_REST);
         for point in points(&self.own()) {
-            let number = self.number(point);
-            let on_boundary = number.iter().any(|number| *number == 0 || *number + 1 == self.points);
-            let values = if on_boundary { self.exact(point) } else { self.blended(number) };
-            self.flow.set(point, values);
+            self.flow.set(point, initial_at(self.number(point), self.points));
         }
-    }
-
-    /// What lines between opposite sides say at a point, blended (RNR-94-007, section 3.2).
-    fn blended(&self, number: [usize; 3]) -> [f64; VALUES] {
-        let at = number.map(|number| self.share(number));
-        let along = [0, 1, 2].map(|d| {
-            let side = |end: f64| {
-                let mut there = at;
-                there[d] = end;
-                exact_solution(there[0], there[1], there[2])
-            };
-            let (begin, end) = (side(0.0), side(1.0));
-            std::array::from_fn::<f64, VALUES, _>(|m| at[d] * end[m] + (1.0 - at[d]) * begin[m])
-        });
-        let [x, y, z] = along;
-        std::array::from_fn(|m| {
-            x[m] + y[m] + z[m] - x[m] * y[m] - x[m] * z[m] - y[m] * z[m] + x[m] * y[m] * z[m]
-        })
     }
 
     /// Coordinates of all its own points.
@@ -168,11 +135,6 @@ pub(crate) fn points(of: &[Range<usize>; 3]) -> impl Iterator<Item = [usize; 3]>
         let across = across.clone();
         rows.clone().flat_map(move |j| across.clone().map(move |i| [i, j, k]))
     })
-}
-
-/// The weights of neighbours in what smooths the flow at a point of lines.
-fn smoothing(point: usize, points: usize) -> [f64; 5] {
-    fourth_difference(point, points).map(|weight| DISSIPATION * weight)
 }
 
 /// For each point of a line through a cell, weights of its neighbours.

@@ -133,13 +133,11 @@ impl Lines {
 mod tests {
     use super::*;
     use crate::adi::cell::points;
-    use crate::adi::coefficients::Coefficients;
     use crate::adi::partition::Partition;
 
     #[test]
     fn lines_of_each_direction_are_stored_where_they_were_read() {
-        let along = Coefficients::new(13, 0.01);
-        for cell in Cell::all(&Partition::new(1, 4), 13, &along) {
+        for cell in Cell::all(&Partition::new(1, 4), 13) {
             let mut field = Field::new(cell.size, [0.0; 2]);
             let value = |[i, j, k]: [usize; 3]| (i + 100 * j + 10_000 * k) as f64;
             points(&cell.own()).for_each(|point| field.set(point, [value(point), -value(point)]));

@@ -39,12 +39,6 @@ impl Partition {
     }
 }
 
-/// The first point of a layer, and how many it has, of `points` in all: the first layers have one more if need be.
-pub(crate) fn extent(points: usize, layers: usize, layer: usize) -> (usize, usize) {
-    let (size, more) = (points / layers, points % layers);
-    (layer * size + layer.min(more), size + usize::from(layer < more))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,10 +67,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn layers_share_all_points() {
-        assert_eq!([0, 1, 2].map(|layer| extent(64, 3, layer)), [(0, 22), (22, 21), (43, 21)]);
     }
 }

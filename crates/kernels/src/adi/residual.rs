@@ -2,24 +2,71 @@
 //! and energy, of viscous stress and heat, less what smooths the flow, in all three directions.
 #![allow(clippy::needless_range_loop, reason = "points and values of several packs are numbered alike")]
 
+use crosstalk_host::vector::{VectorKernel, run_widest};
+
 use super::cell::{Cell, DERIVED, KINETIC, SOUND, VOLUME};
 use super::coefficients::Coefficients;
 use super::field::{GHOSTS, PACK, Pack, pack_mut, packs};
 use crate::flow::{GAMMA, VALUES};
 
-/// Computes [`Cell::derived`] of its points and of the first neighbours around. The speed of sound is left out unless
-/// `WITH_SOUND`.
-pub(crate) fn derive<const WITH_SOUND: bool>(cell: &mut Cell) {
-    let Cell { size, flow, derived, .. } = cell;
-    let end = size.map(|size| GHOSTS + size + 1);
-    let (width, first) = (flow.width(), GHOSTS - 1);
-    for (k, j) in (first..end[2]).flat_map(|k| (first..end[1]).map(move |j| (k, j))) {
-        let (from, to) = (flow.row(j, k), derived.row_mut(j, k));
-        for i in (first..end[0]).step_by(PACK) {
-            let of = derive_pack::<WITH_SOUND>(packs(&from[i..], width));
-            let quantities = if WITH_SOUND { DERIVED } else { SOUND };
-            for quantity in 0..quantities {
-                *pack_mut(to, quantity * width + i) = of[quantity];
+/// What a scheme makes of what changes at a pack of points, by what is derived of the flow there. It has to be
+/// `#[inline(always)]`, as it runs with the widest vector instructions.
+pub(crate) trait Finish {
+    fn finish(&self, derived: [&Pack; DERIVED], change: &mut [Pack; VALUES]);
+}
+
+/// Leaves it as it is.
+pub(crate) struct Unchanged;
+
+impl Finish for Unchanged {
+    #[inline(always)]
+    fn finish(&self, _: [&Pack; DERIVED], _: &mut [Pack; VALUES]) {}
+}
+
+/// Multiplies it by the length of a time step.
+pub(crate) struct Step(pub(crate) f64);
+
+impl Finish for Step {
+    #[inline(always)]
+    fn finish(&self, _: [&Pack; DERIVED], change: &mut [Pack; VALUES]) {
+        for pack in change {
+            for number in pack {
+                *number *= self.0;
+            }
+        }
+    }
+}
+
+/// Computes [`Cell::derived`] of a cell's points and of the first neighbours around, then [`Cell::change`] of the interior.
+/// The speed of sound is left out unless `WITH_SOUND`.
+pub(crate) fn compute<const WITH_SOUND: bool>(
+    cell: &mut Cell,
+    along: &[Coefficients; 3],
+    finish: &impl Finish,
+) {
+    run_widest(Derive::<WITH_SOUND>(cell));
+    run_widest(Change { cell, along, finish });
+}
+
+/// Computes what is derived.
+struct Derive<'a, const WITH_SOUND: bool>(&'a mut Cell);
+
+impl<const WITH_SOUND: bool> VectorKernel for Derive<'_, WITH_SOUND> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Cell { size, flow, derived, .. } = self.0;
+        let end = size.map(|size| GHOSTS + size + 1);
+        let (width, first) = (flow.width(), GHOSTS - 1);
+        for (k, j) in (first..end[2]).flat_map(|k| (first..end[1]).map(move |j| (k, j))) {
+            let (from, to) = (flow.row(j, k), derived.row_mut(j, k));
+            for i in (first..end[0]).step_by(PACK) {
+                let of = derive_pack::<WITH_SOUND>(packs(&from[i..], width));
+                let quantities = if WITH_SOUND { DERIVED } else { SOUND };
+                for quantity in 0..quantities {
+                    *pack_mut(to, quantity * width + i) = of[quantity];
+                }
             }
         }
     }
@@ -49,44 +96,53 @@ fn derive_pack<const WITH_SOUND: bool>(flow: [&Pack; VALUES]) -> [Pack; DERIVED]
     of
 }
 
-/// Computes [`Cell::change`] of the interior. `finish` may change it further, with what is derived of a pack of points.
-#[inline(always)]
-pub(crate) fn compute(
-    cell: &mut Cell,
-    [x, y, z]: &[Coefficients; 3],
-    finish: impl Fn([&Pack; DERIVED], &mut [Pack; VALUES]),
-) {
-    let Cell { interior, flow, derived, change, force, spreading, .. } = cell;
-    let width = flow.width();
-    for (k, j) in interior[2].clone().flat_map(|k| interior[1].clone().map(move |j| (k, j))) {
-        let (row, of_row) = (flow.row(j, k), derived.row(j, k));
-        let rows = [flow.row(j - 2, k), flow.row(j - 1, k), row, flow.row(j + 1, k), flow.row(j + 2, k)];
-        let of_rows = [derived.row(j - 1, k), of_row, derived.row(j + 1, k)];
-        let layers = [flow.row(j, k - 2), flow.row(j, k - 1), row, flow.row(j, k + 1), flow.row(j, k + 2)];
-        let of_layers = [derived.row(j, k - 1), of_row, derived.row(j, k + 1)];
-        let (by_row, by_layer) = (spreading[1].across(j), spreading[2].across(k));
-        let (force, change) = (force.row(j, k), change.row_mut(j, k));
-        for i in interior[0].clone().step_by(PACK) {
-            let mut sum = [[0.0; PACK]; VALUES];
-            for (sum, force) in sum.iter_mut().zip(packs::<VALUES>(&force[i..], width)) {
-                *sum = *force;
-            }
-            let points = five([&row[i - 2..], &row[i - 1..], &row[i..], &row[i + 1..], &row[i + 2..]], width);
-            let of_points = three([&of_row[i - 1..], &of_row[i..], &of_row[i + 1..]], width);
-            add_direction::<1>(x, &spreading[0].along(i), points, of_points, &mut sum);
-            let [a, b, c, d, e] = rows;
-            let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
-            let [a, b, c] = of_rows;
-            let of_points = three([&a[i..], &b[i..], &c[i..]], width);
-            add_direction::<2>(y, &by_row, points, of_points, &mut sum);
-            let [a, b, c, d, e] = layers;
-            let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
-            let [a, b, c] = of_layers;
-            let of_points = three([&a[i..], &b[i..], &c[i..]], width);
-            add_direction::<3>(z, &by_layer, points, of_points, &mut sum);
-            finish(of_points[1], &mut sum);
-            for (value, pack) in sum.iter().enumerate() {
-                *pack_mut(change, value * width + i) = *pack;
+/// Computes what changes.
+struct Change<'a, F> {
+    cell: &'a mut Cell,
+    along: &'a [Coefficients; 3],
+    finish: &'a F,
+}
+
+impl<F: Finish> VectorKernel for Change<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let [x, y, z] = self.along;
+        let Cell { interior, flow, derived, change, force, spreading, .. } = self.cell;
+        let width = flow.width();
+        for (k, j) in interior[2].clone().flat_map(|k| interior[1].clone().map(move |j| (k, j))) {
+            let (row, of_row) = (flow.row(j, k), derived.row(j, k));
+            let rows = [flow.row(j - 2, k), flow.row(j - 1, k), row, flow.row(j + 1, k), flow.row(j + 2, k)];
+            let of_rows = [derived.row(j - 1, k), of_row, derived.row(j + 1, k)];
+            let layers =
+                [flow.row(j, k - 2), flow.row(j, k - 1), row, flow.row(j, k + 1), flow.row(j, k + 2)];
+            let of_layers = [derived.row(j, k - 1), of_row, derived.row(j, k + 1)];
+            let (by_row, by_layer) = (spreading[1].across(j), spreading[2].across(k));
+            let (force, change) = (force.row(j, k), change.row_mut(j, k));
+            for i in interior[0].clone().step_by(PACK) {
+                let mut sum = [[0.0; PACK]; VALUES];
+                for (sum, force) in sum.iter_mut().zip(packs::<VALUES>(&force[i..], width)) {
+                    *sum = *force;
+                }
+                let points =
+                    five([&row[i - 2..], &row[i - 1..], &row[i..], &row[i + 1..], &row[i + 2..]], width);
+                let of_points = three([&of_row[i - 1..], &of_row[i..], &of_row[i + 1..]], width);
+                add_direction::<1>(x, &spreading[0].along(i), points, of_points, &mut sum);
+                let [a, b, c, d, e] = rows;
+                let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
+                let [a, b, c] = of_rows;
+                let of_points = three([&a[i..], &b[i..], &c[i..]], width);
+                add_direction::<2>(y, &by_row, points, of_points, &mut sum);
+                let [a, b, c, d, e] = layers;
+                let points = five([&a[i..], &b[i..], &c[i..], &d[i..], &e[i..]], width);
+                let [a, b, c] = of_layers;
+                let of_points = three([&a[i..], &b[i..], &c[i..]], width);
+                add_direction::<3>(z, &by_layer, points, of_points, &mut sum);
+                self.finish.finish(of_points[1], &mut sum);
+                for (value, pack) in sum.iter().enumerate() {
+                    *pack_mut(change, value * width + i) = *pack;
+                }
             }
         }
     }
@@ -104,12 +160,6 @@ fn five(rows: [&[f64]; 5], width: usize) -> [[&Pack; VALUES]; 5] {
 fn three(rows: [&[f64]; 3], width: usize) -> [[&Pack; DERIVED]; 3] {
     let [a, b, c] = rows;
     [packs(a, width), packs(b, width), packs(c, width)]
-}
-
-/// Multiplies what changes by the length of a time step.
-#[inline(always)]
-pub(crate) fn scale(change: &mut [Pack; VALUES], step: f64) {
-    change.iter_mut().flatten().for_each(|number| *number *= step);
 }
 
 /// Adds what changes along a direction, in which the momentum is value `N`, by a point's two neighbours on each side and

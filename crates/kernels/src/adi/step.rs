@@ -1,19 +1,17 @@
 //! A benchmark of this kind, from the first values to the norms.
 
-use crosstalk_comm::{Rank, ReduceOp};
+use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
 use super::cell::{Cell, points};
 use super::coefficients::Coefficients;
 use super::faces::Faces;
 use super::partition::Partition;
-use super::residual;
+use super::residual::{self, Unchanged};
 use crate::check::Check;
 use crate::flow::VALUES;
+use crate::flow::norms::{compare, root_mean_square};
 use crate::kernel::Timed;
-
-/// How far norms may be from the official ones.
-const TOLERANCE: f64 = 1e-8;
 
 /// A problem and its official results.
 #[derive(Debug, Clone, Copy)]
@@ -67,11 +65,10 @@ impl Run {
         check_size(problem.points, rank.size())?;
         let partition = Partition::new(rank.id(), rank.size());
         let along = Coefficients::new(problem.points, problem.step);
-        let mut cells = Cell::all(&partition, problem.points, &along);
+        let mut cells = Cell::all(&partition, problem.points);
         for cell in &mut cells {
             cell.set_exact();
-            residual::derive::<false>(cell);
-            residual::compute(cell, &along, |_, _| ());
+            residual::compute::<false>(cell, &along, &Unchanged);
             for point in points(&cell.interior) {
                 cell.force.set(point, cell.change.at(point).map(|change| -change));
             }
@@ -112,30 +109,14 @@ impl Run {
         self.faces.exchange(rank, &self.partition, &mut self.cells)?;
         let mut residuals = [0.0; VALUES];
         for cell in &mut self.cells {
-            residual::derive::<false>(cell);
-            residual::compute(cell, &self.along, |_, _| ());
+            residual::compute::<false>(cell, &self.along, &Unchanged);
             cell.add_changes(&mut residuals);
         }
-        let errors = self.norms(errors, rank)?;
-        let residuals = self.norms(residuals, rank)?;
-        let check = |what: &str, found: [f64; VALUES], official: [f64; VALUES]| {
-            let pairs = found.into_iter().zip(official).enumerate();
-            pairs
-                .map(|(m, (found, official))| {
-                    Check::new(format!("{what} of value {}", m + 1), found, official, TOLERANCE)
-                })
-                .collect::<Vec<_>>()
-        };
-        let mut checks = check("the residual", residuals, self.problem.residuals);
-        checks.extend(check("the error", errors, self.problem.errors));
+        let errors = root_mean_square(rank, self.problem.points, errors)?;
+        let residuals = root_mean_square(rank, self.problem.points, residuals)?;
+        let mut checks = compare("the residual", residuals, self.problem.residuals);
+        checks.extend(compare("the error", errors, self.problem.errors));
         Ok(checks)
-    }
-
-    /// Root mean squares over the interior of the cube, of all ranks' sums.
-    fn norms(&self, mut sums: [f64; VALUES], rank: &mut Rank) -> Result<[f64; VALUES], Fault> {
-        rank.world().allreduce(&mut sums, ReduceOp::Sum)?;
-        let interior = (self.problem.points - 2).pow(3) as f64;
-        Ok(sums.map(|sum| (sum / interior).sqrt()))
     }
 }
 

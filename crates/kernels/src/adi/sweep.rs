@@ -3,6 +3,7 @@
 
 use crosstalk_comm::{Rank, Request};
 use crosstalk_core::Fault;
+use crosstalk_host::vector::{VectorKernel, run_widest};
 
 use super::cell::Cell;
 use super::field::{PACK, Pack};
@@ -16,6 +17,8 @@ pub(crate) type Point<const V: usize> = [Pack; V];
 
 /// How the systems along lines are solved. An equation has `D` neighbours on each side, and the elimination leaves `V`
 /// numbers at a point. Zeros mean that there is no point.
+///
+/// Both run with the widest vector instructions, and have to be `#[inline(always)]`.
 pub(crate) trait Solver<const V: usize, const D: usize> {
     /// For how many lines a message has room: neighbours in a pack's direction, and those in the other one.
     fn room(&self, cell: &Cell, direction: usize) -> (usize, usize);
@@ -25,6 +28,40 @@ pub(crate) trait Solver<const V: usize, const D: usize> {
 
     /// Substitutes back along lines, and stores the solution in the cell. The last `D` points have that of the cell after.
     fn substitute(&mut self, cell: &mut Cell, lines: Lines, points: &mut [Point<V>]);
+}
+
+/// [`Solver::eliminate`], for the widest vector instructions.
+struct Eliminate<'a, S, const V: usize, const D: usize> {
+    solver: &'a mut S,
+    cell: &'a Cell,
+    lines: Lines,
+    points: &'a mut [Point<V>],
+}
+
+impl<S: Solver<V, D>, const V: usize, const D: usize> VectorKernel for Eliminate<'_, S, V, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.solver.eliminate(self.cell, self.lines, self.points);
+    }
+}
+
+/// [`Solver::substitute`], for the widest vector instructions.
+struct Substitute<'a, S, const V: usize, const D: usize> {
+    solver: &'a mut S,
+    cell: &'a mut Cell,
+    lines: Lines,
+    points: &'a mut [Point<V>],
+}
+
+impl<S: Solver<V, D>, const V: usize, const D: usize> VectorKernel for Substitute<'_, S, V, D> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.solver.substitute(self.cell, self.lines, self.points);
+    }
 }
 
 /// Tags: this one and the direction for what goes on, and three more for what comes back.
@@ -146,7 +183,7 @@ impl<const V: usize, const D: usize> Sweeper<V, D> {
             if layer > 0 {
                 slots.take(first, lines.count, &mut points[..D], V, &self.inbox);
             }
-            solver.eliminate(cell, lines, points);
+            run_widest(Eliminate { solver, cell, lines, points });
             let end = &points[length - 2 * D..length - D];
             slots.put(first, lines.count, end, V, &mut self.outbox);
         }
@@ -172,10 +209,10 @@ impl<const V: usize, const D: usize> Sweeper<V, D> {
             if others {
                 slots.take(first, lines.count, &mut points[..D], V, &self.inbox);
             }
-            solver.eliminate(cell, lines, points);
+            run_widest(Eliminate { solver, cell, lines, points });
             let end = points.len() - D;
             points[end..].fill([[0.0; PACK]; V]);
-            solver.substitute(cell, lines, points);
+            run_widest(Substitute { solver, cell, lines, points });
             if others {
                 slots.put(first, lines.count, &points[D..2 * D], VALUES, &mut self.outbox);
             }
@@ -197,7 +234,7 @@ impl<const V: usize, const D: usize> Sweeper<V, D> {
         {
             let first = slots.first(cell, &lines);
             slots.take(first, lines.count, &mut points[length - D..], VALUES, &self.inbox);
-            solver.substitute(cell, lines, points);
+            run_widest(Substitute { solver, cell, lines, points });
             slots.put(first, lines.count, &points[D..2 * D], VALUES, &mut self.outbox);
         }
     }

@@ -11,7 +11,7 @@ use crosstalk_core::Fault;
 use crate::adi::cell::Cell;
 use crate::adi::coefficients::Coefficients;
 use crate::adi::partition::Partition;
-use crate::adi::residual;
+use crate::adi::residual::{self, Step};
 use crate::adi::step::{Run, Scheme};
 use crate::adi::sweep::Sweeper;
 use crate::class::Class;
@@ -46,8 +46,7 @@ struct BlockTridiagonal {
 
 impl Scheme for BlockTridiagonal {
     fn prepare(&self, cell: &mut Cell, along: &[Coefficients; 3]) {
-        residual::derive::<false>(cell);
-        residual::compute(cell, along, |_, change| residual::scale(change, along[0].step));
+        residual::compute::<false>(cell, along, &Step(along[0].step));
     }
 
     fn sweep(&mut self, rank: &mut Rank, partition: &Partition, cells: &mut [Cell]) -> Result<(), Fault> {

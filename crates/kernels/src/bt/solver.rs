@@ -39,6 +39,7 @@ impl Solver<NUMBERS, 1> for Blocks {
         (self.pitch, self.pitch)
     }
 
+    #[inline(always)]
     fn eliminate(&mut self, cell: &Cell, lines: Lines, points: &mut [Point<NUMBERS>]) {
         let (first, order) = (cell.interior[lines.direction].start, ORDER[lines.direction]);
         self.flow.resize(points.len(), [[0.0; PACK]; VALUES]);
@@ -53,6 +54,7 @@ impl Solver<NUMBERS, 1> for Blocks {
         }
     }
 
+    #[inline(always)]
     fn substitute(&mut self, cell: &mut Cell, lines: Lines, points: &mut [Point<NUMBERS>]) {
         let end = points.len() - 1;
         for number in (1..end).rev() {

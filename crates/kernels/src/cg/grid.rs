@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::share::share;
+
 /// A sum along a row of ranks, in exchanges with one partner after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Exchange {
@@ -38,10 +40,10 @@ impl Grid {
         let height = 1 << (size.ilog2() / 2);
         let width = size / height;
         let (row, column) = (id / width, id % width);
-        let rows = part(order, height, row);
+        let rows = share(order, height, row);
         let columns = match width == height {
-            true => part(order, width, column),
-            false => half(part(order, height, column / 2), column % 2),
+            true => share(order, width, column),
+            false => half(share(order, height, column / 2), column % 2),
         };
         let count = rows.len();
         let piece = if width == height { 0..count } else { half(0..count, column % 2) };
@@ -54,17 +56,10 @@ impl Grid {
             sent: if step == 0 { other.clone() } else { piece.clone() },
         };
         let exchanges: Vec<Exchange> = (0..steps).map(exchange).collect();
-        let share = width / height;
-        let across = ((column / share) * height + row) * share + column % share;
+        let wide = width / height;
+        let across = ((column / wide) * height + row) * wide + column % wide;
         Grid { rows, columns, exchanges, piece, across: (size > 1).then_some(across) }
     }
-}
-
-/// Part `index` of `parts` of that many elements. The first ones have one more if they cannot be equal.
-fn part(elements: usize, parts: usize, index: usize) -> Range<usize> {
-    let (each, longer) = (elements / parts, elements % parts);
-    let begin = |index: usize| each * index + index.min(longer);
-    begin(index)..begin(index + 1)
 }
 
 /// The first or the second half. The first has one more if they cannot be equal.

@@ -11,6 +11,7 @@ use crate::check::Check;
 use crate::class::Class;
 use crate::kernel::{Kernel, Ranks, Timed};
 use crate::random::Random;
+use crate::share::share;
 
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
@@ -50,41 +51,51 @@ fn sums(class: Class) -> [f64; 2] {
 struct Sums {
     x: f64,
     y: f64,
-    rings: [f64; RINGS],
+    rings: [u64; RINGS],
 }
 
 impl Sums {
-    /// Adds batch `number`. `numbers` has room for its pairs.
-    fn add_batch(&mut self, number: u64, numbers: &mut [f64]) {
+    /// Adds batch `number`. `pairs` has room for it.
+    fn add_batch(&mut self, number: u64, pairs: &mut [[f64; 2]]) {
         let mut random = Random::new(SEED);
         random.skip(2 * BATCH as u64 * number);
-        numbers.iter_mut().for_each(|place| *place = random.next());
-        for pair in numbers.chunks_exact(2) {
-            let (x, y) = (2.0 * pair[0] - 1.0, 2.0 * pair[1] - 1.0);
+        random.fill(pairs.as_flattened_mut());
+        let kept = keep_within_circle(pairs);
+        for [x, y] in &pairs[..kept] {
             let square = x * x + y * y;
-            if square <= 1.0 {
-                let factor = (-2.0 * square.ln() / square).sqrt();
-                let (x, y) = (x * factor, y * factor);
-                self.rings[x.abs().max(y.abs()) as usize] += 1.0;
-                self.x += x;
-                self.y += y;
-            }
+            let factor = (-2.0 * square.ln() / square).sqrt();
+            let (x, y) = (x * factor, y * factor);
+            self.rings[x.abs().max(y.abs()) as usize] += 1;
+            self.x += x;
+            self.y += y;
         }
     }
 }
 
+/// Makes points of a square around zero of pairs, and moves those within the unit circle to the front. Returns how many
+/// there are. Processors cannot predict which: so all are moved, and each to where the next one goes.
+fn keep_within_circle(pairs: &mut [[f64; 2]]) -> usize {
+    let mut kept = 0;
+    for number in 0..pairs.len() {
+        let [x, y] = pairs[number];
+        let (x, y) = (2.0 * x - 1.0, 2.0 * y - 1.0);
+        pairs[kept] = [x, y];
+        kept += usize::from(x * x + y * y <= 1.0);
+    }
+    kept
+}
+
 fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
-    let batches = 1u64 << (exponent(class) - BATCH.trailing_zeros());
-    let mut numbers = vec![0.0; 2 * BATCH];
+    let batches = 1 << (exponent(class) - BATCH.trailing_zeros());
+    let mut pairs = vec![[0.0; 2]; BATCH];
     // Before time counts, as in the reports: functions and memory are touched once.
-    Sums::default().add_batch(0, &mut numbers);
+    Sums::default().add_batch(0, &mut pairs);
     rank.restart_clock()?;
     let mut own = Sums::default();
-    let (id, size) = (rank.id() as u64, rank.size() as u64);
-    (id * batches / size..(id + 1) * batches / size).for_each(|batch| own.add_batch(batch, &mut numbers));
+    share(batches, rank.size(), rank.id()).for_each(|batch| own.add_batch(batch as u64, &mut pairs));
     let mut sums_of_all = [own.x, own.y];
     rank.world().allreduce(&mut sums_of_all, ReduceOp::Sum)?;
-    rank.world().allreduce(&mut own.rings, ReduceOp::Sum)?;
+    rank.world().allreduce(&mut own.rings.map(|count| count as f64), ReduceOp::Sum)?;
     let timed = Timed::end(rank)?;
     let [x, y] = sums(class);
     Ok(timed.with(vec![

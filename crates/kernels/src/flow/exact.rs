@@ -16,12 +16,42 @@ const COEFFICIENTS: [[f64; TERMS]; VALUES] = [
 ];
 
 /// The exact solution at a point of the unit cube.
-pub(crate) fn exact_solution(xi: f64, eta: f64, zeta: f64) -> [f64; VALUES] {
+fn exact_solution(xi: f64, eta: f64, zeta: f64) -> [f64; VALUES] {
     COEFFICIENTS.map(|c| {
         let along =
             |s: f64, axis: usize| s * (c[axis] + s * (c[axis + 3] + s * (c[axis + 6] + s * c[axis + 9])));
         c[0] + along(xi, 1) + along(eta, 2) + along(zeta, 3)
     })
+}
+
+/// The exact solution at a point of a cube of `points` along each side: its number in each direction.
+pub(crate) fn exact_at(point: [usize; 3], points: usize) -> [f64; VALUES] {
+    let [xi, eta, zeta] = point.map(|number| along(number, points));
+    exact_solution(xi, eta, zeta)
+}
+
+/// The initial state at a point: on the surface the exact solution, within the cube what is interpolated between the faces,
+/// along each axis by itself, less what they have in common (RNR-94-007, section 3).
+pub(crate) fn initial_at(point: [usize; 3], points: usize) -> [f64; VALUES] {
+    if point.iter().any(|number| *number == 0 || *number + 1 == points) {
+        return exact_at(point, points);
+    }
+    let [x, y, z] = [0, 1, 2].map(|axis| {
+        let part = along(point[axis], points);
+        let face = |number: usize| {
+            let mut on_face = point;
+            on_face[axis] = number;
+            exact_at(on_face, points)
+        };
+        let (low, high) = (face(0), face(points - 1));
+        std::array::from_fn::<f64, VALUES, _>(|m| (1.0 - part) * low[m] + part * high[m])
+    });
+    std::array::from_fn(|m| x[m] + y[m] + z[m] - x[m] * y[m] - y[m] * z[m] - z[m] * x[m] + x[m] * y[m] * z[m])
+}
+
+/// How far along a side of the cube a point is: from 0 to 1.
+fn along(number: usize, points: usize) -> f64 {
+    number as f64 / (points - 1) as f64
 }
 
 #[cfg(test)]
@@ -49,5 +79,13 @@ mod tests {
                 assert!((value - c[0] - powers(c, axis + 1)).abs() < 1e-14);
             }
         }
+    }
+
+    #[test]
+    fn the_initial_state_is_exact_on_the_surface_alone() {
+        for point in [[0, 3, 4], [2, 8, 4], [5, 5, 0]] {
+            assert_eq!(initial_at(point, 9), exact_at(point, 9));
+        }
+        assert_ne!(initial_at([4, 4, 4], 9), exact_at([4, 4, 4], 9));
     }
 }

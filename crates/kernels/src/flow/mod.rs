@@ -1,7 +1,10 @@
 //! What LU, SP and BT share: the flow of a compressible gas, as RNR-94-007 defines it in section 3 for all simulated
-//! applications. A point has five values: density, momentum in three directions, and energy.
+//! applications, with its differences, initial state and norms. A point has five values: density, momentum in three
+//! directions, and energy.
 
+pub(crate) mod differences;
 pub(crate) mod exact;
+pub(crate) mod norms;
 
 /// Values of a point.
 pub(crate) const VALUES: usize = 5;

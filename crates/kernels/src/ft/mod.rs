@@ -39,8 +39,6 @@ const DIFFUSIVITY: f64 = 1e-6;
 const TOLERANCE: f64 = 1e-12;
 /// How many numbers a checksum adds up.
 const SAMPLES: usize = 1024;
-/// Streams in which random numbers are drawn: each waits for its last one, and they do not wait for each other.
-const STREAMS: usize = 4;
 
 /// Points along x, y and z.
 fn points(class: Class) -> [usize; 3] {
@@ -232,18 +230,9 @@ fn draw(layout: &Layout, field: &mut [f64]) {
     let [nx, ny, _] = layout.points;
     let [_, y, z] = layout.in_space();
     for (plane, z) in field.chunks_exact_mut(2 * nx * y.len()).zip(z) {
-        let first = 2 * nx * (z * ny + y.start);
-        let length = plane.len() / STREAMS;
-        let mut streams: [Random; STREAMS] = std::array::from_fn(|stream| {
-            let mut random = Random::new(SEED);
-            random.skip((first + stream * length) as u64);
-            random
-        });
-        let (front, back) = plane.split_at_mut(2 * length);
-        let ((a, b), (c, d)) = (front.split_at_mut(length), back.split_at_mut(length));
-        for ((a, b), (c, d)) in a.iter_mut().zip(b).zip(c.iter_mut().zip(d)) {
-            [*a, *b, *c, *d] = streams.each_mut().map(Random::next);
-        }
+        let mut random = Random::new(SEED);
+        random.skip(2 * (nx * (z * ny + y.start)) as u64);
+        random.fill(plane);
     }
 }
 

@@ -5,7 +5,7 @@
 //! With the disturbance of a velocity, aₘ = vₘ − uₘ·v₁, viscosity is diagonal, so that the diagonal block is
 //! solved value by value.
 
-use super::coefficients::{DIFFUSION, across};
+use crate::flow::differences::{DIFFUSION, per_distance};
 use crate::flow::{ALONG, CONDUCTION, GAMMA, VALUES, VISCOSITY};
 
 /// The over-relaxation factor.
@@ -69,7 +69,7 @@ pub(super) struct Implicit {
 impl Implicit {
     /// The lower or upper triangle, for so many points and this step.
     pub(super) fn new(points: usize, step: f64, upper: bool) -> Self {
-        let [once, twice] = across(points);
+        let [once, twice] = per_distance(points);
         let diagonal = 1.0 + 2.0 * step * twice * DIFFUSION.iter().sum::<f64>();
         let relaxed = RELAXATION * step;
         let conduction = VISCOSITY * CONDUCTION;
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn what_goes_out_is_the_derivative_of_fluxes_and_viscosity() {
         let (points, step) = (9, 0.01);
-        let [once, twice] = across(points);
+        let [once, twice] = per_distance(points);
         let state = State::new(POINT);
         for (upper, sign) in [(false, -1.0), (true, 1.0)] {
             let operator = Implicit::new(points, step, upper);
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn the_diagonal_block_is_solved() {
         let (points, step) = (9, 0.01);
-        let [_, twice] = across(points);
+        let [_, twice] = per_distance(points);
         let (found, a) = Implicit::new(points, step, false).solve(&State::new(POINT), VECTOR);
         assert_eq!(
             State::new(POINT).disturbance(found).map(|a| (a * 1e12).round()),

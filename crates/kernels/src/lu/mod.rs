@@ -8,12 +8,11 @@
 //! | `pencil` | how the cube is divided |
 //! | `field` | five values at each point |
 //! | `exchange` | messages |
-//! | `coefficients`, `residual`, `row` | the explicit side |
+//! | `residual`, `row` | the explicit side |
 //! | `implicit`, `sweep` | the implicit side |
 //! | `solver` | the iteration |
 //! | `results` | what is verified |
 
-mod coefficients;
 mod exchange;
 mod field;
 mod implicit;
@@ -31,6 +30,7 @@ use crosstalk_core::Fault;
 use crate::check::Check;
 use crate::class::Class;
 use crate::flow::VALUES;
+use crate::flow::norms::{TOLERANCE, compare};
 use crate::kernel::{Kernel, Ranks, Timed};
 use official::Problem;
 use solver::Solver;
@@ -44,9 +44,6 @@ pub(crate) const KERNEL: Kernel = Kernel {
     memory: |class| (3 * VALUES * 8 * Problem::of(class).points.pow(3)) as f64,
     run,
 };
-
-/// How far results may be from the official ones.
-const TOLERANCE: f64 = 1e-8;
 
 fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
     let problem = Problem::of(class);
@@ -64,13 +61,6 @@ fn run(class: Class, rank: &mut Rank) -> Result<Timed, Fault> {
     let error = solver.error(rank)?;
     let surface = solver.surface(rank)?;
     let official = official::results(class);
-    let compare = |what: &str, found: [f64; VALUES], expected: [f64; VALUES]| {
-        let numbered = found.into_iter().zip(expected).enumerate();
-        let checks = numbered.map(|(value, (found, expected))| {
-            Check::new(format!("{what} of value {}", value + 1), found, expected, TOLERANCE)
-        });
-        checks.collect::<Vec<_>>()
-    };
     let mut checks = compare("the residual", residual, official.residual);
     checks.extend(compare("the error", error, official.error));
     checks.push(Check::new("the surface integral", surface, official.surface, TOLERANCE));

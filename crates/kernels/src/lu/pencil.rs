@@ -4,8 +4,7 @@
 use crosstalk_core::Fault;
 use std::ops::Range;
 
-use crate::flow::VALUES;
-use crate::flow::exact::exact_solution;
+use crate::share::share;
 
 /// Layers of a neighbour's points that a rank holds, for differences of the fourth order.
 pub(super) const HALO: usize = 2;
@@ -82,28 +81,12 @@ impl Pencil {
     pub(super) fn global(&self, axis: usize, local: usize) -> Option<usize> {
         (self.first[axis] + local).checked_sub(HALO).filter(|global| *global < self.points)
     }
-
-    /// How far along an axis of the unit cube a point is.
-    pub(super) fn coordinate(&self, global: usize) -> f64 {
-        global as f64 / (self.points - 1) as f64
-    }
-
-    /// The exact solution at a point of the cube.
-    pub(super) fn exact(&self, [i, j, k]: [usize; 3]) -> [f64; VALUES] {
-        exact_solution(self.coordinate(i), self.coordinate(j), self.coordinate(k))
-    }
 }
 
 /// Ranks in ξ and in η: as many, or twice as many in ξ.
 fn ranks_across(size: usize) -> [usize; 2] {
     let eta = 1 << (size.trailing_zeros() / 2);
     [size / eta, eta]
-}
-
-/// The share of one of `parts` in so many points. The first ones have one more where they do not divide evenly.
-fn share(points: usize, parts: usize, part: usize) -> Range<usize> {
-    let begin = |part: usize| part * (points / parts) + part.min(points % parts);
-    begin(part)..begin(part + 1)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 //! What fluxes and viscosity need besides the five values is derived from them once for each point, plane by plane: three
 //! planes of it are enough.
 
-use super::coefficients::{across, weights};
 use super::field::Field;
 use super::pencil::{HALO, Pencil};
 use super::row::{DERIVED_PLANES, Row, Weights};
+use crate::flow::differences::{per_distance, spreading};
 use crate::flow::{CONDUCTION, GAMMA, VALUES, VISCOSITY};
 
 /// The operator, and what it derives.
@@ -22,7 +22,7 @@ pub(super) struct Residual {
 impl Residual {
     pub(super) fn new(pencil: &Pencil) -> Self {
         let [xi, _] = pencil.inner();
-        let of = |i: usize| weights(pencil.points, pencil.first[0] + i - HALO, 0);
+        let of = |i: usize| spreading(pencil.first[0] + i - HALO, pencil.points, 0);
         Residual {
             pencil: *pencil,
             derived: Field::with_planes(pencil, DERIVED_PLANES),
@@ -46,8 +46,8 @@ impl Residual {
 
     fn weights(&self, row: usize, plane: usize) -> Weights<'_> {
         let Pencil { points, first, .. } = self.pencil;
-        let [once, twice] = across(points);
-        let (eta, zeta) = (weights(points, first[1] + row - HALO, 1), weights(points, plane, 2));
+        let [once, twice] = per_distance(points);
+        let (eta, zeta) = (spreading(first[1] + row - HALO, points, 1), spreading(plane, points, 2));
         Weights {
             xi: self.along_xi.each_ref().map(Vec::as_slice),
             across: [eta, zeta],
@@ -98,7 +98,7 @@ mod tests {
         for k in 0..POINTS {
             for j in rows.clone() {
                 for i in columns.clone() {
-                    let share = [i - HALO, j - HALO, k].map(|index| pencil.coordinate(index));
+                    let share = [i - HALO, j - HALO, k].map(|index| index as f64 / (POINTS - 1) as f64);
                     u.set([i, j, k], state(share));
                 }
             }

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use super::field::Field;
 use super::pencil::{HALO, Pencil};
+use crate::flow::exact::exact_at;
+use crate::flow::norms::root_mean_square;
 use crate::flow::{GAMMA, VALUES};
 
 /// The root mean square of each value over the cube's inner points.
@@ -22,7 +24,7 @@ pub(super) fn norm(rank: &mut Rank, pencil: &Pencil, field: &Field) -> Result<[f
             }
         }
     }
-    mean(rank, pencil, sums)
+    root_mean_square(rank, pencil.points, sums)
 }
 
 /// The same of the distance from the exact solution.
@@ -35,7 +37,8 @@ pub(super) fn error(rank: &mut Rank, pencil: &Pencil, u: &Field) -> Result<[f64;
     for plane in pencil.planes() {
         for row in eta.clone() {
             for i in xi.clone() {
-                let exact = pencil.exact([pencil.first[0] + i - HALO, pencil.first[1] + row - HALO, plane]);
+                let at = [pencil.first[0] + i - HALO, pencil.first[1] + row - HALO, plane];
+                let exact = exact_at(at, pencil.points);
                 let point = u.point([i, row, plane]);
                 for (sum, (exact, found)) in sums.iter_mut().zip(exact.iter().zip(point)) {
                     *sum += (exact - found) * (exact - found);
@@ -43,13 +46,7 @@ pub(super) fn error(rank: &mut Rank, pencil: &Pencil, u: &Field) -> Result<[f64;
             }
         }
     }
-    mean(rank, pencil, sums)
-}
-
-fn mean(rank: &mut Rank, pencil: &Pencil, mut sums: [f64; VALUES]) -> Result<[f64; VALUES], Fault> {
-    rank.world().allreduce(&mut sums, ReduceOp::Sum)?;
-    let points = (pencil.points - 2).pow(3) as f64;
-    Ok(sums.map(|sum| (sum / points).sqrt()))
+    root_mean_square(rank, pencil.points, sums)
 }
 
 /// The integral of pressure over the six faces of a box within the cube, by the trapezoidal rule.

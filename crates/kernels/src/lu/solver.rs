@@ -12,6 +12,7 @@ use super::residual::Residual;
 use super::results;
 use super::sweep::Sweep;
 use crate::flow::VALUES;
+use crate::flow::exact::{exact_at, initial_at};
 
 /// A rank's part of the iteration.
 #[derive(Debug)]
@@ -132,40 +133,21 @@ fn set_exact(pencil: &Pencil, u: &mut Field) {
     for k in 0..pencil.points {
         for (j, eta) in (0..rows).filter_map(|j| Some((j, pencil.global(1, j)?))) {
             for (i, xi) in (0..columns).filter_map(|i| Some((i, pencil.global(0, i)?))) {
-                u.set([i, j, k], pencil.exact([xi, eta, k]));
+                u.set([i, j, k], exact_at([xi, eta, k], pencil.points));
             }
         }
     }
 }
 
-/// Sets the initial state: on the surface the exact solution, within the cube what is interpolated from all six faces
-/// (RNR-94-007, section 3).
+/// Sets the initial state.
 fn set_initial(pencil: &Pencil, u: &mut Field) {
     let [columns, rows] = pencil.own();
-    let last = pencil.points - 1;
     for k in 0..pencil.points {
         for j in rows.clone() {
             for i in columns.clone() {
                 let at = [pencil.first[0] + i - HALO, pencil.first[1] + j - HALO, k];
-                let on_surface = at.iter().any(|at| *at == 0 || *at == last);
-                u.set([i, j, k], if on_surface { pencil.exact(at) } else { interpolate(pencil, at) });
+                u.set([i, j, k], initial_at(at, pencil.points));
             }
         }
     }
-}
-
-/// Interpolates between the faces: along each axis by itself, and less what they have in common.
-fn interpolate(pencil: &Pencil, at: [usize; 3]) -> [f64; VALUES] {
-    let along = [0, 1, 2].map(|axis| {
-        let part = pencil.coordinate(at[axis]);
-        let face = |index: usize| {
-            let mut point = at;
-            point[axis] = index;
-            pencil.exact(point)
-        };
-        let (low, high) = (face(0), face(pencil.points - 1));
-        std::array::from_fn::<f64, VALUES, _>(|m| (1.0 - part) * low[m] + part * high[m])
-    });
-    let [x, y, z] = along;
-    std::array::from_fn(|m| x[m] + y[m] + z[m] - x[m] * y[m] - y[m] * z[m] - z[m] * x[m] + x[m] * y[m] * z[m])
 }

@@ -7,9 +7,13 @@ mod exchange;
 mod grid;
 mod level;
 mod stencil;
+#[cfg(test)]
+mod tests;
+mod transfer;
 
 use crosstalk_comm::{Rank, ReduceOp};
 use crosstalk_core::Fault;
+use crosstalk_host::vector::run_widest;
 
 use crate::check::Check;
 use crate::class::Class;
@@ -17,7 +21,8 @@ use crate::kernel::{Kernel, Ranks, Timed};
 use exchange::Exchange;
 use grid::Grid;
 use level::{Level, levels};
-use stencil::{Rows, norms, prolong, residual, restrict, smooth};
+use stencil::{AddCubes, RESIDUAL, Rows, Weights, norms};
+use transfer::{Prolong, Restrict};
 
 /// The kernel.
 pub(crate) const KERNEL: Kernel = Kernel {
@@ -45,11 +50,11 @@ fn iterations(class: Class) -> usize {
     class.of([4, 4, 4, 20, 20])
 }
 
-/// The smoother's weights: at the centre, faces and edges.
-fn smoother(class: Class) -> [f64; 3] {
+/// The weights of S.
+fn smoother(class: Class) -> Weights {
     match class {
-        Class::S | Class::W | Class::A => [-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0],
-        Class::B | Class::C => [-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0],
+        Class::S | Class::W | Class::A => [-3.0 / 8.0, 1.0 / 32.0, -1.0 / 64.0, 0.0],
+        Class::B | Class::C => [-3.0 / 17.0, 1.0 / 33.0, -1.0 / 61.0, 0.0],
     }
 }
 
@@ -72,7 +77,7 @@ struct Multigrid {
     residuals: Vec<Grid>,
     /// The right-hand side v.
     charges: Grid,
-    smoother: [f64; 3],
+    smoother: Weights,
     exchange: Exchange,
     rows: Rows,
 }
@@ -100,22 +105,35 @@ impl Multigrid {
         self.levels.len() - 1
     }
 
-    /// The residual of a level: of v on the finest, of the residual that came from the finer one on the others.
+    /// The residual of a level, r = v − A u: on the finest level of v, on the others of the residual that came from the
+    /// finer one.
     fn residual(&mut self, rank: &mut Rank, at: usize) -> Result<(), Fault> {
-        let v = (at == self.finest()).then_some(&self.charges);
-        residual(&self.solutions[at], v, &mut self.residuals[at], &mut self.rows);
+        run_widest(AddCubes {
+            weights: RESIDUAL,
+            of: &self.solutions[at],
+            base: (at == self.finest()).then_some(&self.charges),
+            out: &mut self.residuals[at],
+            rows: &mut self.rows,
+        });
         self.exchange.ghosts(rank, &self.levels[at], &mut self.residuals[at])
     }
 
+    /// Smooths a level: u = u + S r.
     fn smooth(&mut self, rank: &mut Rank, at: usize) -> Result<(), Fault> {
-        smooth(&self.residuals[at], &mut self.solutions[at], self.smoother, &mut self.rows);
+        run_widest(AddCubes {
+            weights: self.smoother,
+            of: &self.residuals[at],
+            base: None,
+            out: &mut self.solutions[at],
+            rows: &mut self.rows,
+        });
         self.exchange.ghosts(rank, &self.levels[at], &mut self.solutions[at])
     }
 
     /// From a level's residual to that of the next coarser one.
     fn restrict(&mut self, rank: &mut Rank, from: usize) -> Result<(), Fault> {
         let (coarse, fine) = self.residuals.split_at_mut(from);
-        restrict(&fine[0], &mut coarse[from - 1], &mut self.rows);
+        run_widest(Restrict { fine: &fine[0], coarse: &mut coarse[from - 1], rows: &mut self.rows });
         self.exchange.ghosts(rank, &self.levels[from - 1], &mut coarse[from - 1])
     }
 
@@ -123,12 +141,12 @@ impl Multigrid {
     fn prolong(&mut self, rank: &mut Rank, to: usize) -> Result<(), Fault> {
         let is_finest = to == self.finest();
         let (coarse, fine) = self.solutions.split_at_mut(to);
-        let (coarse, fine) = (&coarse[to - 1], &mut fine[0]);
+        let (coarse, fine, rows) = (&coarse[to - 1], &mut fine[0], &mut self.rows);
         match (self.levels[to - 1].idle, is_finest) {
             (true, true) => {}
             (true, false) => fine.points.fill(0.0),
-            (false, true) => prolong::<false>(coarse, fine, &mut self.rows),
-            (false, false) => prolong::<true>(coarse, fine, &mut self.rows),
+            (false, true) => run_widest(Prolong::<false> { coarse, fine, rows }),
+            (false, false) => run_widest(Prolong::<true> { coarse, fine, rows }),
         }
         self.exchange.expand(rank, &self.levels[to], fine)
     }

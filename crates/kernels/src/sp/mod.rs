@@ -9,13 +9,15 @@ mod waves;
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
 
-use crate::adi::cell::Cell;
+use crate::adi::cell::{Cell, DERIVED};
 use crate::adi::coefficients::Coefficients;
+use crate::adi::field::Pack;
 use crate::adi::partition::Partition;
-use crate::adi::residual;
+use crate::adi::residual::{self, Finish, Step};
 use crate::adi::step::{Run, Scheme};
 use crate::adi::sweep::Sweeper;
 use crate::class::Class;
+use crate::flow::VALUES;
 use crate::kernel::{Kernel, Ranks, Timed};
 use official::problem;
 use solver::Waves;
@@ -44,11 +46,7 @@ struct ScalarPentadiagonal {
 
 impl Scheme for ScalarPentadiagonal {
     fn prepare(&self, cell: &mut Cell, along: &[Coefficients; 3]) {
-        residual::derive::<true>(cell);
-        residual::compute(cell, along, |derived, change| {
-            residual::scale(change, along[0].step);
-            waves::first(derived, change);
-        });
+        residual::compute::<true>(cell, along, &FirstWaves(Step(along[0].step)));
     }
 
     fn sweep(&mut self, rank: &mut Rank, partition: &Partition, cells: &mut [Cell]) -> Result<(), Fault> {
@@ -56,5 +54,16 @@ impl Scheme for ScalarPentadiagonal {
             self.sweeper.sweep(&mut self.solver, rank, partition, cells, direction)?;
         }
         Ok(())
+    }
+}
+
+/// Takes what changes in a step apart into waves along the first direction.
+struct FirstWaves(Step);
+
+impl Finish for FirstWaves {
+    #[inline(always)]
+    fn finish(&self, derived: [&Pack; DERIVED], change: &mut [Pack; VALUES]) {
+        self.0.finish(derived, change);
+        waves::first(derived, change);
     }
 }

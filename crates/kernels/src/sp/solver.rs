@@ -41,6 +41,7 @@ impl Solver<NUMBERS, NEIGHBOURS> for Waves {
         (cell.interior[inner].len(), cell.interior[outer].len())
     }
 
+    #[inline(always)]
     fn eliminate(&mut self, cell: &Cell, lines: Lines, points: &mut [Point<NUMBERS>]) {
         let direction = lines.direction;
         let (first, end) = (cell.interior[direction].start, points.len() - NEIGHBOURS);
@@ -56,6 +57,7 @@ impl Solver<NUMBERS, NEIGHBOURS> for Waves {
         }
     }
 
+    #[inline(always)]
     fn substitute(&mut self, cell: &mut Cell, lines: Lines, points: &mut [Point<NUMBERS>]) {
         let (first, end) = (cell.interior[lines.direction].start, points.len() - NEIGHBOURS);
         for number in (NEIGHBOURS..end).rev() {
@@ -67,8 +69,16 @@ impl Solver<NUMBERS, NEIGHBOURS> for Waves {
         let solved = [points[NEIGHBOURS], points[NEIGHBOURS + 1]];
         let own = &mut points[NEIGHBOURS..end];
         match lines.direction {
-            0 => own.iter_mut().for_each(|point| waves::second(&mut point[..VALUES])),
-            1 => own.iter_mut().for_each(|point| waves::third(&mut point[..VALUES])),
+            0 => {
+                for point in own.iter_mut() {
+                    waves::second(&mut point[..VALUES]);
+                }
+            }
+            1 => {
+                for point in own.iter_mut() {
+                    waves::third(&mut point[..VALUES]);
+                }
+            }
             _ => to_values(cell, lines, first, own),
         }
         if lines.direction < 2 {
