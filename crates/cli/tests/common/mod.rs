@@ -51,7 +51,7 @@ pub fn command(dir: &Path, args: &[&str]) -> Command {
 }
 
 /// Waits for its end, and kills it at the deadline.
-pub fn finish(mut child: std::process::Child) -> Output {
+pub fn finish(mut child: Child) -> Output {
     let began = Instant::now();
     // Read while waiting, so that a full pipe does not block it.
     let mut stdout = child.stdout.take().expect("piped");
