@@ -1,13 +1,16 @@
-//! A kernel on one rank, in real time, printed once it has verified: `kernel_rank KERNEL CLASS` prints its seconds and its
-//! Mop/s, `kernel_rank hpl NAME=VALUE…` its seconds and its Gflop/s.
+//! A kernel in real time, printed once it has verified: `kernel_rank KERNEL CLASS` runs on one rank and prints its seconds
+//! and its Mop/s, `kernel_rank hpl NAME=VALUE…` its seconds and its Gflop/s, with `nodes=2` on two ranks.
 
 use std::env;
 use std::net::Ipv4Addr;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
-use crosstalk_comm::listen;
+use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
+use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::units::Seconds;
@@ -41,30 +44,53 @@ fn measure() -> Result<(f64, f64), Fault> {
         let [kernel, class] = words.as_slice() else { return Err(usage()) };
         params = params.with("kernel", kernel.as_str()).with("class", class.as_str());
     }
-    let listener = listen(Ipv4Addr::LOCALHOST.into())?;
-    let part = Part {
-        workload: "npb".into(),
-        params: params.clone(),
-        node: 0,
-        nodes: 1,
-        addresses: vec![Ipv4Addr::LOCALHOST.into()],
-        emulation: None,
-        deadline: Seconds(3600.0),
-        shared: None,
-        scratch: env::temp_dir(),
-        artifacts: None,
-        seed: 1,
+    let task = |rank: Rank, readings: &mut Vec<Reading>| match linpack {
+        true => hpl::run(&hpl::Spec::from_params(&params)?, Origin::Measured, rank, readings),
+        false => run(&Spec::from_params(&params)?, Origin::Measured, rank, readings),
     };
-    let endpoints = [Some(listener.endpoint())];
-    let never = AtomicBool::new(false);
-    let rank = listener.connect(&part, &endpoints, &never)?;
-    let mut readings: Vec<Reading> = Vec::new();
-    match linpack {
-        true => hpl::run(&hpl::Spec::from_params(&params)?, Origin::Measured, rank, &mut readings)?,
-        false => run(&Spec::from_params(&params)?, Origin::Measured, rank, &mut readings)?,
-    };
+    let nodes = params.bounded("nodes", 1, 1, 64)? as usize;
+    let readings = first_of(nodes, &task)?;
     let of = |metric: &str| {
         readings.iter().find(|reading| reading.metric == metric).and_then(Reading::number).unwrap_or_default()
     };
     Ok((of("completion_time"), of(if linpack { "gflops" } else { "mops" })))
+}
+
+/// Runs ranks that are threads. Returns what the first has reported.
+fn first_of(
+    nodes: usize,
+    task: &(impl Fn(Rank, &mut Vec<Reading>) -> Result<Option<Fidelity>, Fault> + Sync),
+) -> Result<Vec<Reading>, Fault> {
+    let here = Ipv4Addr::LOCALHOST.into();
+    let listeners = (0..nodes).map(|_| listen(here)).collect::<Result<Vec<_>, _>>()?;
+    let endpoints: Vec<_> = listeners.iter().map(|listener| Some(listener.endpoint())).collect();
+    let never = AtomicBool::new(false);
+    let one = |node: usize, listener: Listener| {
+        let part = Part {
+            workload: "kernel".into(),
+            params: Params::default(),
+            node,
+            nodes,
+            addresses: vec![here; nodes],
+            emulation: None,
+            deadline: Seconds(3600.0),
+            shared: None,
+            scratch: env::temp_dir(),
+            artifacts: None,
+            seed: 1,
+        };
+        let mut readings = Vec::new();
+        task(listener.connect(&part, &endpoints, &never)?, &mut readings)?;
+        Ok(readings)
+    };
+    let mut all: Vec<Result<_, Fault>> = thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = listeners
+            .into_iter()
+            .enumerate()
+            .map(|(node, listener)| scope.spawn(move || one(node, listener)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    all.swap_remove(0)
 }

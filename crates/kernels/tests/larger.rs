@@ -1,5 +1,5 @@
 //! All kernels of classes W and A against the official results, on several ranks, in real and in virtual time: minutes, so
-//! they run with `--ignored`. `bench/kernels.py` does, too, and counts them.
+//! they run with `--ignored` (bench/README.md has the command).
 
 use crate::common::{Clock, bits, run, verified};
 use crosstalk_kernels::{Check, Class, KERNELS, Ranks};

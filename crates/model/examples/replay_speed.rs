@@ -48,8 +48,8 @@ fn receive(from: Option<u32>, tag: u32, request: Option<u32>) -> Operation {
 fn linear(rank: u32, ranks: u32) -> Vec<Operation> {
     let others = || (1..ranks).map(move |k| (k, (rank + k) % ranks));
     let receives = others().map(|(k, from)| receive(Some(from), 0, Some(k - 1)));
-    let sends = others().map(|(k, to)| send(to, 0, Some(ranks + k)));
-    let requests = (0..ranks - 1).chain(ranks + 1..2 * ranks).collect();
+    let sends = others().map(|(k, to)| send(to, 0, Some(ranks + k - 2)));
+    let requests = (0..2 * (ranks - 1)).collect();
     receives.chain(sends).chain([Operation::WaitAll(requests)]).collect()
 }
 

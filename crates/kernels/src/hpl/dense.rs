@@ -1,9 +1,14 @@
 //! Triangular systems on one rank.
 
+use std::ops::Range;
+
 pub(super) use crosstalk_host::product::{Columns as Block, subtract_product};
+use crosstalk_host::vector::{VectorKernel, run_widest};
 
 /// The order from which a triangular system is cut in two.
 const SMALL: usize = 16;
+/// Columns that are solved at once, by the lanes of a vector.
+const LANES: usize = 8;
 
 /// Solves L · X = B in place of B: L is lower triangular of order `order` with ones on its diagonal, B has `columns`.
 pub(super) fn solve_lower(order: usize, columns: usize, l: Block, b: &mut [f64], ld: usize) {
@@ -11,26 +16,63 @@ pub(super) fn solve_lower(order: usize, columns: usize, l: Block, b: &mut [f64],
         return;
     }
     if order <= SMALL {
-        for column in b.chunks_mut(ld).take(columns) {
-            for pivot in 0..order {
-                let value = column[pivot];
-                let below = &l.data[pivot * l.ld + pivot + 1..pivot * l.ld + order];
-                for (target, factor) in column[pivot + 1..order].iter_mut().zip(below) {
-                    *target -= factor * value;
-                }
-            }
-        }
+        run_widest(SmallLower { order, columns, l, b, ld });
         return;
     }
     let half = order / 2;
     solve_lower(half, columns, l, b, ld);
     // Both halves are in the same columns: the upper one is copied, so that it can be read while the lower one changes.
-    let upper: Vec<f64> = b.chunks(ld).take(columns).flat_map(|column| &column[..half]).copied().collect();
+    let upper = copy_rows(b, ld, 0..half, columns);
     let rest = order - half;
     let left = Block { data: &l.data[half..], ld: l.ld };
     subtract_product([rest, half, columns], left, Block { data: &upper, ld: half }, &mut b[half..], ld);
     let right = Block { data: &l.data[half * l.ld + half..], ld: l.ld };
     solve_lower(rest, columns, right, &mut b[half..], ld);
+}
+
+/// [`solve_lower`] of a small order.
+struct SmallLower<'a> {
+    order: usize,
+    columns: usize,
+    l: Block<'a>,
+    b: &'a mut [f64],
+    ld: usize,
+}
+
+impl VectorKernel for SmallLower<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let order = self.order;
+        let mut columns: Vec<&mut [f64]> = self.b.chunks_mut(self.ld).take(self.columns).collect();
+        for columns in columns.chunks_mut(LANES) {
+            let mut rows = [[0.0; LANES]; SMALL];
+            for (lane, column) in columns.iter().enumerate() {
+                rows.iter_mut().zip(&column[..order]).for_each(|(row, entry)| row[lane] = *entry);
+            }
+            for pivot in 0..order {
+                let value = rows[pivot];
+                for (row, target) in rows.iter_mut().enumerate().take(order).skip(pivot + 1) {
+                    let factor = -self.l.data[pivot * self.l.ld + row];
+                    for (target, value) in target.iter_mut().zip(&value) {
+                        *target =
+                            if FUSED { value.mul_add(factor, *target) } else { value * factor + *target };
+                    }
+                }
+            }
+            for (lane, column) in columns.iter_mut().enumerate() {
+                column[..order].iter_mut().zip(&rows).for_each(|(entry, row)| *entry = row[lane]);
+            }
+        }
+    }
+}
+
+/// These rows of the first `columns` columns, which are `ld` apart, without gaps.
+pub(super) fn copy_rows(data: &[f64], ld: usize, rows: Range<usize>, columns: usize) -> Vec<f64> {
+    let mut copy = Vec::with_capacity(rows.len() * columns);
+    data.chunks(ld.max(1)).take(columns).for_each(|column| copy.extend_from_slice(&column[rows.clone()]));
+    copy
 }
 
 #[cfg(test)]

@@ -36,88 +36,115 @@ impl Moves {
         Moves { into_top, displaced: displaced.map(|(to, from)| (*to, *from)).collect() }
     }
 
-    /// The rows that `from` sends to `to`, in the order in which they are sent: those of the square go to all.
-    fn between(&self, rows: &Dealt, from: usize, to: usize) -> (Vec<usize>, Vec<(usize, usize)>) {
-        let top = (0..self.into_top.len()).filter(|at| rows.owner(self.into_top[*at]) == from);
-        let displaced = self
+    /// What `from` sends to `to`.
+    fn between(&self, rows: &Dealt, from: usize, to: usize) -> Route {
+        let mut into_top: Vec<usize> =
+            (0..self.into_top.len()).filter(|at| rows.owner(self.into_top[*at]) == from).collect();
+        // In the order in which they are in memory.
+        into_top.sort_unstable_by_key(|at| self.into_top[*at]);
+        let displaced: Vec<(usize, usize)> = self
             .displaced
             .iter()
-            .filter(|(there, here)| rows.owner(*here) == from && rows.owner(*there) == to);
-        (top.collect(), displaced.copied().collect())
+            .filter(|(there, here)| rows.owner(*here) == from && rows.owner(*there) == to)
+            .copied()
+            .collect();
+        let of_top = into_top.iter().map(|at| self.into_top[*at]);
+        let sent = of_top.chain(displaced.iter().map(|(_, here)| *here)).map(|row| rows.local(row));
+        Route {
+            sent: sent.collect(),
+            into_top,
+            into_rows: displaced.iter().map(|(there, _)| rows.local(*there)).collect(),
+        }
     }
 
-    /// Carries them out in the rank's columns from `from` to `to`. Returns the rows of the square, which all ranks of a
-    /// column of the grid have then. They call it together.
-    pub(super) fn carry_out(
+    /// Sends and receives rows, in the rank's columns from `from` to `to`. The ranks of a column of the grid call it
+    /// together. What follows is [`Exchange::carry_out`].
+    pub(super) fn exchange(
         &self,
-        matrix: &mut Matrix,
+        matrix: &Matrix,
         grid: &Grid,
         (from, to): (usize, usize),
         rank: &mut Rank,
-    ) -> Result<Vec<f64>, Fault> {
-        let (rows, columns, width) = (grid.rows, to - from, self.into_top.len());
-        if columns == 0 {
-            return Ok(Vec::new());
+    ) -> Result<Exchange, Fault> {
+        let rows = grid.rows;
+        let own = self.between(&rows, rows.own, rows.own);
+        let mut exchange = Exchange { own, received: Vec::new(), first: from };
+        if from == to {
+            return Ok(exchange);
         }
-        // Only those between whom a row moves.
-        let moves = |from: usize, to: usize| {
-            let (top, displaced) = self.between(&rows, from, to);
-            !top.is_empty() || !displaced.is_empty()
-        };
         let others = || (0..rows.of).filter(|other| *other != rows.own);
-        let senders: Vec<usize> = others().filter(|other| moves(*other, rows.own)).collect();
+        let senders = others().map(|other| (other, self.between(&rows, other, rows.own)));
+        // Only those between whom a row moves.
+        let senders: Vec<(usize, Route)> = senders.filter(|(_, route)| !route.sent.is_empty()).collect();
         let mut requests = Vec::new();
-        for &sender in &senders {
-            requests.push(rank.within(&grid.column).irecv(Envelope::exact(sender, ROWS))?);
+        for (sender, _) in &senders {
+            requests.push(rank.within(&grid.column).irecv(Envelope::exact(*sender, ROWS))?);
         }
-        for receiver in others().filter(|other| moves(rows.own, *other)) {
-            let message = self.pack(matrix, &rows, receiver, (from, to));
-            requests.push(rank.within(&grid.column).isend(receiver, ROWS, &message)?);
+        for receiver in others() {
+            let route = self.between(&rows, rows.own, receiver);
+            if !route.sent.is_empty() {
+                let mut message = Vec::with_capacity(route.sent.len() * (to - from));
+                matrix.columns(from, to).for_each(|column| route.pack(column, &mut message));
+                requests.push(rank.within(&grid.column).isend(receiver, ROWS, &message)?);
+            }
         }
-        let mut top = vec![0.0; width * columns];
-        let own = self.pack(matrix, &rows, rows.own, (from, to));
-        self.unpack(matrix, &rows, rows.own, &own, &mut top, from);
-        let done = rank.wait_all(requests)?;
-        for (sender, message) in senders.iter().zip(done) {
+        for ((_, route), message) in senders.into_iter().zip(rank.wait_all(requests)?) {
             let message = message.message().ok_or_else(|| Fault::attempt("rows have not come"))?;
-            self.unpack(matrix, &rows, *sender, &message.elements::<f64>()?, &mut top, from);
+            exchange.received.push((route, message.elements::<f64>()?));
         }
-        Ok(top)
+        Ok(exchange)
+    }
+}
+
+/// Rows that go from one rank to another.
+struct Route {
+    /// Their numbers at the sender, in the order in which they are sent.
+    sent: Vec<usize>,
+    /// Where the first of them come in the square. These go to all ranks.
+    into_top: Vec<usize>,
+    /// Where the others come: numbers at the receiver.
+    into_rows: Vec<usize>,
+}
+
+impl Route {
+    fn pack(&self, column: &[f64], message: &mut Vec<f64>) {
+        message.extend(self.sent.iter().map(|row| column[*row]));
     }
 
-    /// What this rank sends to `other`: a row after the other.
-    fn pack(&self, matrix: &Matrix, rows: &Dealt, other: usize, (from, to): (usize, usize)) -> Vec<f64> {
-        let (top, displaced) = self.between(rows, rows.own, other);
-        let all = top.iter().map(|at| self.into_top[*at]).chain(displaced.iter().map(|(_, from)| *from));
-        let all: Vec<usize> = all.map(|row| rows.local(row)).collect();
-        let mut message = vec![0.0; all.len() * (to - from)];
-        // Column by column, as the matrix is.
-        let columns = matrix.data[from * matrix.rows..].chunks(matrix.rows.max(1)).take(to - from);
-        for (column, room) in columns.zip(message.chunks_mut(all.len().max(1))) {
-            room.iter_mut().zip(&all).for_each(|(room, row)| *room = column[*row]);
-        }
-        message
+    fn unpack(&self, message: &[f64], column: &mut [f64], top: &mut [f64]) {
+        let (for_top, for_rows) = message.split_at(self.into_top.len());
+        self.into_top.iter().zip(for_top).for_each(|(at, entry)| top[*at] = *entry);
+        self.into_rows.iter().zip(for_rows).for_each(|(row, entry)| column[*row] = *entry);
     }
+}
 
-    /// Stores what `other` has sent.
-    fn unpack(
+/// Rows that have come from other ranks, and those that stay on this one.
+pub(super) struct Exchange {
+    own: Route,
+    received: Vec<(Route, Vec<f64>)>,
+    /// The rank's first column of the exchange.
+    first: usize,
+}
+
+impl Exchange {
+    /// Carries it out in the rank's columns from `from` to `to`, once in each. `top` becomes the rows of the square
+    /// there, of which there are `width`: all ranks of a column of the grid have them then.
+    pub(super) fn carry_out(
         &self,
         matrix: &mut Matrix,
-        rows: &Dealt,
-        other: usize,
-        message: &[f64],
+        (from, to): (usize, usize),
         top: &mut [f64],
-        from: usize,
+        width: usize,
     ) {
-        let (into_top, displaced) = self.between(rows, other, rows.own);
-        let displaced: Vec<usize> = displaced.iter().map(|(to, _)| rows.local(*to)).collect();
-        let (width, count) = (self.into_top.len(), into_top.len() + displaced.len());
-        let columns = matrix.data[from * matrix.rows..].chunks_mut(matrix.rows.max(1));
-        let received = message.chunks(count.max(1));
-        for ((column, received), top) in columns.zip(received).zip(top.chunks_mut(width)) {
-            let (for_top, for_rows) = received.split_at(into_top.len());
-            into_top.iter().zip(for_top).for_each(|(at, entry)| top[*at] = *entry);
-            displaced.iter().zip(for_rows).for_each(|(row, entry)| column[*row] = *entry);
+        let mut stay = Vec::with_capacity(self.own.sent.len());
+        for ((index, column), top) in (from..).zip(matrix.columns_mut(from, to)).zip(top.chunks_mut(width)) {
+            stay.clear();
+            self.own.pack(column, &mut stay);
+            self.own.unpack(&stay, column, top);
+            for (route, message) in &self.received {
+                let message = &message[(index - self.first) * route.sent.len()..][..route.sent.len()];
+                route.unpack(message, column, top);
+            }
         }
     }
 }

@@ -11,6 +11,11 @@ use super::panel::{self, Panel};
 
 /// The tag of panels on their route.
 const PANEL: u32 = 3;
+/// Entries that are updated at a time: what is exchanged in them is still in the last-level cache, of 8 MB or more, when
+/// the product is subtracted.
+const CACHED: usize = 1 << 20;
+/// Columns that are updated at a time at least: L is read again for each time.
+const COLUMNS: usize = 256;
 
 /// Factors the matrix. U is in its upper triangle then, and the right-hand side is multiplied by L's inverse.
 pub(super) fn factor(matrix: &mut Matrix, grid: &Grid, rank: &mut Rank) -> Result<(), Fault> {
@@ -67,22 +72,28 @@ fn update(
     (from, to): (usize, usize),
     rank: &mut Rank,
 ) -> Result<(), Fault> {
-    let mut top = moves.carry_out(matrix, grid, (from, to), rank)?;
-    let (width, columns, rows) = (panel.width, to - from, matrix.rows);
-    solve_lower(width, columns, Block { data: &panel.top, ld: width }, &mut top, width);
-    let mut begin = grid.rows.below(panel.first);
-    if grid.rows.owner(panel.first) == grid.rows.own {
-        let into = matrix.data[from * rows..].chunks_mut(rows);
-        for (column, top) in into.zip(top.chunks(width)) {
-            column[begin..begin + width].copy_from_slice(top);
+    let exchange = moves.exchange(matrix, grid, (from, to), rank)?;
+    let (width, rows) = (panel.width, matrix.rows);
+    let has_top = grid.rows.owner(panel.first) == grid.rows.own;
+    let begin = grid.rows.below(panel.first);
+    let below = if has_top { begin + width } else { begin };
+    let most = (CACHED / (rows - begin).max(1)).max(COLUMNS).min(to - from);
+    let mut top = vec![0.0; width * most];
+    for from in (from..to).step_by(most.max(1)) {
+        let columns = most.min(to - from);
+        let top = &mut top[..width * columns];
+        exchange.carry_out(matrix, (from, from + columns), top, width);
+        solve_lower(width, columns, Block { data: &panel.top, ld: width }, top, width);
+        if has_top {
+            let into = matrix.columns_mut(from, from + columns);
+            into.zip(top.chunks(width)).for_each(|(column, top)| column[begin..below].copy_from_slice(top));
         }
-        begin += width;
-    }
-    let below = rows - begin;
-    if below > 0 && columns > 0 {
-        let l = Block { data: &panel.below, ld: below };
-        let u = Block { data: &top, ld: width };
-        subtract_product([below, width, columns], l, u, &mut matrix.data[from * rows + begin..], rows);
+        if below < rows {
+            let l = Block { data: &panel.below, ld: rows - below };
+            let u = Block { data: top, ld: width };
+            let shape = [rows - below, width, columns];
+            subtract_product(shape, l, u, &mut matrix.data[from * rows + below..], rows);
+        }
     }
     Ok(())
 }

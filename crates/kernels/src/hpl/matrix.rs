@@ -23,6 +23,16 @@ impl Matrix {
         }
         Matrix { order, rows, columns, data }
     }
+
+    /// This rank's columns from `from` to `to`; none where it has no rows.
+    pub(super) fn columns(&self, from: usize, to: usize) -> impl Iterator<Item = &[f64]> {
+        self.data[from * self.rows..to * self.rows].chunks(self.rows.max(1))
+    }
+
+    /// The same, to change them.
+    pub(super) fn columns_mut(&mut self, from: usize, to: usize) -> impl Iterator<Item = &mut [f64]> {
+        self.data[from * self.rows..to * self.rows].chunks_mut(self.rows.max(1))
+    }
 }
 
 /// An entry: from −0.5 to 0.5, random, and the same whichever rank has it. The mixing function is that of splitmix64

@@ -7,8 +7,9 @@
 
 use crosstalk_comm::{LocateOp, Located, Rank};
 use crosstalk_core::Fault;
+use crosstalk_host::vector::{VectorKernel, run_widest};
 
-use super::dense::{Block, solve_lower, subtract_product};
+use super::dense::{Block, copy_rows, solve_lower, subtract_product};
 use super::grid::Grid;
 use super::matrix::Matrix;
 
@@ -74,12 +75,11 @@ pub(super) fn factor(
     let begin = grid.rows.below(first);
     let count = matrix.rows - begin;
     let column = grid.columns.local(first);
-    let columns = matrix.data[column * matrix.rows..].chunks(matrix.rows.max(1)).take(width);
     let mut work = Work {
         grid,
         first,
         width,
-        rows: columns.flat_map(|column| &column[begin..]).copied().collect(),
+        rows: copy_rows(&matrix.data[column * matrix.rows..], matrix.rows, begin..matrix.rows, width),
         count,
         begin,
         has_top: grid.rows.owner(first) == grid.rows.own,
@@ -94,7 +94,7 @@ pub(super) fn factor(
             matrix.data[from..from + width].copy_from_slice(column);
         }
     }
-    let below = work.rows.chunks(count.max(1)).flat_map(|column| &column[hidden..]).copied().collect();
+    let below = copy_rows(&work.rows, count, hidden..count, width);
     Ok(Panel { first, width, pivots: work.pivots, top: work.top, below })
 }
 
@@ -143,16 +143,14 @@ impl Work<'_> {
 
     /// The row of the largest entry of a column.
     fn find_pivot(&mut self, column: usize, rank: &mut Rank) -> Result<usize, Fault> {
-        let active = self.active(column);
-        let mut best = Located { value: -1.0, at: i64::MAX };
-        for (at, entry) in self.rows[column * self.count..][..self.count].iter().enumerate().skip(active) {
-            if entry.abs() > best.value {
-                best = Located { value: entry.abs(), at: at as i64 };
-            }
-        }
-        if best.value >= 0.0 {
-            best.at = self.grid.rows.global(self.begin + best.at as usize) as i64;
-        }
+        let active = self.active(column).min(self.count);
+        let entries = &self.rows[column * self.count..][active..self.count];
+        let value = run_widest(Largest(entries));
+        let at = entries.iter().position(|entry| entry.abs() == value);
+        let mut best = match at {
+            Some(at) => Located { value, at: self.grid.rows.global(self.begin + active + at) as i64 },
+            None => Located { value: -1.0, at: i64::MAX },
+        };
         if self.grid.rows.of > 1 {
             let mut all = [best];
             rank.within(&self.grid.column).allreduce(&mut all, LocateOp::Max)?;
@@ -206,5 +204,23 @@ impl Work<'_> {
             self.rows[column * self.count + at] = entry;
         }
         Ok(())
+    }
+}
+
+/// The largest magnitude of these numbers; −1 of none.
+struct Largest<'n>(&'n [f64]);
+
+impl VectorKernel for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> f64 {
+        let larger = |a: f64, b: f64| if b > a { b } else { a };
+        let (chunks, rest) = self.0.as_chunks::<16>();
+        let mut lanes = [-1.0; 16];
+        for chunk in chunks {
+            lanes.iter_mut().zip(chunk).for_each(|(lane, entry)| *lane = larger(*lane, entry.abs()));
+        }
+        lanes.into_iter().chain(rest.iter().map(|entry| entry.abs())).fold(-1.0, larger)
     }
 }
