@@ -324,13 +324,14 @@ fn read_into(stream: &TcpStream, body: &mut Vec<u8>, missing: usize) -> io::Resu
         // Doubles, but never beyond what the message needs.
         body.reserve_exact(missing.min((MAX_PREALLOCATION as usize).max(before)));
     }
-    let room = (body.capacity() - before).min(MAX_DRAIN).min(missing) as u64;
-    // Bytes that were read before an error are in `body`.
-    let result = stream.take(room).read_to_end(body);
-    match (body.len() - before, result) {
-        (0, result) => result,
-        (came, _) => Ok(came),
-    }
+    let room = (body.capacity() - before).min(MAX_DRAIN).min(missing);
+    // One call for all that has come: `Read::read_to_end` would begin with 8 KiB.
+    let capacity = &mut body.spare_capacity_mut()[..room];
+    let (came, _) = rustix::io::read(stream, capacity)?;
+    let came = came.len();
+    // SAFETY: the call has written these bytes.
+    unsafe { body.set_len(before + came) };
+    Ok(came)
 }
 
 #[cfg(test)]
