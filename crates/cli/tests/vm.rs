@@ -34,6 +34,15 @@ fn vm(options: &[&str], script: &str) -> Option<Vec<(String, Vec<String>)>> {
     Some(parts.collect())
 }
 
+/// Whether tests of minutes are wanted: each starts a virtual machine for what another one covers in short.
+fn long() -> bool {
+    let wanted = std::env::var_os("CROSSTALK_LONG").is_some();
+    if !wanted {
+        eprintln!("skipped: one more virtual machine takes half a minute (CROSSTALK_LONG=1)");
+    }
+    wanted
+}
+
 /// Makes the file system of the machine's disk, which is there in [`vm_with_disk`].
 const MAKE_FILE_SYSTEM: &str = "/usr/sbin/mke2fs";
 

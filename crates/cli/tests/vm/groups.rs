@@ -1,6 +1,6 @@
 //! Named groups, and groups of a study's users, with control groups of version 2 alone.
 
-use super::{reported, vm, vm_with_disk};
+use super::{long, reported, vm, vm_with_disk};
 use serde_json::Value;
 
 #[test]
@@ -69,6 +69,9 @@ fn with_version_2_alone_named_groups_protect_memory() {
 
 #[test]
 fn with_version_2_alone_named_groups_are_changed_while_programs_run() {
+    if !long() {
+        return;
+    }
     let script = r#"
         mount -t cgroup2 none /sys/fs/cgroup
         top=/sys/fs/cgroup/crosstalk-groups
@@ -123,6 +126,9 @@ fn with_version_2_alone_named_groups_are_changed_while_programs_run() {
 
 #[test]
 fn with_version_2_alone_users_keep_protected_memory_beside_one_who_streams() {
+    if !long() {
+        return;
+    }
     // The reader's pages are three quarters of what is protected for its group. Its pauses alone take 2.4 s, in
     // which the one who streams passes through three times the memory, however fast the machine is.
     let script = r#"

@@ -1,9 +1,12 @@
 //! `crosstalk groups tune` with control groups of version 2 alone.
 
-use super::vm_with_disk;
+use super::{long, vm_with_disk};
 
 #[test]
 fn with_version_2_alone_pasted_commands_make_the_groups_that_were_measured() {
+    if !long() {
+        return;
+    }
     let script = r#"
         mount -t cgroup2 none /sys/fs/cgroup
         /usr/sbin/mke2fs -q -t ext4 /dev/vda && mkdir /data && mount -t ext4 /dev/vda /data
