@@ -4,7 +4,7 @@ use crosstalk_core::Fault;
 
 use crate::client::{Client, File, Servers};
 use crate::inject::{Corruption, Injected, Injection};
-use crate::job::{Job, Member};
+use crate::job::{Job, Member, same_size};
 use crate::pattern::{Pattern, mixed};
 use crate::spec::{Direction, Transfers};
 
@@ -99,12 +99,7 @@ impl DataJob {
         if self.transfers.shared && self.member.number + 1 < self.member.clients {
             return Ok(());
         }
-        let (expected, found) = (self.begin() + self.transfers.block, client.stat(&file.name)?);
-        match found == expected {
-            true => Ok(()),
-            false => Err(Fault::attempt(format!("wrong size: expected {expected} bytes, found {found}"))
-                .at(format!("file `{}`", file.name))),
-        }
+        same_size(&file.name, client.stat(&file.name)?, self.begin() + self.transfers.block)
     }
 
     /// Puts something else into the block, so that what is read shows. Its memory is touched before it is timed.

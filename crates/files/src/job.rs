@@ -44,3 +44,12 @@ pub struct Member {
     /// The seed of contents and of orders, the same for all.
     pub seed: u64,
 }
+
+/// Compares a file's size.
+pub(crate) fn same_size(name: &str, found: u64, expected: u64) -> Result<(), Fault> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(Fault::attempt(format!("wrong size: expected {expected} bytes, found {found}"))
+            .at(format!("file `{name}`"))),
+    }
+}

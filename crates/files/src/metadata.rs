@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 
 use crate::client::{Client, Servers};
-use crate::job::{Job, Member};
+use crate::job::{Job, Member, same_size};
 use crate::pattern::{Pattern, mixed};
 use crate::spec::Metadata;
 
@@ -137,14 +137,6 @@ impl Job for MetadataJob {
                 }
             }
         }
-    }
-}
-
-fn same_size(name: &str, found: u64, expected: u64) -> Result<(), Fault> {
-    match found == expected {
-        true => Ok(()),
-        false => Err(Fault::attempt(format!("wrong size: expected {expected} bytes, found {found}"))
-            .at(format!("file `{name}`"))),
     }
 }
 
