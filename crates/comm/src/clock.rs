@@ -7,12 +7,11 @@ use crosstalk_core::units::Seconds;
 use crosstalk_host::cpu::{self, PinnedThread};
 use crosstalk_host::undisturbed::Undisturbed;
 use crosstalk_model::network::{self, Answer, Operation};
-use crosstalk_model::schedule::Schedule;
 use crosstalk_model::{Access, TimeBreakdown};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-use crate::clock_server::{Client, ClockServer};
+use crate::clock_server::{Client, ClockServer, Recorded};
 use crate::mesh::Mesh;
 use crate::meter::{Meter, Window};
 use crate::monitor::{Monitor, RankCounters, SWITCH_NANOS};
@@ -247,7 +246,7 @@ impl Clock {
         mesh: &mut Mesh,
         ranks: usize,
         at: CallSite,
-    ) -> Result<Option<(Fidelity, Option<Schedule>)>, Fault> {
+    ) -> Result<Option<(Fidelity, Option<Recorded>)>, Fault> {
         let Clock::Virtual(mut clock) = self else { return Ok(None) };
         let Answer::Account(spent) = clock.server.ask(mesh, &Operation::Finish, at)? else {
             return Err(Fault::attempt("the clock server ended without the clock"));
@@ -256,7 +255,8 @@ impl Clock {
         mesh.replies = None;
         let seconds = spent.total().seconds().0;
         let fidelity = clock.monitor.end(&RankCounters { clock: seconds, ranks, ..clock.counted });
-        Ok(Some((fidelity, clock.thread.and_then(ClockServer::schedule))))
+        clock.server.conclude(fidelity.faithful());
+        Ok(Some((fidelity, clock.thread.and_then(ClockServer::recorded))))
     }
 }
 

@@ -14,4 +14,9 @@ mod server;
 
 pub(crate) use client::Client;
 pub(crate) use replies::Replies;
-pub(crate) use server::{ClockServer, begin};
+pub(crate) use server::{ClockServer, Recorded, begin};
+
+/// What a rank says of its part of virtual time: nothing has moved it by more than the fidelity monitor allows.
+const FAITHFUL: u8 = 1;
+/// Something has.
+const UNFAITHFUL: u8 = 0;

@@ -62,19 +62,19 @@ impl Execution<'_, '_> {
         let (to, from) = (self.on.rank(send.to)?, self.on.rank(receive.from)?);
         let header = self.header();
         let wanted = self.wanted();
-        let found = match receive.action {
+        let (found, expected) = match receive.action {
             Action::Keep => {
                 let Some((out, into)) = store.both(send.pieces, receive.pieces) else { return Ok(false) };
-                self.mesh.exchange(to, header, &[out], from, &wanted, into)?
+                (self.mesh.exchange(to, header, &[out], from, &wanted, into)?, into.len())
             }
             Action::Combine => {
                 let Some(length) = store.length(receive.pieces) else { return Ok(false) };
                 scratch.resize(length, 0);
                 let parts = store.parts(send.pieces);
-                self.mesh.exchange(to, header, &parts, from, &wanted, scratch)?
+                (self.mesh.exchange(to, header, &parts, from, &wanted, scratch)?, length)
             }
         };
-        self.check(&found)?;
+        self.check(&found, Some(expected))?;
         if receive.action == Action::Combine {
             self.combine(receive.pieces, store, scratch)?;
         }
@@ -87,25 +87,18 @@ impl Execution<'_, '_> {
         if receive.action == Action::Combine {
             scratch.resize(store.length(receive.pieces).unwrap_or(0), 0);
             let found = self.mesh.receive_into(from, &wanted, scratch)?;
-            self.check(&found)?;
+            self.check(&found, Some(scratch.len()))?;
             return self.combine(receive.pieces, store, scratch);
         }
         if let Some(into) = store.slot(receive.pieces) {
             let found = self.mesh.receive_into(from, &wanted, into)?;
-            return self.check(&found);
+            return self.check(&found, Some(into.len()));
         }
         let message = self.mesh.receive(from, &wanted)?;
-        self.check(&message.header)?;
-        let length = message.body.len();
+        self.check(&message.header, None)?;
         match store.keep(receive.pieces, message.body) {
             true => Ok(()),
-            false => Err(Fault::attempt(format!(
-                "sends {length} bytes to {} where {:?} were expected",
-                self.operation.name(),
-                store.length(receive.pieces).unwrap_or(0)
-            ))
-            .on(from)
-            .remedy("let all ranks call the collective with the same sizes")),
+            false => self.check(&message.header, store.length(receive.pieces).or(Some(0))),
         }
     }
 
@@ -127,8 +120,9 @@ impl Execution<'_, '_> {
         }
     }
 
-    /// A fault if the sender called a different collective.
-    fn check(&self, found: &Header) -> Result<(), Fault> {
+    /// A fault if the sender called a different collective, or with other sizes, where it must have sent so many bytes.
+    fn check(&self, found: &Header, expected: Option<usize>) -> Result<(), Fault> {
+        let other_size = |expected: &usize| *expected as u64 != found.length;
         match found.kind {
             Kind::Collective(which) if which != self.operation => Err(Fault::attempt(format!(
                 "calls {} where rank {} calls {}",
@@ -138,7 +132,16 @@ impl Execution<'_, '_> {
             ))
             .on(found.source as usize)
             .remedy("let all ranks call the same collectives in the same order")),
-            _ => Ok(()),
+            _ => match expected.filter(other_size) {
+                Some(expected) => Err(Fault::attempt(format!(
+                    "sends {} bytes in {} where {expected} are expected",
+                    found.length,
+                    self.operation.name()
+                ))
+                .on(found.source as usize)
+                .remedy("let all ranks call the collective with the same sizes")),
+                None => Ok(()),
+            },
         }
     }
 }

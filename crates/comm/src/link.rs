@@ -245,11 +245,15 @@ impl Link {
     fn check(&self, header: Result<Header, Fault>) -> Result<Header, Fault> {
         let header = header.map_err(|fault| fault.on(self.source as usize))?;
         let (found, expected) = ((header.source, header.key), (self.source, self.key));
-        if found != expected || matches!(header.kind, Kind::Hello | Kind::ClockServer) {
-            return Err(Fault::attempt(format!(
-                "malformed message header: expected (source, key) {expected:?}, found {found:?}"
-            ))
-            .on(self.source as usize));
+        if found != expected {
+            let what =
+                format!("malformed message header: expected (source, key) {expected:?}, found {found:?}");
+            return Err(Fault::attempt(what).on(self.source as usize));
+        }
+        if matches!(header.kind, Kind::Hello | Kind::ClockServer) {
+            let what =
+                format!("malformed message header: {:?} within a connection, which it opens", header.kind);
+            return Err(Fault::attempt(what).on(self.source as usize));
         }
         Ok(header)
     }

@@ -100,8 +100,8 @@ impl Listener {
 }
 
 /// The algorithms of collectives over TCP. There a round takes longer beside its data than on the networks of the
-/// defaults: between two ranks, reductions of 8 KiB are faster in one round, and those of 64 KiB in halves
-/// (`bench/collectives.py`). The limit lies between.
+/// defaults: between two ranks on one machine, reductions of 8 KiB were faster in one round, and those of
+/// 64 KiB in halves. The limit lies between; with more ranks it was not measured.
 fn over_tcp() -> Choices {
     let short = |operation, algorithm| Choice {
         operation,

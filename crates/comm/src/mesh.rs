@@ -122,7 +122,7 @@ impl<'c> Mesh<'c> {
             self.arrivals += 1;
             let header = Header { length: length as u64, ..header };
             self.own.push_back(Message { header, body: body.concat(), arrival: self.arrivals });
-            return Ok(());
+            return self.keep(length);
         }
         self.connect(to)?;
         let wire = self.link(to).stamp(Header { length: length as u64, ..header });
@@ -177,10 +177,10 @@ impl<'c> Mesh<'c> {
         }
     }
 
-    /// The same into `into`, which the message must fill. Returns its header.
+    /// The same into `into`, if the message has this length. Returns its header, which says how long it is.
     ///
     /// # Errors
-    /// Also where it has another length: the header's.
+    /// As [`Mesh::receive`].
     pub(crate) fn receive_into(
         &mut self,
         from: usize,
@@ -204,15 +204,8 @@ impl<'c> Mesh<'c> {
                 let Message { header, body, .. } = message;
                 if body.len() == target.into.len() {
                     target.into.copy_from_slice(&body);
-                    return Ok(header);
                 }
-                return Err(Fault::attempt(format!(
-                    "expected {} bytes, found a message of {} bytes",
-                    target.into.len(),
-                    body.len()
-                ))
-                .on(from)
-                .remedy("receive as many elements as are sent"));
+                return Ok(header);
             }
             self.check_can_come(from)?;
             self.poll_or_wait(&mut poll_until, from, Some(&mut target))?;
@@ -257,7 +250,8 @@ impl<'c> Mesh<'c> {
             peer == self.id || self.links[peer].as_ref().is_some_and(|link| link.peer == PeerState::Finished)
         });
         match all_have_finished {
-            true => Err(Fault::attempt("no rank is left that could send a message")),
+            true => Err(Fault::attempt("no rank is left that could send a message")
+                .remedy("receive no more messages than are sent")),
             false => Ok(()),
         }
     }
@@ -266,11 +260,15 @@ impl<'c> Mesh<'c> {
     pub(crate) fn check_can_come(&mut self, from: usize) -> Result<(), Fault> {
         self.check_peers()?;
         if from == self.id {
-            return Err(Fault::attempt("it waits for a message from itself that it has not sent").on(from));
+            return Err(Fault::attempt("it waits for a message from itself that it has not sent")
+                .on(from)
+                .remedy("send it before"));
         }
         match self.links[from].as_ref().map(|link| link.peer) {
             Some(PeerState::Finished) => {
-                Err(Fault::attempt("it finished without sending the message that is waited for").on(from))
+                Err(Fault::attempt("it finished without sending the message that is waited for")
+                    .on(from)
+                    .remedy("receive no more messages than are sent"))
             }
             _ => Ok(()),
         }
@@ -449,7 +447,13 @@ impl<'c> Mesh<'c> {
 
     pub(crate) fn drain(&mut self, peer: usize, target: Option<&mut Target>) -> Result<(), Fault> {
         let Some(link) = self.links[peer].as_mut() else { return Ok(()) };
-        self.backlog += link.drain(target, &mut self.arrivals)?;
+        let bytes = link.drain(target, &mut self.arrivals)?;
+        self.keep(bytes)
+    }
+
+    /// So many bytes more have arrived that nobody waits for.
+    fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.backlog += bytes;
         if self.backlog > MAX_BACKLOG {
             return Err(Fault::attempt(format!(
                 "more than {MAX_BACKLOG} bytes of messages have arrived and were not received"

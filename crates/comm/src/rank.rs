@@ -203,9 +203,9 @@ impl<'c> Rank<'c> {
             .on(self.world.id())
             .remedy("receive it, or do not send it"));
         }
-        let Some((fidelity, schedule)) = finished else { return Ok(None) };
-        if let Some(schedule) = schedule {
-            self.keep.into_iter().try_for_each(|file| keep(file, &schedule, fidelity.faithful()))?;
+        let Some((fidelity, recorded)) = finished else { return Ok(None) };
+        if let Some(recorded) = recorded {
+            self.keep.into_iter().try_for_each(|file| keep(file, &recorded))?;
         }
         Ok(Some(fidelity))
     }

@@ -63,23 +63,26 @@ impl Incoming {
     /// # Errors
     /// If it has another number of elements, or another type.
     pub fn elements_into<T: Element>(self, data: &mut [T]) -> Result<(), Fault> {
-        Self::check::<T>(&self.header, self.from)?;
         let into = bytes_mut(data);
-        if into.len() != self.body.len() {
-            return Err(Fault::attempt(format!(
-                "expected {} bytes, found a message of {} bytes",
-                into.len(),
-                self.body.len()
-            ))
-            .on(self.from)
-            .remedy("receive as many elements as are sent"));
-        }
+        Self::check_whole::<T>(&self.header, self.from, into.len())?;
         into.copy_from_slice(&self.body);
         Ok(())
     }
 
+    /// A fault if a message is not as many elements of `T` as take `bytes`.
+    pub(crate) fn check_whole<T: Element>(header: &Header, from: usize, bytes: usize) -> Result<(), Fault> {
+        Self::check::<T>(header, from)?;
+        if header.length == bytes as u64 {
+            return Ok(());
+        }
+        let length = header.length;
+        Err(Fault::attempt(format!("expected {bytes} bytes, found a message of {length} bytes"))
+            .on(from)
+            .remedy("receive as many elements as are sent"))
+    }
+
     /// A fault if the elements of a message are not `T`.
-    pub(crate) fn check<T: Element>(header: &Header, from: usize) -> Result<(), Fault> {
+    fn check<T: Element>(header: &Header, from: usize) -> Result<(), Fault> {
         if header.element == T::CODE {
             return Ok(());
         }

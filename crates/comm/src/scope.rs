@@ -81,7 +81,7 @@ impl Scope<'_, '_> {
             let wanted = wanted(&on, tag, number);
             rank.mesh.waiting.at = at;
             let header = rank.mesh.receive_into(world, &wanted, bytes_mut(data))?;
-            Incoming::check::<T>(&header, from)
+            Incoming::check_whole::<T>(&header, from, size_of_val(data))
         })
     }
 
@@ -122,7 +122,7 @@ impl Scope<'_, '_> {
                 let wanted = wanted(&on, tag, None);
                 rank.mesh.waiting.at = at;
                 let found = rank.mesh.exchange(receiver, header, &body, sender, &wanted, bytes_mut(into))?;
-                Incoming::check::<T>(&found, from)
+                Incoming::check_whole::<T>(&found, from, size_of_val(into))
             });
         }
         let receive = self.irecv_at(Envelope::exact(from, tag), at)?;

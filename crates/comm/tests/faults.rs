@@ -216,12 +216,26 @@ fn ranks_that_call_different_collectives_fail() {
 }
 
 #[test]
+fn ranks_that_call_different_collectives_with_other_sizes_are_told_the_collectives() {
+    let results = try_run(2, None, 10.0, |mut rank| {
+        let (mut short, mut long) = (vec![1.0; 1], vec![1.0; 2]);
+        match rank.id() {
+            0 => rank.world().allreduce(&mut long, ReduceOp::Sum),
+            _ => rank.world().bcast(0, &mut short),
+        }
+    });
+    let told = |fault: &String| fault.contains("calls allreduce where rank 1 calls bcast");
+    assert!(results.iter().filter(|result| result.is_err()).map(fault).any(|f| told(&f)), "{results:?}");
+}
+
+#[test]
 fn vectors_of_different_length_are_not_reduced() {
     let results = try_run(2, None, 10.0, |mut rank| {
         let mut data = vec![1.0; 1 + rank.id()];
         rank.world().allreduce(&mut data, ReduceOp::Sum)
     });
-    assert!(fault(&results[0]).contains("expected 8 bytes, found a message of 16"), "{}", fault(&results[0]));
+    let expected = "sends 16 bytes in allreduce where 8 are expected";
+    assert!(fault(&results[0]).contains(expected), "{}", fault(&results[0]));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A run that was recorded gives the same clocks when it is replayed on the same fabric, to the nanosecond; and on
 //! another fabric those of a run there.
 
-use crate::common::{emulation, fabric, run_recorded};
+use crate::common::{emulation, fabric, run_kept, run_recorded};
 use crosstalk_comm::{Envelope, Rank, ReduceOp};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
@@ -73,4 +73,28 @@ fn a_replay_on_another_fabric_gives_the_clocks_of_a_run_there() {
         (replayed - run).abs() < 2.0 * noise + 1e-4,
         "replayed {replayed} s, run {run} s, noise {noise} s"
     );
+}
+
+#[test]
+fn an_attempt_that_a_rank_other_than_the_first_has_spoiled_is_named_unfaithful() {
+    let emulation = on(&fabric(1_000.0, 10.0, 10.0, 1.0, 0.0));
+    // The machine may disturb the first rank, too: then another try.
+    let first_is_faithful = (0..20).any(|_| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (fidelities, file) = run_kept(2, &emulation, folder.path(), |rank| {
+            if rank.id() == 0 {
+                black_box((0..5_000_000_u64).fold(0, |sum, i| black_box(sum ^ i)));
+                rank.world().recv::<u8>(1, 0)?;
+            } else {
+                // Its clock holds one short message, and not the windows that are too short to measure.
+                (0..20_000).for_each(|_| rank.mark_time());
+                rank.world().send(0, 0, &[0_u8])?;
+            }
+            Ok(())
+        });
+        assert!(!fidelities[1].faithful(), "the other rank's windows are too short to measure");
+        assert!(file.ends_with("a.unfaithful.schedule"), "{}", file.display());
+        fidelities[0].faithful()
+    });
+    assert!(first_is_faithful, "the first rank is never faithful");
 }

@@ -9,6 +9,7 @@ use std::net::TcpStream;
 use std::panic::Location;
 
 use super::replies::{Replies, gone};
+use super::{FAITHFUL, UNFAITHFUL};
 use crate::mesh::Mesh;
 
 /// A rank's connection to the clock server.
@@ -67,6 +68,12 @@ impl Client {
     ) -> Result<Answer, Fault> {
         self.report(mesh, operation, at)?;
         self.answer(mesh)
+    }
+
+    /// Says, after the rank has finished, whether its part of virtual time is faithful. Where nothing is recorded nobody
+    /// reads it, and the connection may have ended.
+    pub(crate) fn conclude(&mut self, faithful: bool) {
+        let _ = self.stream.write(&[if faithful { FAITHFUL } else { UNFAITHFUL }]);
     }
 
     /// Asks for the clock at this point, without waiting: see [`Client::marked`].

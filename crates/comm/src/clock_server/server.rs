@@ -13,22 +13,31 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::answer;
+use super::{FAITHFUL, answer};
 use crate::deadline::CANCEL_POLL;
 use crate::element::{ReduceOp, bytes, combine_bytes};
 use crate::poll::{self, PolledSocket};
 
+/// How long a rank may take, once it has finished, to say whether its part is faithful: it only reads counters.
+const CONCLUDES: Duration = Duration::from_secs(10);
+
 /// The thread; it ends when all ranks have finished, or one has gone, or when this is dropped.
 pub(crate) struct ClockServer {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Option<Schedule>>>,
+    thread: Option<JoinHandle<Option<Recorded>>>,
+}
+
+/// The schedule of a run, and whether every rank's monitor has found its part of virtual time faithful.
+pub(crate) struct Recorded {
+    pub(crate) schedule: Schedule,
+    pub(crate) faithful: bool,
 }
 
 impl ClockServer {
-    /// The schedule of the run, once all ranks have finished; `None` if it was not recorded.
-    pub(crate) fn schedule(mut self) -> Option<Schedule> {
+    /// What was recorded, once all ranks have finished and concluded ([`super::Client::conclude`]); `None` if nothing was.
+    pub(crate) fn recorded(mut self) -> Option<Recorded> {
         self.thread.take().and_then(|thread| thread.join().ok()).flatten()
     }
 }
@@ -64,11 +73,14 @@ pub(crate) fn begin(
         let mut programs = Programs::new(streams, record.is_some());
         let result = programs.run(&emulation, combine, &stopped);
         match result {
-            Ok(clocks) => record.map(|title| Schedule {
-                title,
-                combine,
-                operations: programs.ranks.into_iter().map(|rank| rank.recorded).collect(),
-                clocks,
+            Ok(clocks) => record.map(|title| Recorded {
+                faithful: programs.conclusions(&stopped),
+                schedule: Schedule {
+                    title,
+                    combine,
+                    operations: programs.ranks.into_iter().map(|rank| rank.recorded).collect(),
+                    clocks,
+                },
             }),
             Err(fault) => {
                 programs.end_all(&fault);
@@ -105,6 +117,8 @@ struct RankEnd {
     /// Answers that its socket has not taken yet.
     outgoing: Vec<u8>,
     has_finished: bool,
+    /// Whether its part of virtual time is faithful, which it says after it has finished; false if it ends without.
+    faithful: Option<bool>,
 }
 
 struct Programs {
@@ -155,6 +169,10 @@ impl RankEnd {
                 Err(_) => return Ok(false),
             }
         }
+        if self.has_finished {
+            self.faithful = self.partial.first().map(|byte| *byte == FAITHFUL).or(self.faithful);
+            return Ok(true);
+        }
         let mut reader = Reader::new(&self.partial);
         while let Some(item) = reader.item()? {
             match item {
@@ -184,6 +202,7 @@ impl Programs {
             recorded: Vec::new(),
             outgoing: Vec::new(),
             has_finished: false,
+            faithful: None,
         };
         Programs { ranks: streams.into_iter().map(end).collect(), records }
     }
@@ -209,6 +228,17 @@ impl Programs {
         Ok(clocks)
     }
 
+    /// Waits until all have said whether their part of virtual time is faithful, or have ended. Whether all are.
+    fn conclusions(&mut self, stop: &AtomicBool) -> bool {
+        let until = Instant::now() + CONCLUDES;
+        while self.ranks.iter().any(|end| end.faithful.is_none()) {
+            if stop.load(Ordering::Relaxed) || Instant::now() > until || self.wait_and_read().is_err() {
+                return false;
+            }
+        }
+        self.ranks.iter().all(|end| end.faithful == Some(true))
+    }
+
     fn wait_and_read(&mut self) -> Result<(), Fault> {
         let watch = |end: &RankEnd| PolledSocket::new(end.stream.as_raw_fd(), !end.outgoing.is_empty());
         let mut watched: Vec<PolledSocket> = self.ranks.iter().map(watch).collect();
@@ -218,10 +248,11 @@ impl Programs {
             if !end.outgoing.is_empty() {
                 end.write();
             }
-            if watched[rank].readable()
-                && !end.read(self.records).map_err(|fault| fault.on(rank))?
-                && !end.has_finished
-            {
+            if watched[rank].readable() && !end.read(self.records).map_err(|fault| fault.on(rank))? {
+                if end.has_finished {
+                    end.faithful = end.faithful.or(Some(false));
+                    continue;
+                }
                 return Err(Fault::gone("the node is gone: its connection ended before it had finished")
                     .on(rank)
                     .remedy(format!("look at what node {rank} reported last")));

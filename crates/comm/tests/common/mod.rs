@@ -6,6 +6,7 @@ use crosstalk_comm::{Listener, Rank, listen};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
+use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::{BitRate, Bytes, Hertz, Seconds};
@@ -13,6 +14,7 @@ use crosstalk_core::value::Params;
 use crosstalk_model::schedule::Schedule;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -136,9 +138,22 @@ pub fn run_recorded(
     program: impl Fn(&mut Rank) -> Result<(), Fault> + Sync,
 ) -> Schedule {
     let folder = tempfile::tempdir().expect("a folder");
+    // On a busy machine the run may be unfaithful: the schedule is kept all the same.
+    let (_, file) = run_kept(nodes, emulation, folder.path(), program);
+    Schedule::from_bytes(&fs::read(file).expect("reads")).expect("is a schedule")
+}
+
+/// Runs `program` on every rank, over loopback. Returns what each rank's monitor says, and the only file in `folder`,
+/// which is rank 0's schedule.
+pub fn run_kept(
+    nodes: usize,
+    emulation: &Emulation,
+    folder: &Path,
+    program: impl Fn(&mut Rank) -> Result<(), Fault> + Sync,
+) -> (Vec<Fidelity>, PathBuf) {
     let ranks = ranks(nodes, Some(emulation), 60.0);
     let endpoints: Vec<_> = ranks.iter().map(|(_, listener)| Some(listener.endpoint())).collect();
-    let (program, endpoints, file) = (&program, &endpoints, &folder.path().join("a.schedule"));
+    let (program, endpoints, file) = (&program, &endpoints, &folder.join("a.schedule"));
     let one = move |part: Part, listener: Listener| {
         let listener = listener.recording_to("a test".into(), file.clone());
         let mut rank = listener.connect(&part, endpoints, &NEVER)?;
@@ -150,12 +165,14 @@ pub fn run_recorded(
             ranks.into_iter().map(|(part, listener)| scope.spawn(move || one(part, listener))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no rank panics")).collect()
     });
-    results.into_iter().for_each(|result| drop(result.expect("every rank finishes")));
-    // On a busy machine the run may be unfaithful: the schedule is kept all the same.
-    let mut files = fs::read_dir(folder.path()).expect("reads").map(|entry| entry.expect("is there").path());
-    let bytes = fs::read(files.next().expect("rank 0 has written one")).expect("reads");
+    let fidelity = |result: Result<Option<Fidelity>, Fault>| {
+        result.expect("every rank finishes").expect("in virtual time")
+    };
+    let fidelities = results.into_iter().map(fidelity).collect();
+    let mut files = fs::read_dir(folder).expect("reads").map(|entry| entry.expect("is there").path());
+    let file = files.next().expect("rank 0 has written one");
     assert_eq!(files.next(), None, "one rank alone writes one file");
-    Schedule::from_bytes(&bytes).expect("is a schedule")
+    (fidelities, file)
 }
 
 /// Runs `program` on every rank over loopback; none may fail.
