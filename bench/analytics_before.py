@@ -7,10 +7,10 @@ little but the rules for messages decides.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
-import re
 import statistics
 import subprocess
 import tempfile
@@ -18,8 +18,10 @@ from pathlib import Path
 
 from lib import ours, runs
 from lib.figures import Figures
+from lib.systems import idle
 from lib.wire import ROOT
 
+PAIRS = 24
 #: By the name of the experiment: the workload, its size made so that an attempt takes a few tenths of a second.
 WORKS = {
     "pagerank": 'kind = "pagerank", slaves = 6, scale = 17, iterations = 3',
@@ -34,7 +36,9 @@ def main():
     options = arguments()
     ours.build()
     before = os.environ.get("CROSSTALK_BEFORE")
-    figures = Figures("analytics_before")
+    part = before is None or options.pairs < PAIRS
+    told = {} if before is None else {"before": hashlib.sha256(Path(before).read_bytes()).hexdigest()[:16]}
+    figures = Figures("analytics_before", part=part, **told)
     names = {f"{work} on {system}": (work, system) for work in WORKS for system in SYSTEMS}
     names |= {f"{work} on {system}, messages alone": (work, f"idle-{system}") for work in WORKS for system in SYSTEMS}
     if before is None:
@@ -49,13 +53,13 @@ def main():
         if len(whole) == len(pairs):
             figures.pairs("an earlier build", name, whole)
         else:
-            figures.missing(name, f"in {len(pairs) - len(whole)} of {len(pairs)} pairs a program spoiled each of its attempts")
+            figures.missing(name, f"in {len(pairs) - len(whole)} of {len(pairs)} pairs a program's attempts were all unfaithful")
     figures.finish()
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=24)
+    parser.add_argument("--pairs", type=int, default=PAIRS)
     parser.add_argument("--blocks", type=int, default=3, help="blocks of each run; a cell's time is their median")
     return parser.parse_args()
 
@@ -65,7 +69,7 @@ def study(folder, blocks):
     (folder / "systems").mkdir()
     for file in SYSTEMS.values():
         text = (ROOT / "systems" / f"{file}.toml").read_text()
-        (folder / "systems" / f"idle-{file}.toml").write_text(re.sub(r"\bspeed = [0-9.]+,", "speed = 1e6,", text, count=1))
+        (folder / "systems" / f"idle-{file}.toml").write_text(idle(text))
     lines = ['schema = "crosstalk.study/1"', 'title = "The analytics"', f"looks = [{blocks}]"]
     systems = [*SYSTEMS, *(f"idle-{system}" for system in SYSTEMS)]
     for work, parameters in WORKS.items():
@@ -93,11 +97,11 @@ def times(folder, program, seed):
     run = [program, "run", "./s.toml", "--testbed", "local", "--catalogue", ".", "--out", out, "--seed", str(seed + 1), "--quiet"]
     subprocess.run(run, cwd=folder, check=True, capture_output=True, timeout=300)
     lines, found = runs.journal(folder / out), {}
-    # Of an attempt that was spoiled by other work there is another try.
+    # Of an attempt that is unfaithful there is another try.
     whole = {line["attempt"]: line for line in lines if line["line"] == "attempt" and line["status"] == "finished"}
     for line in lines:
         attempt = whole.get(line.get("attempt"))
-        if line["line"] == "sample" and line["metric"] == "completion_time" and not attempt["fidelity"]["reasons"]:
+        if line["line"] == "sample" and line["metric"] == "completion_time" and attempt and not attempt["fidelity"]["reasons"]:
             found.setdefault((attempt["experiment"], attempt["levels"]["system"]), []).append(line["value"])
     return {cell: statistics.median(values) for cell, values in found.items()}
 

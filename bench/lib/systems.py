@@ -1,0 +1,11 @@
+"""Files of systems, changed for a measurement."""
+
+import re
+
+
+def idle(text):
+    """The same system with processors that take next to no time: then messages alone are compared."""
+    changed, times = re.subn(r"\bspeed = [0-9.]+,", "speed = 1e6,", text, count=1)
+    if times != 1:
+        raise SystemExit("a system's file has no `speed = …,` that could be changed")
+    return changed
