@@ -129,6 +129,16 @@ factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
 work.bayes = { kind = "bayes", slaves = 2, documents = 100, replay = true }
 conditions = { system = "$system", boards = "one" }
 factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
+
+[experiment.kernel]
+work.kernel = { kind = "npb", kernel = "cg", class = "S", nodes = 2, replay = true }
+conditions = { system = "$system", boards = "one" }
+factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
+
+[experiment.equations]
+work.solve = { kind = "hpl", n = 500, nodes = 2, replay = true }
+conditions = { system = "$system", boards = "one" }
+factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
 "#;
     fs::write(dir.path().join("s.toml"), study).expect("writes");
     let run = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "run"]);
@@ -136,7 +146,7 @@ factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
     let journal = fs::read_to_string(dir.path().join("run/journal.ndjson")).expect("a journal");
     let lines: Vec<Value> =
         journal.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
-    for experiment in ["graph", "ratings", "texts"] {
+    for experiment in ["graph", "ratings", "texts", "kernel", "equations"] {
         let attempts = lines.iter().filter(|line| {
             line["line"] == "attempt" && line["status"] == "finished" && line["experiment"] == experiment
         });

@@ -29,6 +29,7 @@ const FABRICS: &[File] = &[
 const SYSTEMS: &[File] = &[
     file!("systems/kisti-2006.toml"),
     file!("systems/kisti-2006-dense.toml"),
+    file!("systems/kisti-2006-sixteen.toml"),
     file!("systems/kosmos.toml"),
     file!("systems/microblade.toml"),
     file!("systems/moonshot.toml"),

@@ -156,54 +156,58 @@ impl Work<'_> {
             rank.within(&self.grid.column).allreduce(&mut all, LocateOp::Max)?;
             [best] = all;
         }
-        // Not the other way round: no number is no pivot.
-        if best.value > 0.0 {
-            return Ok(best.at as usize);
-        }
-        Err(Fault::attempt(format!(
-            "the matrix is singular: column {} has no pivot other than zero",
-            self.first + column
-        )))
+        pivot(best, self.first + column)
     }
 
     /// Brings a pivot's row into the square, and that of the diagonal where the pivot was.
     fn exchange(&mut self, column: usize, pivot: usize, rank: &mut Rank) -> Result<(), Fault> {
         self.pivots.push(pivot);
         let rows = self.grid.rows;
-        let (owner, top_owner) = (rows.owner(pivot), rows.owner(self.first));
-        let mut row = vec![0.0; self.width];
-        let here = owner == rows.own;
-        let at = if here { rows.local(pivot) - self.begin } else { 0 };
-        if here {
-            row.iter_mut()
-                .enumerate()
-                .for_each(|(column, entry)| *entry = self.rows[column * self.count + at]);
-        }
+        let owner = rows.owner(pivot);
+        let here = (owner == rows.own).then(|| rows.local(pivot) - self.begin);
+        let mut row = here.map_or_else(|| vec![0.0; self.width], |at| self.row(at));
         if rows.of > 1 {
             rank.within(&self.grid.column).bcast(owner, &mut row)?;
         }
         row.iter().enumerate().for_each(|(at, entry)| self.top[at * self.width + column] = *entry);
-        let displaced = |work: &Self| -> Vec<f64> {
-            (0..work.width).map(|at| work.rows[at * work.count + column]).collect()
-        };
-        let displaced = match (here, self.has_top) {
-            (true, true) => Some(displaced(self)),
-            (false, true) => {
-                let displaced = displaced(self);
-                rank.within(&self.grid.column).send(owner, DISPLACED, &displaced)?;
-                None
-            }
-            (true, false) => {
-                let mut displaced = vec![0.0; self.width];
-                rank.within(&self.grid.column).recv_into(top_owner, DISPLACED, &mut displaced)?;
-                Some(displaced)
-            }
-            (false, false) => None,
-        };
-        for (column, entry) in displaced.into_iter().flatten().enumerate() {
-            self.rows[column * self.count + at] = entry;
+        let displaced = self.displaced(column, owner, rank)?;
+        if let Some(here) = here {
+            let entries = self.rows.iter_mut().skip(here).step_by(self.count);
+            entries.zip(displaced).for_each(|(entry, displaced)| *entry = displaced);
         }
         Ok(())
+    }
+
+    /// The row at the diagonal, where the pivot was; none elsewhere.
+    fn displaced(&self, column: usize, owner: usize, rank: &mut Rank) -> Result<Vec<f64>, Fault> {
+        let mut scope = rank.within(&self.grid.column);
+        match (owner == self.grid.rows.own, self.has_top) {
+            (true, true) => Ok(self.row(column)),
+            (false, true) => scope.send(owner, DISPLACED, &self.row(column)).map(|()| Vec::new()),
+            (true, false) => {
+                let mut displaced = vec![0.0; self.width];
+                scope.recv_into(self.grid.rows.owner(self.first), DISPLACED, &mut displaced)?;
+                Ok(displaced)
+            }
+            (false, false) => Ok(Vec::new()),
+        }
+    }
+
+    /// A row of this rank's.
+    fn row(&self, at: usize) -> Vec<f64> {
+        self.rows.iter().skip(at).step_by(self.count).copied().collect()
+    }
+}
+
+/// The row of the largest entry of a column, which must not be zero.
+fn pivot(largest: Located, column: usize) -> Result<usize, Fault> {
+    // Not the other way round: no number is no pivot.
+    match largest.value > 0.0 {
+        true => Ok(largest.at as usize),
+        false => Err(Fault::attempt(format!(
+            "the matrix is singular: column {column} has no pivot other than zero"
+        ))
+        .remedy("report it: the matrices that are generated are not singular")),
     }
 }
 
@@ -222,5 +226,21 @@ impl VectorKernel for Largest<'_> {
             lanes.iter_mut().zip(chunk).for_each(|(lane, entry)| *lane = larger(*lane, entry.abs()));
         }
         lanes.into_iter().chain(rest.iter().map(|entry| entry.abs())).fold(-1.0, larger)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_without_a_pivot_is_singular() {
+        let found = |value| pivot(Located { value, at: 7 }, 3);
+        assert_eq!(found(1e-300), Ok(7));
+        // Of rows that are all elsewhere the largest is −1.
+        for value in [0.0, -1.0, f64::NAN] {
+            let fault = found(value).expect_err("no pivot").to_string();
+            assert!(fault.contains("singular: column 3"), "{fault}");
+        }
     }
 }
