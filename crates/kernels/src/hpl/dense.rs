@@ -7,6 +7,8 @@ use crosstalk_host::vector::{VectorKernel, run_widest};
 
 /// The order from which a triangular system is cut in two.
 const SMALL: usize = 16;
+/// The order of blocks that are inverted.
+const INVERTED: usize = 64;
 /// Columns that are solved at once, by the lanes of a vector.
 const LANES: usize = 8;
 
@@ -28,6 +30,55 @@ pub(super) fn solve_lower(order: usize, columns: usize, l: Block, b: &mut [f64],
     subtract_product([rest, half, columns], left, Block { data: &upper, ld: half }, &mut b[half..], ld);
     let right = Block { data: &l.data[half * l.ld + half..], ld: l.ld };
     solve_lower(rest, columns, right, &mut b[half..], ld);
+}
+
+/// A unit lower triangular matrix by which many columns are solved: the blocks at its diagonal are inverted once, and
+/// products do the rest, which are faster than short recursions. Entries of L are at most 1, so that blocks of this order
+/// have inverses of modest size.
+pub(super) struct InvertedLower<'l> {
+    order: usize,
+    l: Block<'l>,
+    /// By block of the diagonal: its inverse times −1.
+    inverses: Vec<Vec<f64>>,
+}
+
+impl<'l> InvertedLower<'l> {
+    pub(super) fn new(order: usize, l: Block<'l>) -> Self {
+        let inverse = |begin: usize| {
+            let size = INVERTED.min(order - begin);
+            let mut inverse = vec![0.0; size * size];
+            (0..size).for_each(|at| inverse[at * size + at] = -1.0);
+            let block = Block { data: &l.data[begin * l.ld + begin..], ld: l.ld };
+            solve_lower(size, size, block, &mut inverse, size);
+            inverse
+        };
+        InvertedLower { order, l, inverses: (0..order).step_by(INVERTED).map(inverse).collect() }
+    }
+
+    /// Solves L · X = B in place of B, whose columns are `ld` apart.
+    pub(super) fn solve(&self, columns: usize, b: &mut [f64], ld: usize) {
+        for (at, inverse) in self.inverses.iter().enumerate() {
+            let begin = at * INVERTED;
+            let size = INVERTED.min(self.order - begin);
+            let (end, rest) = (begin + size, self.order - begin - size);
+            let own = copy_rows(b, ld, begin..end, columns);
+            b.chunks_mut(ld).take(columns).for_each(|column| column[begin..end].fill(0.0));
+            let inverse = Block { data: inverse, ld: size };
+            subtract_product(
+                [size, size, columns],
+                inverse,
+                Block { data: &own, ld: size },
+                &mut b[begin..],
+                ld,
+            );
+            if rest > 0 {
+                let solved = copy_rows(b, ld, begin..end, columns);
+                let left = Block { data: &self.l.data[begin * self.l.ld + end..], ld: self.l.ld };
+                let solved = Block { data: &solved, ld: size };
+                subtract_product([rest, size, columns], left, solved, &mut b[end..], ld);
+            }
+        }
+    }
 }
 
 /// [`solve_lower`] of a small order.
@@ -96,11 +147,15 @@ mod tests {
                     b[column * ld + row] = (0..=row).map(product).sum();
                 }
             }
+            let mut by_inverse = b.clone();
             solve_lower(order, columns, Block { data: &lower, ld }, &mut b, ld);
+            InvertedLower::new(order, Block { data: &lower, ld }).solve(columns, &mut by_inverse, ld);
             for column in 0..columns {
                 for row in 0..order {
-                    let apart = (b[column * ld + row] - solution[column * ld + row]).abs();
-                    assert!(apart < 1e-6, "{order}: {apart}");
+                    for found in [&b, &by_inverse] {
+                        let apart = (found[column * ld + row] - solution[column * ld + row]).abs();
+                        assert!(apart < 1e-6, "{order}: {apart}");
+                    }
                 }
             }
         }

@@ -3,7 +3,7 @@
 use crosstalk_comm::{Envelope, Rank, Request};
 use crosstalk_core::Fault;
 
-use super::dense::{Block, solve_lower, subtract_product};
+use super::dense::{Block, InvertedLower, subtract_product};
 use super::exchange::Moves;
 use super::grid::Grid;
 use super::matrix::Matrix;
@@ -33,18 +33,19 @@ pub(super) fn factor(matrix: &mut Matrix, grid: &Grid, rank: &mut Rank) -> Resul
     for first in (0..order).step_by(block) {
         let next = first + block;
         let moves = Moves::new(&current);
+        let lower = InvertedLower::new(current.width, Block { data: &current.top, ld: current.width });
         let begin = grid.columns.below(current.first + current.width);
         let mut ahead = None;
         if next < order && owns(grid, next) {
             let end = begin + width(next);
-            update(matrix, grid, &current, &moves, (begin, end), rank)?;
+            update(matrix, grid, &current, (&moves, &lower), (begin, end), rank)?;
             let panel = panel::factor(matrix, grid, next, width(next), rank)?;
             send(&panel, grid, next, &mut requests, rank)?;
-            update(matrix, grid, &current, &moves, (end, matrix.columns), rank)?;
+            update(matrix, grid, &current, (&moves, &lower), (end, matrix.columns), rank)?;
             ahead = Some(panel);
         } else {
             let columns = matrix.columns;
-            update(matrix, grid, &current, &moves, (begin, columns), rank)?;
+            update(matrix, grid, &current, (&moves, &lower), (begin, columns), rank)?;
             if next < order {
                 ahead = Some(receive(grid, next, width(next), &mut requests, rank)?);
             }
@@ -68,7 +69,7 @@ fn update(
     matrix: &mut Matrix,
     grid: &Grid,
     panel: &Panel,
-    moves: &Moves,
+    (moves, lower): (&Moves, &InvertedLower),
     (from, to): (usize, usize),
     rank: &mut Rank,
 ) -> Result<(), Fault> {
@@ -83,7 +84,7 @@ fn update(
         let columns = most.min(to - from);
         let top = &mut top[..width * columns];
         exchange.carry_out(matrix, (from, from + columns), top, width);
-        solve_lower(width, columns, Block { data: &panel.top, ld: width }, top, width);
+        lower.solve(columns, top, width);
         if has_top {
             let into = matrix.columns_mut(from, from + columns);
             into.zip(top.chunks(width)).for_each(|(column, top)| column[begin..below].copy_from_slice(top));

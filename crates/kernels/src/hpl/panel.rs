@@ -132,12 +132,9 @@ impl Work<'_> {
         let active = self.active(column + 1).min(count);
         let (left, right) = self.rows.split_at_mut((column + 1) * count);
         let own = &mut left[column * count + active..];
-        let factor = 1.0 / self.top[column * width + column];
-        own.iter_mut().for_each(|entry| *entry *= factor);
-        for (ahead, target) in right.chunks_mut(count.max(1)).take(to - column - 1).enumerate() {
-            let factor = self.top[(column + 1 + ahead) * width + column];
-            target[active..].iter_mut().zip(&*own).for_each(|(target, own)| *target -= own * factor);
-        }
+        let scale = 1.0 / self.top[column * width + column];
+        let factors: Vec<f64> = (column + 1..to).map(|ahead| self.top[ahead * width + column]).collect();
+        run_widest(Eliminate { own, scale, right, count, active, factors: &factors });
         Ok(())
     }
 
@@ -146,7 +143,7 @@ impl Work<'_> {
         let active = self.active(column).min(self.count);
         let entries = &self.rows[column * self.count..][active..self.count];
         let value = run_widest(Largest(entries));
-        let at = entries.iter().position(|entry| entry.abs() == value);
+        let at = run_widest(Position(entries, value));
         let mut best = match at {
             Some(at) => Located { value, at: self.grid.rows.global(self.begin + active + at) as i64 },
             None => Located { value: -1.0, at: i64::MAX },
@@ -226,6 +223,49 @@ impl VectorKernel for Largest<'_> {
             lanes.iter_mut().zip(chunk).for_each(|(lane, entry)| *lane = larger(*lane, entry.abs()));
         }
         lanes.into_iter().chain(rest.iter().map(|entry| entry.abs())).fold(-1.0, larger)
+    }
+}
+
+/// Where the first of these numbers has this magnitude.
+struct Position<'n>(&'n [f64], f64);
+
+impl VectorKernel for Position<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Option<usize> {
+        const AT_ONCE: usize = 64;
+        let has = |entries: &[f64]| entries.iter().fold(false, |has, entry| has | (entry.abs() == self.1));
+        let chunk = self.0.chunks(AT_ONCE).position(has)? * AT_ONCE;
+        let within = self.0[chunk..].iter().position(|entry| entry.abs() == self.1)?;
+        Some(chunk + within)
+    }
+}
+
+/// A column is scaled, and its products with a row are subtracted from the columns that follow.
+struct Eliminate<'a> {
+    own: &'a mut [f64],
+    /// By which it is scaled.
+    scale: f64,
+    /// The columns that follow, `count` entries apart, from entry `active` on.
+    right: &'a mut [f64],
+    count: usize,
+    active: usize,
+    /// By column that follows.
+    factors: &'a [f64],
+}
+
+impl VectorKernel for Eliminate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        self.own.iter_mut().for_each(|entry| *entry *= self.scale);
+        for (target, factor) in self.right.chunks_mut(self.count.max(1)).zip(self.factors) {
+            for (target, own) in target[self.active..].iter_mut().zip(&*self.own) {
+                *target = if FUSED { own.mul_add(-factor, *target) } else { *target - own * factor };
+            }
+        }
     }
 }
 
