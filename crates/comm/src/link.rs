@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 
 use crate::header::{HEADER, Header, Kind};
+use crate::outgoing::{Outgoing, Posted};
 
 /// The most bytes that are allocated for a payload before any of it has arrived.
 /// Beyond that, memory grows with the bytes that arrive.
@@ -89,8 +90,10 @@ pub(crate) struct Link {
     from: usize,
     to: usize,
     incoming: Option<(Header, Body)>,
-    /// Whether a message has been written in part.
+    /// Whether a message has been written in part, or waits to be.
     pub(crate) writing: bool,
+    /// What the socket has not taken yet.
+    pub(crate) outgoing: Outgoing,
     /// How many of the program's messages were sent to the peer.
     pub(crate) sent: u64,
     /// How many of the peer's have arrived.
@@ -115,6 +118,7 @@ impl Link {
             to: 0,
             incoming: None,
             writing: false,
+            outgoing: Outgoing::default(),
             sent: 0,
             arrived: 0,
             is_accepted: false,
@@ -313,6 +317,33 @@ impl Link {
         }
         self.writing = done < length;
         Ok(done)
+    }
+}
+
+impl Link {
+    /// Writes a message as far as the socket takes it now, behind those that wait. What is left waits for
+    /// [`Link::flush`].
+    pub(crate) fn post(&mut self, parts: &[&[u8]]) -> io::Result<Posted> {
+        let done = if self.outgoing.is_empty() { self.write(parts, 0, usize::MAX)? } else { 0 };
+        if !self.outgoing.is_empty() || self.writing {
+            self.outgoing.push(parts.concat().split_off(done));
+            self.writing = true;
+        }
+        Ok(Posted(self.outgoing.posted))
+    }
+
+    /// Writes what waits, as far as the socket takes it now.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while let Some(bytes) = self.outgoing.messages.front() {
+            match (&self.stream).write(&bytes[self.outgoing.begun..]) {
+                Ok(n) => self.outgoing.written(n),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        self.writing = false;
+        Ok(())
     }
 }
 

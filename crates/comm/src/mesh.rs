@@ -50,6 +50,8 @@ pub(crate) struct Mesh<'c> {
     watched: Vec<PolledSocket>,
     backlog: usize,
     arrivals: u64,
+    /// Whether messages wait to be written.
+    pub(crate) has_outgoing: bool,
 }
 
 impl<'c> Mesh<'c> {
@@ -76,6 +78,7 @@ impl<'c> Mesh<'c> {
             watched: Vec::new(),
             backlog: 0,
             arrivals: 0,
+            has_outgoing: false,
         }
     }
 
@@ -125,6 +128,15 @@ impl<'c> Mesh<'c> {
             return self.keep(length);
         }
         self.connect(to)?;
+        if !self.link(to).outgoing.is_empty() {
+            let posted = self.post_to(to, header, body)?;
+            while !self.link(to).outgoing.has_gone(posted) {
+                self.check_peers()?;
+                let target = target.as_mut().map(|(from, target)| (*from, &mut **target));
+                self.wait_and_read(None, target, &|| format!("sending to rank {to}"))?;
+            }
+            return Ok(());
+        }
         let wire = self.link(to).stamp(Header { length: length as u64, ..header });
         let mut parts: smallvec::SmallVec<[&[u8]; 4]> = smallvec::smallvec![&wire[..]];
         parts.extend_from_slice(body);
@@ -133,12 +145,7 @@ impl<'c> Mesh<'c> {
             let until = done + PART;
             match self.link(to).write(&parts, done, until) {
                 Ok(so_far) => done = so_far,
-                // The peer may have sent the reason before it ended.
-                Err(_) => {
-                    self.drain(to, None)?;
-                    self.check_peers()?;
-                    return Err(self.verdict(gone(to)));
-                }
+                Err(_) => return Err(self.why_gone(to)),
             }
             if done == HEADER + length {
                 let link = self.link(to);
@@ -274,8 +281,9 @@ impl<'c> Mesh<'c> {
         }
     }
 
-    /// Reads what has come from all peers, without waiting.
+    /// Reads what has come from all peers, and writes what waits to be, without waiting.
     pub(crate) fn read_pending(&mut self) -> Result<(), Fault> {
+        self.flush()?;
         (0..self.links.len()).try_for_each(|peer| self.drain(peer, None))?;
         self.accept_pending()
     }
@@ -310,6 +318,7 @@ impl<'c> Mesh<'c> {
         match *poll_until {
             Some(until) if Instant::now() < until => {
                 let before = self.arrivals;
+                self.flush()?;
                 self.drain(from, target)?;
                 if self.arrivals == before {
                     std::thread::yield_now();
@@ -417,8 +426,9 @@ impl<'c> Mesh<'c> {
         watched.push(PolledSocket::new(self.acceptor.as_raw_fd(), false));
         let mut open = Vec::with_capacity(self.links.len());
         for (peer, link) in self.links.iter().enumerate() {
-            let writing = writing == Some(peer);
-            if let Some(link) = link.as_ref().filter(|link| writing || link.peer == PeerState::Connected) {
+            let Some(link) = link else { continue };
+            let writing = writing == Some(peer) || !link.outgoing.is_empty();
+            if writing || link.peer == PeerState::Connected {
                 watched.push(PolledSocket::new(link.stream.as_raw_fd(), writing));
                 open.push(peer);
             }
@@ -435,6 +445,7 @@ impl<'c> Mesh<'c> {
                 self.drain(*peer, target)?;
             }
         }
+        self.flush()?;
         if watched[0].readable() {
             self.accept_pending()?;
         }

@@ -32,10 +32,13 @@ impl Scope<'_, '_> {
     ) -> Result<Request, Fault> {
         let on = self.on.clone();
         let number = self.rank.operation(|rank| {
-            let number = rank.requests.add(Pending::Send);
+            let number = rank.requests.add(Pending::Sent);
             let body = [bytes(data)];
             let message = Outgoing { request: Some(number), ..Outgoing::new::<T>(to, tag, &body) };
-            rank.send_message(&on, &message, at)?;
+            match rank.clock.server().is_some() {
+                true => rank.send_message(&on, &message, at)?,
+                false => rank.post_message(&on, &message, number)?,
+            }
             Ok(number)
         })?;
         Ok(Request { number, on })
@@ -220,10 +223,44 @@ impl Rank<'_> {
         }
     }
 
-    /// In real time: gives each posted receive the earliest message that it accepts.
+    /// In real time: begins to send a message.
+    fn post_message(&mut self, on: &Communicator, message: &Outgoing, number: u32) -> Result<(), Fault> {
+        let world = on.rank(message.to)?;
+        let header = self.header(on, message.tag, message.element, message.body);
+        if let Some(posted) = self.mesh.post(world, header, message.body)?
+            && !self.mesh.has_gone(world, posted)
+        {
+            self.requests.all[number as usize] = Pending::Sending(world, posted);
+            self.requests.sending.push(number);
+        }
+        Ok(())
+    }
+
+    /// In real time: lets messages go on that were begun ([`Scope::isend`], [`Scope::irecv`]) while the program
+    /// computes. In virtual time cards do that by themselves, and nothing happens.
+    ///
+    /// # Errors
+    /// If ranks are gone.
+    pub fn progress(&mut self) -> Result<(), Fault> {
+        match self.clock.server().is_some() {
+            true => Ok(()),
+            false => self.operation(|rank| rank.mesh.read_pending()),
+        }
+    }
+
+    /// In real time: gives each posted receive the earliest message that it accepts, and notes what is sent.
     fn match_posted(&mut self) {
-        let Requests { all, posted, .. } = &mut self.requests;
+        let Requests { all, posted, sending, .. } = &mut self.requests;
         let mesh = &mut self.mesh;
+        sending.retain(|number| {
+            let pending = &mut all[*number as usize];
+            let Pending::Sending(to, message) = *pending else { return false };
+            let gone = mesh.has_gone(to, message);
+            if gone {
+                *pending = Pending::Sent;
+            }
+            !gone
+        });
         posted.retain(|number| {
             let pending = &mut all[*number as usize];
             let Pending::Posted { identity, pattern } = *pending else { return false };

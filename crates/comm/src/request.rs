@@ -7,6 +7,7 @@ use crate::communicator::Communicator;
 use crate::element::{self, Element, bytes_mut};
 use crate::header::Header;
 use crate::link::Message;
+use crate::outgoing::Posted;
 
 /// What a receive asks for. `None`: any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +138,10 @@ pub enum Tested {
 #[derive(Debug)]
 pub(super) enum Pending {
     Free,
-    Send,
+    /// Its bytes are taken: by the socket in real time, by the mesh in virtual time.
+    Sent,
+    /// In real time: a message to a rank that its socket has not taken whole.
+    Sending(usize, Posted),
     /// A receive that no message was found for yet. In virtual time the clock server finds it.
     Posted {
         identity: u64,
@@ -153,6 +157,8 @@ pub(crate) struct Requests {
     free: Vec<u32>,
     /// Receives without a message, in the order in which they were posted. Empty in virtual time.
     pub(super) posted: Vec<u32>,
+    /// Messages that sockets have not taken whole. Empty in virtual time.
+    pub(super) sending: Vec<u32>,
 }
 
 impl Requests {
@@ -187,6 +193,6 @@ impl Requests {
     }
 
     pub(super) fn is_done(&self, number: u32) -> bool {
-        matches!(self.all[number as usize], Pending::Send | Pending::Came(..))
+        matches!(self.all[number as usize], Pending::Sent | Pending::Came(..))
     }
 }

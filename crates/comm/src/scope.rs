@@ -193,7 +193,7 @@ impl Rank<'_> {
     }
 
     /// The header of the next message of the program, of elements of this code. The message is counted.
-    fn header(&mut self, on: &Communicator, tag: u32, element: u16, body: &[&[u8]]) -> Header {
+    pub(crate) fn header(&mut self, on: &Communicator, tag: u32, element: u16, body: &[&[u8]]) -> Header {
         self.traffic.count_message(body.iter().map(|part| part.len() as u64).sum());
         let number = self.sent;
         self.sent += 1;

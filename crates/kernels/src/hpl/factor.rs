@@ -82,6 +82,8 @@ fn update(
     let mut top = vec![0.0; width * most];
     for from in (from..to).step_by(most.max(1)) {
         let columns = most.min(to - from);
+        // Panels go from rank to rank meanwhile.
+        rank.progress()?;
         let top = &mut top[..width * columns];
         exchange.carry_out(matrix, (from, from + columns), top, width);
         lower.solve(columns, top, width);
