@@ -22,6 +22,22 @@ pub struct UntouchedMemory {
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
 
+/// An empty vector with room for `capacity` items, in huge pages where the kernel has some (madvise(2)) and that many
+/// bytes fill one.
+pub fn vec_in_huge_pages<T>(capacity: usize) -> Vec<T> {
+    let mut items: Vec<T> = Vec::with_capacity(capacity);
+    let bytes = items.capacity() * size_of::<T>();
+    let base = items.as_mut_ptr().cast::<u8>();
+    let skipped = base.align_offset(HUGE);
+    if bytes >= skipped + HUGE {
+        let whole = (bytes - skipped) / HUGE * HUGE;
+        // SAFETY: the pages lie within the vector's memory, and the advice changes nothing in them. That it is not
+        // taken is no fault.
+        let _ = unsafe { libc::madvise(base.add(skipped).cast(), whole, libc::MADV_HUGEPAGE) };
+    }
+    items
+}
+
 impl UntouchedMemory {
     /// `count` numbers, in huge pages if the kernel has some (madvise(2)).
     ///
@@ -164,6 +180,16 @@ mod tests {
         assert!(memory.iter().enumerate().all(|(place, value)| place as u32 == *value));
         assert!(memory.huge_share().is_none_or(|share| (0.0..=1.0).contains(&share)));
         assert!(UntouchedMemory::new(usize::MAX / 2).is_err());
+    }
+
+    #[test]
+    fn a_vector_in_huge_pages_is_one_as_any_other() {
+        for capacity in [0, 7, HUGE / 8, HUGE] {
+            let mut numbers: Vec<u64> = vec_in_huge_pages(capacity);
+            assert!(numbers.is_empty() && numbers.capacity() >= capacity);
+            numbers.extend(0..capacity as u64);
+            assert!(numbers.iter().enumerate().all(|(place, value)| place as u64 == *value));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crosstalk_host::pages::vec_in_huge_pages;
 pub(super) use crosstalk_host::product::{Columns as Block, subtract_product};
 use crosstalk_host::vector::{VectorKernel, run_widest};
 
@@ -121,7 +122,7 @@ impl VectorKernel for SmallLower<'_> {
 
 /// These rows of the first `columns` columns, which are `ld` apart, without gaps.
 pub(super) fn copy_rows(data: &[f64], ld: usize, rows: Range<usize>, columns: usize) -> Vec<f64> {
-    let mut copy = Vec::with_capacity(rows.len() * columns);
+    let mut copy = vec_in_huge_pages(rows.len() * columns);
     data.chunks(ld.max(1)).take(columns).for_each(|column| copy.extend_from_slice(&column[rows.clone()]));
     copy
 }

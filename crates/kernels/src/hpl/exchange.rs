@@ -24,7 +24,7 @@ impl Moves {
     /// The moves of all of a panel's exchanges, one after the other.
     pub(super) fn new(panel: &Panel) -> Self {
         let mut holds: BTreeMap<usize, usize> = BTreeMap::new();
-        for (at, &pivot) in panel.pivots.iter().enumerate() {
+        for (at, pivot) in panel.pivots().enumerate() {
             let top = panel.first + at;
             let (in_top, in_pivot) = (*holds.get(&top).unwrap_or(&top), *holds.get(&pivot).unwrap_or(&pivot));
             holds.insert(top, in_pivot);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn moves_are_exchanges_one_after_the_other() {
-        let panel = Panel { first: 2, width: 3, pivots: vec![7, 4, 7], top: Vec::new(), below: Vec::new() };
+        let panel = Panel { first: 2, width: 3, numbers: vec![7.0, 4.0, 7.0] };
         let moves = Moves::new(&panel);
         let mut rows: Vec<usize> = (0..10).collect();
         [(2, 7), (3, 4), (4, 7)].into_iter().for_each(|(one, other)| rows.swap(one, other));

@@ -33,7 +33,7 @@ pub(super) fn factor(matrix: &mut Matrix, grid: &Grid, rank: &mut Rank) -> Resul
     for first in (0..order).step_by(block) {
         let next = first + block;
         let moves = Moves::new(&current);
-        let lower = InvertedLower::new(current.width, Block { data: &current.top, ld: current.width });
+        let lower = InvertedLower::new(current.width, Block { data: current.top(), ld: current.width });
         let begin = grid.columns.below(current.first + current.width);
         let mut ahead = None;
         if next < order && owns(grid, next) {
@@ -92,7 +92,7 @@ fn update(
             into.zip(top.chunks(width)).for_each(|(column, top)| column[begin..below].copy_from_slice(top));
         }
         if below < rows {
-            let l = Block { data: &panel.below, ld: rows - below };
+            let l = Block { data: panel.below(), ld: rows - below };
             let u = Block { data: top, ld: width };
             let shape = [rows - below, width, columns];
             subtract_product(shape, l, u, &mut matrix.data[from * rows + below..], rows);
@@ -115,7 +115,7 @@ fn send(
     }
     // What was sent before has to be gone by now: its data are kept until then.
     rank.wait_all(std::mem::take(requests))?;
-    requests.push(rank.within(&grid.row).isend(next, PANEL, &panel.to_message())?);
+    requests.push(rank.within(&grid.row).isend(next, PANEL, &panel.numbers)?);
     Ok(())
 }
 
@@ -131,7 +131,7 @@ fn receive(
     let request = rank.within(&grid.row).irecv(Envelope::exact(before, PANEL))?;
     let message = rank.wait(request)?.message();
     let message = message.ok_or_else(|| Fault::attempt("a panel has not come"))?.elements::<f64>()?;
-    let panel = Panel::from_message(first, width, &message);
+    let panel = Panel { first, width, numbers: message };
     send(&panel, grid, first, requests, rank)?;
     Ok(panel)
 }

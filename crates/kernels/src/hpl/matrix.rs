@@ -1,5 +1,7 @@
 //! The system's entries, and a rank's part of them.
 
+use crosstalk_host::pages::vec_in_huge_pages;
+
 use super::grid::Grid;
 
 /// A rank's part of the matrix and of the right-hand side, which is column `order`. Columns follow each other.
@@ -16,7 +18,7 @@ impl Matrix {
     /// The part of the rank at this position.
     pub(super) fn generate(order: usize, grid: &Grid) -> Self {
         let (rows, columns) = (grid.rows.below(order), grid.columns.below(order + 1));
-        let mut data = Vec::with_capacity(rows * columns);
+        let mut data = vec_in_huge_pages(rows * columns);
         for column in 0..columns {
             let column = grid.columns.global(column);
             data.extend((0..rows).map(|row| entry(grid.rows.global(row), column)));

@@ -7,6 +7,7 @@
 
 use crosstalk_comm::{LocateOp, Located, Rank};
 use crosstalk_core::Fault;
+use crosstalk_host::pages::vec_in_huge_pages;
 use crosstalk_host::vector::{VectorKernel, run_widest};
 
 use super::dense::{Block, copy_rows, solve_lower, subtract_product};
@@ -24,27 +25,24 @@ pub(super) struct Panel {
     /// Its first column, and the row of its diagonal.
     pub(super) first: usize,
     pub(super) width: usize,
-    /// By column: the row that was exchanged with that of the diagonal.
-    pub(super) pivots: Vec<usize>,
-    /// The square at the diagonal: L below it, U above it and on it.
-    pub(super) top: Vec<f64>,
-    /// L in this rank's rows below the square.
-    pub(super) below: Vec<f64>,
+    /// Pivots, the square and what is below, one after the other, as they are sent.
+    pub(super) numbers: Vec<f64>,
 }
 
 impl Panel {
-    /// The message of a panel: pivots, then numbers.
-    pub(super) fn to_message(&self) -> Vec<f64> {
-        let pivots = self.pivots.iter().map(|row| *row as f64);
-        pivots.chain(self.top.iter().copied()).chain(self.below.iter().copied()).collect()
+    /// By column: the row that was exchanged with that of the diagonal.
+    pub(super) fn pivots(&self) -> impl Iterator<Item = usize> {
+        self.numbers[..self.width].iter().map(|row| *row as usize)
     }
 
-    /// The panel of a message.
-    pub(super) fn from_message(first: usize, width: usize, message: &[f64]) -> Self {
-        let (pivots, rest) = message.split_at(width);
-        let (top, below) = rest.split_at(width * width);
-        let pivots = pivots.iter().map(|row| *row as usize).collect();
-        Panel { first, width, pivots, top: top.to_vec(), below: below.to_vec() }
+    /// The square at the diagonal: L below it, U above it and on it.
+    pub(super) fn top(&self) -> &[f64] {
+        &self.numbers[self.width..][..self.width * self.width]
+    }
+
+    /// L in this rank's rows below the square.
+    pub(super) fn below(&self) -> &[f64] {
+        &self.numbers[self.width * (1 + self.width)..]
     }
 }
 
@@ -94,8 +92,11 @@ pub(super) fn factor(
             matrix.data[from..from + width].copy_from_slice(column);
         }
     }
-    let below = copy_rows(&work.rows, count, hidden..count, width);
-    Ok(Panel { first, width, pivots: work.pivots, top: work.top, below })
+    let mut numbers = vec_in_huge_pages(width * (1 + width + count - hidden));
+    numbers.extend(work.pivots.iter().map(|row| *row as f64));
+    numbers.extend_from_slice(&work.top);
+    work.rows.chunks(count.max(1)).for_each(|column| numbers.extend_from_slice(&column[hidden..]));
+    Ok(Panel { first, width, numbers })
 }
 
 impl Work<'_> {
