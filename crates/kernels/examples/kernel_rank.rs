@@ -1,5 +1,6 @@
 //! A kernel in real time, printed once it has verified: `kernel_rank KERNEL CLASS` runs on one rank and prints its seconds
-//! and its Mop/s, `kernel_rank hpl NAME=VALUE…` its seconds and its Gflop/s, with `nodes=2` on two ranks.
+//! and its Mop/s, `kernel_rank hpl NAME=VALUE…` its seconds and its Gflop/s, with
+//! `nodes=2` on two ranks, of the better of two runs.
 
 use std::env;
 use std::net::Ipv4Addr;
@@ -33,7 +34,9 @@ fn main() -> ExitCode {
 fn measure() -> Result<(f64, f64), Fault> {
     let words: Vec<String> = env::args().skip(1).collect();
     let usage = || Fault::usage("expected KERNEL CLASS, or hpl NAME=VALUE…");
+    // As hpcc does with two problems: the better of two counts, the first of which finds a cold machine.
     let linpack = words.first().is_some_and(|word| word == "hpl");
+    let repeat = if linpack { 2 } else { 1 };
     let mut params = Params::default();
     if linpack {
         for word in &words[1..] {
@@ -49,11 +52,17 @@ fn measure() -> Result<(f64, f64), Fault> {
         false => run(&Spec::from_params(&params)?, Origin::Measured, rank, readings),
     };
     let nodes = params.bounded("nodes", 1, 1, 64)? as usize;
-    let readings = first_of(nodes, &task)?;
-    let of = |metric: &str| {
-        readings.iter().find(|reading| reading.metric == metric).and_then(Reading::number).unwrap_or_default()
-    };
-    Ok((of("completion_time"), of(if linpack { "gflops" } else { "mops" })))
+    let mut best = (f64::INFINITY, 0.0);
+    for _ in 0..repeat {
+        let readings = first_of(nodes, &task)?;
+        let of = |metric: &str| {
+            let found = readings.iter().find(|reading| reading.metric == metric);
+            found.and_then(Reading::number).unwrap_or_default()
+        };
+        let run = (of("completion_time"), of(if linpack { "gflops" } else { "mops" }));
+        best = if run.0 < best.0 { run } else { best };
+    }
+    Ok(best)
 }
 
 /// Runs ranks that are threads. Returns what the first has reported.
