@@ -124,7 +124,7 @@ def beside_peak(folder, options, figures):
             figures.pairs("peak", metric, interleaved(lambda: ours(order, 1), peak, pairs, metric), order=order)
         else:
             # It takes minutes: once, between two times of the peak.
-            before, gflops, after = peak(), ours(order, 1), peak()
+            before, gflops, after = peak(), ours(order, 1, block=None), peak()
             most = max(before, after)
             figures.add(metric, gflops / most, "ratio", n=1, order=order, ours=gflops, theirs=most)
 
@@ -154,9 +154,10 @@ def processors(ranks):
     return ",".join(str(cpu) for cpu in sorted(os.sched_getaffinity(0))[:ranks])
 
 
-def ours(order, ranks):
+def ours(order, ranks, block=BLOCK):
+    """Our Gflop/s; without a block's size, by the one that our program takes."""
     rows, columns = GRIDS[ranks]
-    words = [f"n={order}", f"nb={BLOCK}", f"p={rows}", f"q={columns}", f"nodes={ranks}"]
+    words = [f"n={order}", *([f"nb={block}"] if block else []), f"p={rows}", f"q={columns}", f"nodes={ranks}"]
     return float(output(["taskset", "-c", processors(ranks), RANK, "hpl", *words], 900).split()[1])
 
 

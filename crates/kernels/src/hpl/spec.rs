@@ -10,7 +10,7 @@ use crosstalk_work::peer::replay::REPLAY;
 /// The parameters of the workload `hpl`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("n", "1000", "number of equations"),
-    Parameter::new("nb", "192; 32 of fewer than 1000 equations", "rows and columns of a block"),
+    Parameter::new("nb", "192; 32 below 1000 equations, 384 from 10000 on", "rows and columns of a block"),
     Parameter::new("p", "the largest divisor up to the square root", "rows of the grid of ranks"),
     Parameter::new("q", "number of ranks over p", "columns of the grid"),
     Parameter::new("nodes", "1", "number of nodes"),
@@ -39,7 +39,12 @@ impl Spec {
     pub fn from_params(params: &Params) -> Result<Self, Fault> {
         params.refuse_unknown(PARAMETERS)?;
         let order = params.bounded("n", 1000, 1, 1 << 24)? as usize;
-        let usual = if order < 1000 { 32 } else { 192 };
+        // Each panel passes once over all that is left: few passes count for most where that is much larger than caches.
+        let usual = match order {
+            0..1000 => 32,
+            1000..10_000 => 192,
+            _ => 384,
+        };
         let given = |name| params.get(name).map(|_| params.bounded(name, 1, 1, 4096)).transpose();
         Ok(Spec {
             order,
