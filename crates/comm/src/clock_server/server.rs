@@ -160,18 +160,18 @@ impl RankEnd {
     /// Reads what has come. False: the connection has ended.
     fn read(&mut self, records: bool) -> Result<bool, Fault> {
         let mut buffer = [0; 16 << 10];
-        loop {
+        let goes_on = loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Ok(false),
+                Ok(0) => break false,
                 Ok(n) => self.partial.extend_from_slice(&buffer[..n]),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => return Ok(false),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break true,
+                Err(_) => break false,
             }
-        }
+        };
         if self.has_finished {
             self.faithful = self.partial.first().map(|byte| *byte == FAITHFUL).or(self.faithful);
-            return Ok(true);
+            return Ok(goes_on);
         }
         let mut reader = Reader::new(&self.partial);
         while let Some(item) = reader.item()? {
@@ -188,7 +188,7 @@ impl RankEnd {
             self.recorded.extend_from_slice(&self.partial[..read]);
         }
         self.partial.drain(..read);
-        Ok(true)
+        Ok(goes_on)
     }
 }
 
