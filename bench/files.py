@@ -198,7 +198,9 @@ def corruptions(folder, seeds, figures):
         # A failed attempt is tried again with the same seed: the first one counts.
         for line in (line for line in attempts if line["try"] == 1):
             counts = found[line["levels"]["inject"]]
-            counts[0] += "wrong contents at offset" in line.get("reason", "")
+            wrong = "wrong contents at offset" in line.get("reason", "")
+            # Without a corruption any failure counts.
+            counts[0] += wrong if line["levels"]["inject"] != "none" else line["status"] != "finished"
             counts[1] += 1
     for inject in INJECTED:
         seen, of = found[inject]

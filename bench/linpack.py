@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--large", type=int, default=22000, help="equations that fill 4 GB")
     parser.add_argument("--only", choices=["hpcc", "peak", "large"])
     options = parser.parse_args()
-    figures = Figures("linpack", part=options.only is not None, block=BLOCK)
+    figures = Figures("linpack", part=options.only is not None)
     cargo("build", "--package", "crosstalk-kernels", "--example", "kernel_rank")
     with tempfile.TemporaryDirectory(prefix="crosstalk-linpack-") as folder:
         if options.only in (None, "hpcc"):
@@ -101,7 +101,7 @@ def beside_hpcc(folder, options, figures):
         print(f"both: N {options.order}, NB {BLOCK}, P × Q {rows} × {columns}; hpcc's OpenBLAS: {cores}")
         theirs = lambda: hpcc(folder, options.order, ranks, cores)[0]
         pairs = interleaved(lambda: ours(options.order, ranks), theirs, options.pairs, f"linpack {ranks}")
-        figures.pairs("hpcc", metric, pairs, order=options.order, grid=f"{rows} × {columns}", openblas=cores)
+        figures.pairs("hpcc", metric, pairs, order=options.order, block=BLOCK, grid=f"{rows} × {columns}", openblas=cores)
 
 
 def beside_peak(folder, options, figures):

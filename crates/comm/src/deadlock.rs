@@ -6,7 +6,8 @@
 //! 1(2), 1983).
 //!
 //! A rank forwards a question only if all its messages had arrived, and had been considered, where the question comes
-//! from. A rank that waits sends no messages, so no rank of a cycle can continue. A rank that waits for any of several
+//! from. A rank that waits sends no new messages, and what it has begun to send counts as sent though it may not have left, so
+//! no rank of a cycle can continue. A rank that waits for any of several
 //! ranks forwards nothing: such a deadlock ends at the deadline. In virtual time the clock server finds all deadlocks.
 
 use crosstalk_core::Fault;

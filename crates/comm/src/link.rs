@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 
 use crate::header::{HEADER, Header, Kind};
-use crate::outgoing::{Outgoing, Posted};
+use crate::send_queue::{Posted, SendQueue};
 
 /// The most bytes that are allocated for a payload before any of it has arrived.
 /// Beyond that, memory grows with the bytes that arrive.
@@ -93,7 +93,7 @@ pub(crate) struct Link {
     /// Whether a message has been written in part, or waits to be.
     pub(crate) writing: bool,
     /// What the socket has not taken yet.
-    pub(crate) outgoing: Outgoing,
+    pub(crate) queue: SendQueue,
     /// How many of the program's messages were sent to the peer.
     pub(crate) sent: u64,
     /// How many of the peer's have arrived.
@@ -118,7 +118,7 @@ impl Link {
             to: 0,
             incoming: None,
             writing: false,
-            outgoing: Outgoing::default(),
+            queue: SendQueue::default(),
             sent: 0,
             arrived: 0,
             is_accepted: false,
@@ -324,19 +324,23 @@ impl Link {
     /// Writes a message as far as the socket takes it now, behind those that wait. What is left waits for
     /// [`Link::flush`].
     pub(crate) fn post(&mut self, parts: &[&[u8]]) -> io::Result<Posted> {
-        let done = if self.outgoing.is_empty() { self.write(parts, 0, usize::MAX)? } else { 0 };
-        if !self.outgoing.is_empty() || self.writing {
-            self.outgoing.push(parts.concat().split_off(done));
+        let done = if self.queue.is_empty() { self.write(parts, 0, usize::MAX)? } else { 0 };
+        if !self.queue.is_empty() || self.writing {
+            self.queue.push(parts.concat().split_off(done));
             self.writing = true;
         }
-        Ok(Posted(self.outgoing.posted))
+        Ok(Posted(self.queue.posted))
     }
 
     /// Writes what waits, as far as the socket takes it now.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        while let Some(bytes) = self.outgoing.messages.front() {
-            match (&self.stream).write(&bytes[self.outgoing.begun..]) {
-                Ok(n) => self.outgoing.written(n),
+        // A message that is written in part by itself stays so.
+        if self.queue.is_empty() {
+            return Ok(());
+        }
+        while let Some(bytes) = self.queue.messages.front() {
+            match (&self.stream).write(&bytes[self.queue.begun..]) {
+                Ok(n) => self.queue.take(n),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -397,6 +401,17 @@ mod tests {
 
     fn point(length: u64, tag: u32) -> Header {
         Header { length, key: 7, ..Header::bare(Kind::Point, 1, tag) }
+    }
+
+    #[test]
+    fn a_message_written_in_part_stays_so_though_nothing_is_queued() {
+        let (mut link, _far) = pair();
+        let body = vec![0; 64 << 20];
+        let header = point(body.len() as u64, 1).encode();
+        let done = link.write(&[&header, &body], 0, usize::MAX).expect("the peer is there");
+        assert!(done < body.len(), "more than sockets hold");
+        link.flush().expect("nothing to do");
+        assert!(link.writing, "nothing else may be written between");
     }
 
     #[test]

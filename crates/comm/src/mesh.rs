@@ -51,7 +51,7 @@ pub(crate) struct Mesh<'c> {
     backlog: usize,
     arrivals: u64,
     /// Whether messages wait to be written.
-    pub(crate) has_outgoing: bool,
+    pub(crate) has_queued: bool,
 }
 
 impl<'c> Mesh<'c> {
@@ -78,7 +78,7 @@ impl<'c> Mesh<'c> {
             watched: Vec::new(),
             backlog: 0,
             arrivals: 0,
-            has_outgoing: false,
+            has_queued: false,
         }
     }
 
@@ -128,14 +128,10 @@ impl<'c> Mesh<'c> {
             return self.keep(length);
         }
         self.connect(to)?;
-        if !self.link(to).outgoing.is_empty() {
-            let posted = self.post_to(to, header, body)?;
-            while !self.link(to).outgoing.has_gone(posted) {
-                self.check_peers()?;
-                let target = target.as_mut().map(|(from, target)| (*from, &mut **target));
-                self.wait_and_read(None, target, &|| format!("sending to rank {to}"))?;
-            }
-            return Ok(());
+        while !self.link(to).queue.is_empty() {
+            self.check_peers()?;
+            let target = target.as_mut().map(|(from, target)| (*from, &mut **target));
+            self.wait_and_read(None, target, &|| format!("sending to rank {to}"))?;
         }
         let wire = self.link(to).stamp(Header { length: length as u64, ..header });
         let mut parts: smallvec::SmallVec<[&[u8]; 4]> = smallvec::smallvec![&wire[..]];
@@ -145,7 +141,7 @@ impl<'c> Mesh<'c> {
             let until = done + PART;
             match self.link(to).write(&parts, done, until) {
                 Ok(so_far) => done = so_far,
-                Err(_) => return Err(self.why_gone(to)),
+                Err(_) => return Err(self.fault_of(to)),
             }
             if done == HEADER + length {
                 let link = self.link(to);
@@ -427,7 +423,7 @@ impl<'c> Mesh<'c> {
         let mut open = Vec::with_capacity(self.links.len());
         for (peer, link) in self.links.iter().enumerate() {
             let Some(link) = link else { continue };
-            let writing = writing == Some(peer) || !link.outgoing.is_empty();
+            let writing = writing == Some(peer) || !link.queue.is_empty();
             if writing || link.peer == PeerState::Connected {
                 watched.push(PolledSocket::new(link.stream.as_raw_fd(), writing));
                 open.push(peer);

@@ -163,10 +163,14 @@ impl Rank<'_> {
             let Some(server) = rank.clock.server() else {
                 rank.mesh.read_pending()?;
                 rank.match_posted();
-                return Ok(match rank.requests.is_done(request.number) {
-                    true => Tested::Done(rank.complete(request)),
-                    false => Tested::NotYet(request),
-                });
+                if rank.requests.is_done(request.number) {
+                    return Ok(Tested::Done(rank.complete(request)));
+                }
+                // A program that tests until it is done must end, too.
+                rank.mesh.check_goes_on()?;
+                let from = rank.requests.source(request.number).map(|from| from as usize);
+                rank.mesh.check_any_can_come(from).map_err(|fault| fault.at(at.to_string()))?;
+                return Ok(Tested::NotYet(request));
             };
             match server.ask(&mut rank.mesh, &Operation::Test(request.number), at)? {
                 Answer::Tested(None) => Ok(Tested::NotYet(request)),
@@ -228,7 +232,7 @@ impl Rank<'_> {
         let world = on.rank(message.to)?;
         let header = self.header(on, message.tag, message.element, message.body);
         if let Some(posted) = self.mesh.post(world, header, message.body)?
-            && !self.mesh.has_gone(world, posted)
+            && !self.mesh.is_written(world, posted)
         {
             self.requests.all[number as usize] = Pending::Sending(world, posted);
             self.requests.sending.push(number);
@@ -236,7 +240,7 @@ impl Rank<'_> {
         Ok(())
     }
 
-    /// In real time: lets messages go on that were begun ([`Scope::isend`], [`Scope::irecv`]) while the program
+    /// In real time: lets messages leave and arrive that were begun ([`Scope::isend`], [`Scope::irecv`]) while the program
     /// computes. In virtual time cards do that by themselves, and nothing happens.
     ///
     /// # Errors
@@ -244,7 +248,10 @@ impl Rank<'_> {
     pub fn progress(&mut self) -> Result<(), Fault> {
         match self.clock.server().is_some() {
             true => Ok(()),
-            false => self.operation(|rank| rank.mesh.read_pending()),
+            false => self.operation(|rank| {
+                rank.mesh.read_pending()?;
+                rank.mesh.check_goes_on()
+            }),
         }
     }
 
@@ -255,11 +262,11 @@ impl Rank<'_> {
         sending.retain(|number| {
             let pending = &mut all[*number as usize];
             let Pending::Sending(to, message) = *pending else { return false };
-            let gone = mesh.has_gone(to, message);
-            if gone {
+            let written = mesh.is_written(to, message);
+            if written {
                 *pending = Pending::Sent;
             }
-            !gone
+            !written
         });
         posted.retain(|number| {
             let pending = &mut all[*number as usize];

@@ -7,7 +7,7 @@ use crate::communicator::Communicator;
 use crate::element::{self, Element, bytes_mut};
 use crate::header::Header;
 use crate::link::Message;
-use crate::outgoing::Posted;
+use crate::send_queue::Posted;
 
 /// What a receive asks for. `None`: any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

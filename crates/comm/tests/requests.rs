@@ -1,8 +1,10 @@
 //! Requests, typed messages, blocks and patterns deliver the right data, in virtual and in real time.
 
-use crate::common::{emulation, fabric, run};
+use crate::common::{emulation, fabric, run, try_run};
 use crosstalk_comm::{Envelope, LocateOp, Located, Pattern, Rank, ReduceOp, Strided, Tested};
 use crosstalk_core::Fault;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs a program of so many ranks in both times.
 fn in_both(nodes: usize, program: impl Fn(&mut Rank) -> Result<(), Fault> + Sync) {
@@ -55,6 +57,51 @@ fn receives_get_messages_in_the_order_in_which_they_were_posted() {
         assert_eq!(rank.world().recv_any::<i32>(5)?, (0, vec![5]));
         Ok(())
     });
+}
+
+#[test]
+fn a_message_that_was_begun_leaves_though_its_receiver_computes() {
+    const LONG: usize = 16 << 20;
+    let (begun, barrier) = (AtomicBool::new(false), Barrier::new(2));
+    run(2, None, |rank| {
+        if rank.id() == 0 {
+            let long: Vec<i32> = (0..LONG as i32).collect();
+            let requests = vec![rank.world().isend(1, 1, &long)?, rank.world().isend(1, 1, &[7_i32])?];
+            begun.store(true, Ordering::Relaxed);
+            barrier.wait();
+            // It goes behind them.
+            rank.world().send(1, 1, &[8_i32])?;
+            return rank.wait_all(requests).map(drop);
+        }
+        // It does not communicate until all have begun.
+        barrier.wait();
+        assert!(begun.load(Ordering::Relaxed));
+        let long = rank.world().recv::<i32>(0, 1)?;
+        assert!(long.len() == LONG && long.iter().enumerate().all(|(at, number)| at as i32 == *number));
+        assert_eq!(rank.world().recv::<i32>(0, 1)?, [7]);
+        assert_eq!(rank.world().recv::<i32>(0, 1)?, [8]);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_test_of_a_message_from_a_rank_that_has_gone_ends() {
+    let results = try_run(2, None, 20.0, |mut rank| {
+        if rank.id() == 1 {
+            // It is connected, and goes without a word.
+            return rank.world().recv::<u8>(0, 1).map(drop);
+        }
+        rank.world().send(1, 1, &[0_u8])?;
+        let mut request = rank.world().irecv(Envelope::exact(1, 2))?;
+        loop {
+            request = match rank.test(request)? {
+                Tested::Done(_) => return Ok(()),
+                Tested::NotYet(request) => request,
+            };
+        }
+    });
+    let fault = results[0].as_ref().expect_err("its sender has gone").to_string();
+    assert!(fault.contains("gone"), "{fault}");
 }
 
 #[test]

@@ -223,8 +223,8 @@ fn bytes(answer: Answer) -> Option<u64> {
 
 fn refused(name: &str, server: usize, refusal: Refusal) -> Fault {
     let fault = match refusal {
-        Refusal::NoFile => Fault::attempt("there is no such file"),
-        Refusal::Exists => Fault::attempt("there is such a file"),
+        Refusal::NoFile => Fault::attempt("there is no such file").remedy("create it first"),
+        Refusal::Exists => Fault::attempt("there is such a file").remedy("remove it first"),
         Refusal::Full { held, limit, more } => Fault::attempt(format!(
             "no space left on server {server}: it holds {} of at most {}, and the write needs {} more",
             human(held as f64, "B"),
@@ -232,7 +232,8 @@ fn refused(name: &str, server: usize, refusal: Refusal) -> Fault {
             human(more as f64, "B")
         ))
         .remedy("write less (`block`), take more `servers`, or raise `capacity`"),
-        Refusal::NotUnderstood => Fault::attempt(format!("server {server} cannot answer this request")),
+        Refusal::NotUnderstood => Fault::attempt(format!("server {server} cannot answer this request"))
+            .remedy("run the same program on all nodes"),
     };
     fault.at(format!("file `{name}`"))
 }

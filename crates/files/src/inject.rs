@@ -24,6 +24,9 @@ pub struct Injected<'i, S> {
     injection: &'i mut Injection,
 }
 
+/// What is added to the seed of a choice, so that choices are independent.
+const TRANSFER: u64 = 1 << 32;
+
 /// Which transfer is corrupted, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
@@ -37,7 +40,7 @@ pub struct Injection {
 impl Injection {
     /// Corrupts one of `transfers`, which the seed chooses.
     pub fn new(corruption: Corruption, transfers: u64, seed: u64) -> Self {
-        Injection { corruption, before: Some(mixed(seed) % transfers.max(1)), seed }
+        Injection { corruption, before: Some(mixed(seed.wrapping_add(TRANSFER)) % transfers.max(1)), seed }
     }
 
     /// Whether it has happened.
@@ -95,8 +98,8 @@ impl<'i, S: Servers> Injected<'i, S> {
             }
         }
         let one = self.injection.choose(stripes.len(), 1);
-        let other = stripes.len() - 1 - one;
-        let other = if other == one { (one + 1) % stripes.len() } else { other };
+        let others = self.injection.choose(stripes.len() - 1, 3);
+        let other = (one + 1 + others) % stripes.len();
         let (earlier, later) = stripes.split_at_mut(one.max(other));
         std::mem::swap(&mut *earlier[one.min(other)], &mut *later[0]);
         self.servers.exchange(&requests)

@@ -208,7 +208,10 @@ impl<'a> Answer<'a> {
     /// If they are none.
     pub fn decode(bytes: &'a [u8], to: &Request) -> Result<Self, Fault> {
         let answer = Self::read(bytes, to);
-        answer.ok_or_else(|| Fault::attempt(format!("a server's answer of {} bytes is none", bytes.len())))
+        answer.ok_or_else(|| {
+            Fault::attempt(format!("a server sent a malformed answer of {} bytes", bytes.len()))
+                .remedy("run the same program on all nodes")
+        })
     }
 
     fn read(bytes: &'a [u8], to: &Request) -> Option<Self> {

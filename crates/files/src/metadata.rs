@@ -93,7 +93,9 @@ impl Job for MetadataJob {
                 Metadata::Create => client.create(&name).map(drop)?,
                 Metadata::Stat => found.sizes.push(client.stat(&name)?),
                 Metadata::Rename => client.rename(&name, &self.new_name(index))?,
-                Metadata::Remove | Metadata::List => client.remove(&name)?,
+                Metadata::Remove => client.remove(&name)?,
+                // Done above, for all files at once.
+                Metadata::List => {}
             }
         }
         Ok(found)

@@ -5,6 +5,9 @@ use crosstalk_core::Fault;
 
 use crate::client::File;
 
+/// Bytes that are compared at once.
+const COMPARED: usize = 1 << 20;
+
 /// The contents of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
@@ -42,12 +45,14 @@ impl Pattern {
     /// # Errors
     /// An attempt fault that names the first byte that differs, and its server.
     pub fn check(&self, file: &File, offset: u64, found: &[u8]) -> Result<(), Fault> {
-        let expected = self.bytes(offset, found.len());
-        let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) else {
-            return Ok(());
-        };
-        let at = offset + index as u64;
-        let (found, expected) = (found[index], expected[index]);
+        // Part by part, so that no second copy of a whole block is held.
+        let parts = found.chunks(COMPARED).zip((offset..).step_by(COMPARED));
+        let different = parts.into_iter().find_map(|(part, begin)| {
+            let expected = self.bytes(begin, part.len());
+            let index = part.iter().zip(&expected).position(|(found, expected)| found != expected)?;
+            Some((begin + index as u64, part[index], expected[index]))
+        });
+        let Some((at, found, expected)) = different else { return Ok(()) };
         let (server, _) = file.layout.place(at);
         Err(Fault::attempt(format!(
             "wrong contents at offset {at}, on server {server}: expected {expected:#04x}, found {found:#04x}"

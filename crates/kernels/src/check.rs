@@ -2,6 +2,10 @@
 
 use crosstalk_core::Fault;
 
+/// What to do where a result is wrong.
+pub(crate) const WRONG_RESULT: &str =
+    "run it again: if it is wrong again, report it with the class, the number of ranks and the processor";
+
 /// A result, and what it has to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
@@ -43,7 +47,8 @@ impl Check {
             self.expected,
             self.error(),
             self.tolerance
-        )))
+        ))
+        .remedy(WRONG_RESULT))
     }
 }
 

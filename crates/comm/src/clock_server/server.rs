@@ -21,7 +21,7 @@ use crate::element::{ReduceOp, bytes, combine_bytes};
 use crate::poll::{self, PolledSocket};
 
 /// How long a rank may take, once it has finished, to say whether its part is faithful: it only reads counters.
-const CONCLUDES: Duration = Duration::from_secs(10);
+const CONCLUDES: Duration = Duration::from_secs(3);
 
 /// The thread; it ends when all ranks have finished, or one has gone, or when this is dropped.
 pub(crate) struct ClockServer {
@@ -117,6 +117,8 @@ struct RankEnd {
     /// Answers that its socket has not taken yet.
     outgoing: Vec<u8>,
     has_finished: bool,
+    /// Its connection has ended.
+    has_ended: bool,
     /// Whether its part of virtual time is faithful, which it says after it has finished; false if it ends without.
     faithful: Option<bool>,
 }
@@ -202,6 +204,7 @@ impl Programs {
             recorded: Vec::new(),
             outgoing: Vec::new(),
             has_finished: false,
+            has_ended: false,
             faithful: None,
         };
         Programs { ranks: streams.into_iter().map(end).collect(), records }
@@ -240,7 +243,11 @@ impl Programs {
     }
 
     fn wait_and_read(&mut self) -> Result<(), Fault> {
-        let watch = |end: &RankEnd| PolledSocket::new(end.stream.as_raw_fd(), !end.outgoing.is_empty());
+        // One that has ended is readable for ever: -1 is no socket, and is not looked at (poll(2)).
+        let watch = |end: &RankEnd| match end.has_ended {
+            true => PolledSocket::new(-1, false),
+            false => PolledSocket::new(end.stream.as_raw_fd(), !end.outgoing.is_empty()),
+        };
         let mut watched: Vec<PolledSocket> = self.ranks.iter().map(watch).collect();
         poll::wait(&mut watched, CANCEL_POLL)
             .map_err(|e| Fault::environment(format!("cannot wait for reports: {e}")))?;
@@ -249,6 +256,7 @@ impl Programs {
                 end.write();
             }
             if watched[rank].readable() && !end.read(self.records).map_err(|fault| fault.on(rank))? {
+                end.has_ended = true;
                 if end.has_finished {
                     end.faithful = end.faithful.or(Some(false));
                     continue;

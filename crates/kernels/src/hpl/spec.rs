@@ -18,6 +18,9 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     REPLAY,
 ]]);
 
+/// Panels' sizes that are held beside the matrix.
+const PANELS: f64 = 4.0;
+
 /// A system, and the grid that solves it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
@@ -80,9 +83,11 @@ impl Spec {
         order * order * (2.0 / 3.0 * order + 1.5)
     }
 
-    /// Bytes of the matrix.
+    /// Bytes of the matrix and of the panels that are there at once: one that is factored, two that are used or on their
+    /// way, and the rows that they exchange.
     pub fn bytes(&self) -> f64 {
-        self.order as f64 * (self.order as f64 + 1.0) * 8.0
+        let order = self.order as f64;
+        order * (order + 1.0 + PANELS * self.block as f64) * 8.0
     }
 
     /// Refuses a matrix that does not fit.
@@ -93,8 +98,9 @@ impl Spec {
         if self.bytes() <= available {
             return Ok(());
         }
-        // n · (n + 1) · 8 bytes.
-        let most = ((available / 2.0 + 1.0).sqrt() / 2.0 - 0.5).floor();
+        // n · (n + 1 + PANELS · nb) · 8 bytes.
+        let half = (1.0 + PANELS * self.block as f64) / 2.0;
+        let most = ((half * half + available / 8.0).sqrt() - half).floor();
         Err(Fault::usage(format!(
             "{} equations need {}, and {whose} has {}",
             self.order,
@@ -124,7 +130,7 @@ mod tests {
     fn too_large_a_matrix_is_refused_with_the_largest_that_fits() {
         let spec = Spec::from_params(&Params::default().with("n", 100_000)).expect("reads");
         let refused = spec.check_memory(8e9, "a node").expect_err("does not fit").to_string();
-        assert!(refused.contains("74.5 GiB") && refused.contains("at most n = 31622"), "{refused}");
+        assert!(refused.contains("75.7 GiB") && refused.contains("at most n = 30863"), "{refused}");
         for available in [8.0, 8.0 * 144.0, 8e9, 8.0 * 1000.0 * 1001.0 - 1.0] {
             let sized = |order| Spec { order, ..spec.clone() };
             let refused = sized(1 << 20).check_memory(available, "a node").expect_err("does not fit");

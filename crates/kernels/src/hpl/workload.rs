@@ -15,6 +15,7 @@ use super::grid::Grid;
 use super::matrix::Matrix;
 use super::spec::{PARAMETERS, Spec};
 use super::{factor, solve};
+use crate::check::WRONG_RESULT;
 use crate::kernel::Timed;
 use crate::report::{self, Done};
 
@@ -94,7 +95,8 @@ pub fn run(
         true => Ok(()),
         false => Err(Fault::attempt(format!(
             "verification failed: the residual is {residual:.3}, and has to be below {WRONG}"
-        ))),
+        ))
+        .remedy(WRONG_RESULT)),
     };
     if verified.is_err() {
         rank.drop_schedule();

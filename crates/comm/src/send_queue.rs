@@ -8,7 +8,7 @@ pub(crate) struct Posted(pub(crate) u64);
 
 /// What a link has to write.
 #[derive(Debug, Default)]
-pub(crate) struct Outgoing {
+pub(crate) struct SendQueue {
     pub(crate) messages: VecDeque<Vec<u8>>,
     /// How many bytes of the first are written.
     pub(crate) begun: usize,
@@ -17,17 +17,17 @@ pub(crate) struct Outgoing {
     /// How many messages were ever put here.
     pub(crate) posted: u64,
     /// How many of them are written.
-    gone: u64,
+    written: u64,
 }
 
-impl Outgoing {
+impl SendQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
     /// Whether a message is written, with all before it.
-    pub(crate) fn has_gone(&self, message: Posted) -> bool {
-        self.gone >= message.0
+    pub(crate) fn is_written(&self, message: Posted) -> bool {
+        self.written >= message.0
     }
 
     pub(crate) fn push(&mut self, message: Vec<u8>) {
@@ -37,12 +37,12 @@ impl Outgoing {
     }
 
     /// So many bytes more of the first message are written.
-    pub(crate) fn written(&mut self, bytes: usize) {
+    pub(crate) fn take(&mut self, bytes: usize) {
         (self.begun, self.bytes) = (self.begun + bytes, self.bytes - bytes);
         if self.messages.front().is_some_and(|first| first.len() == self.begun) {
             self.messages.pop_front();
             self.begun = 0;
-            self.gone += 1;
+            self.written += 1;
         }
     }
 }
@@ -53,18 +53,18 @@ mod tests {
 
     #[test]
     fn messages_go_one_after_the_other() {
-        let mut outgoing = Outgoing::default();
-        assert!(outgoing.has_gone(Posted(outgoing.posted)), "none was posted");
-        outgoing.push(vec![1; 10]);
-        let first = Posted(outgoing.posted);
-        outgoing.push(vec![2; 5]);
-        let second = Posted(outgoing.posted);
-        outgoing.written(7);
-        assert!(!outgoing.has_gone(first));
-        outgoing.written(3);
-        assert!(outgoing.has_gone(first) && !outgoing.has_gone(second));
-        assert_eq!(outgoing.bytes, 5);
-        outgoing.written(5);
-        assert!(outgoing.has_gone(second) && outgoing.is_empty());
+        let mut queue = SendQueue::default();
+        assert!(queue.is_written(Posted(queue.posted)), "none was posted");
+        queue.push(vec![1; 10]);
+        let first = Posted(queue.posted);
+        queue.push(vec![2; 5]);
+        let second = Posted(queue.posted);
+        queue.take(7);
+        assert!(!queue.is_written(first));
+        queue.take(3);
+        assert!(queue.is_written(first) && !queue.is_written(second));
+        assert_eq!(queue.bytes, 5);
+        queue.take(5);
+        assert!(queue.is_written(second) && queue.is_empty());
     }
 }
