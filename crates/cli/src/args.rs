@@ -243,6 +243,10 @@ pub struct ReplayArgs {
     pub system: String,
     #[command(flatten)]
     pub system_args: SystemArgs,
+    /// Also replay it on N clusters whose parameters are drawn from their ranges, and say between what the time lies, and
+    /// which parameter matters most; 200 are usual.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    pub ranges: Option<u32>,
     /// Add the catalogues of a directory: `fabrics/`, `systems/`, `mpi/`.
     #[arg(long, value_name = "DIR")]
     pub catalogue: Vec<PathBuf>,

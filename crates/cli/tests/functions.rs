@@ -95,6 +95,19 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         stderr(&output)
     };
+    let told = last(dir.path(), &["replay", &graph, "--system", "kosmos-srio", "--ranges", "50"]);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let (low, high) = (number(&told["ranges"]["low"]), number(&told["ranges"]["high"]));
+    assert!(low < number(&told["last"]) && number(&told["last"]) < high, "{told}");
+    let parameters = told["ranges"]["parameters"].as_array().expect("a list");
+    let named = |name: &str| parameters.iter().find(|one| one["parameter"] == name).expect("is there");
+    let speed = named("system kosmos: speed");
+    assert!(number(&speed["at_lower"]) > number(&speed["at_upper"]), "a faster node takes less: {told}");
+    let latency = named("fabric ethernet-2.5g: L");
+    assert!(number(&latency["at_lower"]) < number(&latency["at_upper"]), "which srio's follows: {told}");
+    assert!(
+        refused(&[&graph, "--ranges", "50"]).contains("no parameter of `kisti-2006-myrinet` has a range")
+    );
     assert!(refused(&[&graph, "--ranks", "2"]).contains("a divisor"));
     assert!(refused(&[&graph, "--ranks", "0"]).contains("at least one rank"));
     assert!(refused(&["missing.schedule"]).contains("missing.schedule"));

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::range::Range;
 use crate::units::{BitRate, Bytes, Seconds};
 
 /// What one message costs. Times in seconds, per-byte costs in seconds a byte.
@@ -44,7 +45,7 @@ pub struct Step {
 }
 
 /// Where a number of a catalogue comes from: the publication and the place in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// Paper, standard or derivation.
@@ -53,6 +54,14 @@ pub struct Source {
     /// is then a calibration, not evidence.
     #[serde(default)]
     pub calibration: bool,
+    /// The ends of the range in which the parameter lies; the text says why. Of a parameter that `follows` another, as
+    /// factors of what it would be then. Default: none is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
+    /// The fabric or system, of the same catalogue, whose parameter of this name it moves with, by the same factor: where
+    /// both come from one figure, only their ratio counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<String>,
 }
 
 /// A network technology: one file of `fabrics/`.

@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn only_cables_have_a_length() {
-        let source = Source { text: "a test".into(), calibration: false };
+        let source = Source { text: "a test".into(), ..Source::default() };
         let component = |kind| Component {
             title: "C".into(),
             low: Seconds(0.0),

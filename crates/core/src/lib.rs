@@ -19,6 +19,7 @@ pub mod parameter;
 pub mod parse_error;
 pub mod provenance;
 pub mod quote;
+pub mod range;
 pub mod record;
 pub mod registry;
 pub mod scene;

@@ -131,7 +131,7 @@ mod tests {
             high: high.map(Seconds),
             kind,
             measured: None,
-            source: Source { text: "a test".into(), calibration: false },
+            source: Source { text: "a test".into(), ..Source::default() },
         }
     }
 

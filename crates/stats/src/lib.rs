@@ -17,6 +17,7 @@ mod special;
 
 pub mod correlation;
 pub mod family;
+pub mod latin;
 pub mod looks;
 pub mod noise;
 pub mod order;

@@ -1,5 +1,6 @@
 //! The catalogues: fabrics, systems, MPI profiles and published values by name.
 
+use crate::cost::{check_fabric, check_system};
 use crate::key_lines::KeyLines;
 use crate::mpi::{NO_MPI, check_collectives};
 use crate::name::{file_name, stem};
@@ -60,6 +61,8 @@ impl Catalogues {
                 .at(place)
                 .remedy("give the fabric another name"));
         }
+        check_fabric(&fabric)
+            .map_err(|(key, fault)| fault.at(KeyLines::parse(text, place).location_of(&key)))?;
         self.fabrics.insert(fabric.name.clone(), fabric);
         Ok(())
     }
@@ -81,6 +84,8 @@ impl Catalogues {
                 .remedy("add for example [network.ethernet] with within and across"));
         }
         check_node(&system).map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("node")))?;
+        check_system(&system)
+            .map_err(|(key, fault)| fault.at(KeyLines::parse(text, place).location_of(&key)))?;
         self.systems.insert(system.name.clone(), system);
         Ok(())
     }

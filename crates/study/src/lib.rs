@@ -7,6 +7,7 @@ pub mod analyse;
 pub mod bundled;
 pub mod catalogue;
 pub mod command;
+pub mod cost;
 pub mod emulate;
 pub mod file;
 pub mod findings;
@@ -27,6 +28,7 @@ pub mod rules;
 pub mod samples;
 pub mod scale;
 pub mod schema;
+pub mod uncertain;
 pub mod words;
 pub mod write;
 

@@ -15,6 +15,8 @@ use crate::args::{ReplayArgs, SystemArgs};
 use crate::catalogue;
 use crate::out::Out;
 
+mod ranges;
+
 /// The largest file that is read.
 const MOST_BYTES: u64 = 8 << 30;
 
@@ -67,11 +69,19 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     if most_apart < 1_000 {
         out.say("every rank's clock is the recorded one, to a nanosecond");
     }
+    let ranges = match args.ranges {
+        Some(samples) => Some(ranges::told(&schedule, &catalogues, &emulation, samples as usize)?),
+        None => None,
+    };
+    if let Some(ranges) = &ranges {
+        out.say(&ranges.table());
+    }
     out.record(&json!({
         "result": "replay", "title": schedule.title, "ranks": ranks, "operations": schedule.count(),
         "recorded": parts(before), "replayed": parts(after),
         "system": args.system, "mpi": emulation.mpi.as_ref().map(|mpi| mpi.name.as_str()),
         "rank": rank, "replayed_rank": rank_there, "last": last.0 as f64 * 1e-12, "most_apart": most_apart as f64 * 1e-12,
+        "ranges": ranges.map(|ranges| ranges.record()),
     }));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,153 @@
+//! The costs of a message by their letters, and the ranges that they may carry.
+
+use std::collections::BTreeMap;
+
+use crosstalk_core::Fault;
+use crosstalk_core::fabric::{Costs, Fabric, Source};
+use crosstalk_core::quoted;
+use crosstalk_core::range::Range;
+use crosstalk_core::system::System;
+use crosstalk_core::units::{Seconds, human};
+
+/// A cost of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "`Costs` has what they mean")]
+pub enum Cost {
+    Latency,
+    Overhead,
+    Gap,
+    GapPerByte,
+    OverheadPerByte,
+}
+
+/// All costs, in the order in which they are told.
+pub const COSTS: [Cost; 5] =
+    [Cost::Latency, Cost::Overhead, Cost::Gap, Cost::GapPerByte, Cost::OverheadPerByte];
+
+impl Cost {
+    /// Its letter.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cost::Latency => "L",
+            Cost::Overhead => "o",
+            Cost::Gap => "g",
+            Cost::GapPerByte => "G",
+            Cost::OverheadPerByte => "O",
+        }
+    }
+
+    /// Where it stands.
+    pub fn of(self, costs: &mut Costs) -> &mut Seconds {
+        match self {
+            Cost::Latency => &mut costs.latency,
+            Cost::Overhead => &mut costs.overhead,
+            Cost::Gap => &mut costs.gap,
+            Cost::GapPerByte => &mut costs.gap_per_byte,
+            Cost::OverheadPerByte => &mut costs.overhead_per_byte,
+        }
+    }
+}
+
+/// Checks the ranges of a fabric's costs.
+///
+/// # Errors
+/// A usage fault with the key of the source: a range that does not contain the value, or of what can have none.
+pub(crate) fn check_fabric(fabric: &Fabric) -> Result<(), (String, Fault)> {
+    let mut costs = fabric.costs;
+    check(&fabric.source, "L, o, g, G and O", |name, range| {
+        let cost = COSTS.into_iter().find(|cost| cost.name() == name)?;
+        let told = |value: f64| human(value, "s");
+        Some(
+            range
+                .quantities::<Seconds>()
+                .and_then(|(low, high)| contains((low.0, high.0), cost.of(&mut costs).0, told)),
+        )
+    })
+}
+
+/// Checks the range of a system's speed.
+///
+/// # Errors
+/// As [`check_fabric`].
+pub(crate) fn check_system(system: &System) -> Result<(), (String, Fault)> {
+    check(&system.source, "speed", |name, range| {
+        let ends = (name == "speed").then(|| range.numbers())?;
+        Some(ends.and_then(|ends| match ends.0 > 0.0 {
+            true => contains(ends, system.node.speed, |value| value.to_string()),
+            false => Err(Fault::usage("expected a range of speeds above zero")),
+        }))
+    })
+}
+
+/// `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
+fn check(
+    sources: &BTreeMap<String, Source>,
+    which: &str,
+    mut checked: impl FnMut(&str, &Range) -> Option<Result<(), Fault>>,
+) -> Result<(), (String, Fault)> {
+    for (name, source) in sources {
+        let range = source.range.as_ref();
+        let result = match (range, &source.follows) {
+            (None, _) => Ok(()),
+            (Some(range), Some(_)) => range.numbers().and_then(|ends| match ends.0 > 0.0 {
+                true => contains(ends, 1.0, |value| value.to_string()),
+                false => Err(Fault::usage("expected a range of factors above zero")),
+            }),
+            (Some(range), None) => checked(name, range).unwrap_or_else(|| {
+                Err(Fault::usage(format!("`{}` has a range", quoted(name)))
+                    .remedy(format!("leave it out: {which} can have one")))
+            }),
+        };
+        result.map_err(|fault| (format!("source.{name}"), fault))?;
+    }
+    Ok(())
+}
+
+fn contains((low, high): (f64, f64), value: f64, told: impl Fn(f64) -> String) -> Result<(), Fault> {
+    // Text of a quantity is rounded: a value that stands at an end is in its range.
+    let slack = 1e-9 * high.abs();
+    match low - slack <= value && value <= high + slack {
+        true => Ok(()),
+        false => Err(Fault::usage(format!(
+            "the range from {} to {} does not contain the value {}",
+            told(low),
+            told(high),
+            told(value)
+        ))
+        .remedy("widen the range, or correct the value")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalogue::Catalogues;
+
+    fn fabric(source: &str) -> Result<(), String> {
+        let text = format!(
+            "title = \"T\"\nrate = \"1 Gbit/s\"\ncosts = {{ L = \"20 µs\", o = \"1 µs\", g = \"0 s\", G = \"8 ns\" }}\n[source]\n{source}"
+        );
+        Catalogues::new().add_fabric("f", &text, "f.toml").map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_range_holds_its_value() {
+        for good in [
+            r#"L = { text = "t", range = ["10 µs", "20 µs"] }"#,
+            r#"g = { text = "t", range = [0, "1 µs"] }"#,
+            r#"L = { text = "t", follows = "other", range = [0.5, 2] }"#,
+        ] {
+            assert_eq!(fabric(good), Ok(()));
+        }
+        for (bad, why) in [
+            (r#"L = { text = "t", range = ["21 µs", "30 µs"] }"#, "does not contain the value 20 µs"),
+            (r#"L = { text = "t", range = ["30 µs", "10 µs"] }"#, "lower end"),
+            (r#"L = { text = "t", range = ["10 m", "30 µs"] }"#, "unit"),
+            (r#"rate = { text = "t", range = ["1 Gbit/s", "2 Gbit/s"] }"#, "L, o, g, G and O can have one"),
+            (r#"L = { text = "t", follows = "other", range = [1.1, 2] }"#, "does not contain the value 1"),
+            (r#"L = { range = ["10 µs", "30 µs"] }"#, "text"),
+        ] {
+            let fault = fabric(bad).expect_err(bad);
+            assert!(fault.contains(why) && fault.contains("f.toml:"), "{fault}");
+        }
+    }
+}
