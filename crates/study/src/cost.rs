@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(fabric(good), Ok(()));
         }
         for (bad, why) in [
-            (r#"L = { text = "t", range = ["21 µs", "30 µs"] }"#, "does not contain the value 20 µs"),
+            (r#"L = { text = "t", range = ["21 µs", "30 µs"] }"#, "does not contain the value 20.0 µs"),
             (r#"L = { text = "t", range = ["30 µs", "10 µs"] }"#, "lower end"),
             (r#"L = { text = "t", range = ["10 m", "30 µs"] }"#, "unit"),
             (r#"rate = { text = "t", range = ["1 Gbit/s", "2 Gbit/s"] }"#, "L, o, g, G and O can have one"),
