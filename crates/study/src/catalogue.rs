@@ -61,8 +61,7 @@ impl Catalogues {
                 .at(place)
                 .remedy("give the fabric another name"));
         }
-        check_fabric(&fabric)
-            .map_err(|(key, fault)| fault.at(KeyLines::parse(text, place).location_of(&key)))?;
+        check_fabric(&fabric, |key| KeyLines::parse(text, place).location_of(key))?;
         self.fabrics.insert(fabric.name.clone(), fabric);
         Ok(())
     }
@@ -84,8 +83,7 @@ impl Catalogues {
                 .remedy("add for example [network.ethernet] with within and across"));
         }
         check_node(&system).map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("node")))?;
-        check_system(&system)
-            .map_err(|(key, fault)| fault.at(KeyLines::parse(text, place).location_of(&key)))?;
+        check_system(&system, |key| KeyLines::parse(text, place).location_of(key))?;
         self.systems.insert(system.name.clone(), system);
         Ok(())
     }

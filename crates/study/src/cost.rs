@@ -48,13 +48,13 @@ impl Cost {
     }
 }
 
-/// Checks the ranges of a fabric's costs.
+/// Checks the ranges of a fabric's costs. `at` says where a key stands.
 ///
 /// # Errors
-/// A usage fault with the key of the source: a range that does not contain the value, or of what can have none.
-pub(crate) fn check_fabric(fabric: &Fabric) -> Result<(), (String, Fault)> {
+/// A usage fault: a range that does not contain the value, or of what can have none.
+pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Result<(), Fault> {
     let mut costs = fabric.costs;
-    check(&fabric.source, "L, o, g, G and O", |name, range| {
+    check(&fabric.source, "L, o, g, G and O", at, |name, range| {
         let cost = COSTS.into_iter().find(|cost| cost.name() == name)?;
         let told = |value: f64| human(value, "s");
         Some(
@@ -69,8 +69,8 @@ pub(crate) fn check_fabric(fabric: &Fabric) -> Result<(), (String, Fault)> {
 ///
 /// # Errors
 /// As [`check_fabric`].
-pub(crate) fn check_system(system: &System) -> Result<(), (String, Fault)> {
-    check(&system.source, "speed", |name, range| {
+pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Result<(), Fault> {
+    check(&system.source, "speed", at, |name, range| {
         let ends = (name == "speed").then(|| range.numbers())?;
         Some(ends.and_then(|ends| match ends.0 > 0.0 {
             true => contains(ends, system.node.speed, |value| value.to_string()),
@@ -83,8 +83,9 @@ pub(crate) fn check_system(system: &System) -> Result<(), (String, Fault)> {
 fn check(
     sources: &BTreeMap<String, Source>,
     which: &str,
+    at: impl Fn(&str) -> String,
     mut checked: impl FnMut(&str, &Range) -> Option<Result<(), Fault>>,
-) -> Result<(), (String, Fault)> {
+) -> Result<(), Fault> {
     for (name, source) in sources {
         let range = source.range.as_ref();
         let result = match (range, &source.follows) {
@@ -98,7 +99,7 @@ fn check(
                     .remedy(format!("leave it out: {which} can have one")))
             }),
         };
-        result.map_err(|fault| (format!("source.{name}"), fault))?;
+        result.map_err(|fault| fault.at(at(&format!("source.{name}"))))?;
     }
     Ok(())
 }
