@@ -123,7 +123,7 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
             "a stand-in removes what caused the published result; no verdict is possible here",
         ),
         ClaimVerdict::Calibration => {
-            ("calibration", '=', Tone::Aside, "its figure set a parameter, so agreement is no evidence")
+            ("calibration", '=', Tone::Aside, "it follows from parameters that were set before, so agreement is no evidence")
         }
         ClaimVerdict::NotRun => ("not run", '·', Tone::Aside, "this run leaves out cells that it needs"),
     };

@@ -252,7 +252,7 @@ pub enum ClaimVerdict {
     Inconclusive,
     /// A stand-in removes the published cause.
     NotComparable,
-    /// Its published figure set a parameter: no evidence.
+    /// It follows from parameters that were set before, by its published figure or otherwise: no evidence.
     Calibration,
     /// Its cells were not run.
     NotRun,

@@ -51,8 +51,10 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
 
 fn bar(figure: &Figure, palette: &Palette, series: &Series, point: &Point) -> Option<Bar> {
     let category = position_in_words(point, &figure.x);
-    // A category with the name of a series elsewhere has that series' colour.
-    let name = if palette.has_series(&category) { &category } else { &series.name };
+    // Where one series is measured, a category with the name of a series elsewhere has that series' colour; several are
+    // told apart by their own.
+    let measured = figure.series.iter().filter(|series| series.origin != Origin::Published).count();
+    let name = if measured <= 1 && palette.has_series(&category) { &category } else { &series.name };
     is_drawable(point.y.value, figure.y.scale == Kind::Log).then(|| Bar {
         from: 0.0,
         to: point.y.value,

@@ -137,7 +137,7 @@ fn unless_no_evidence(
     } else if let Some(reason) = &written.not_comparable {
         (ClaimVerdict::NotComparable, format!("{reason}{also}"))
     } else if let Some(parameter) = &written.calibration {
-        (ClaimVerdict::Calibration, format!("its figure set {parameter}, so that it is no evidence{also}"))
+        (ClaimVerdict::Calibration, format!("it follows from {parameter}, so that it is no evidence{also}"))
     } else if !written.primary {
         (verdict, format!("{why} (judged by itself, not corrected for the study's other claims)"))
     } else {
