@@ -50,11 +50,8 @@ fn faults_in_a_file_name_no_rust_types() {
     let fabrics = dir.path().join("my/fabrics");
     std::fs::create_dir_all(&fabrics).expect("makes");
     let fabric = stdout(&crosstalk(dir.path(), &["show", "srio"]));
-    write(
-        &fabrics,
-        "x.toml",
-        &fabric.replace("O = { text = \"As fabric ethernet-2.5g.\" }", "O = \"a guess\""),
-    );
+    let guessed = fabric.lines().map(|line| if line.starts_with("O = ") { "O = \"a guess\"" } else { line });
+    write(&fabrics, "x.toml", &guessed.collect::<Vec<_>>().join("\n"));
     let vary = ["plan", "--catalogue", "my", "--nodes", "2", "--vary", "fabric=x,none", "--", "true"];
     let text = stderr(&crosstalk(dir.path(), &vary));
     assert!(text.contains("x.toml:") && text.contains("expected a table, found text \"a guess\""), "{text}");

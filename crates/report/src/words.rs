@@ -122,9 +122,12 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
             Tone::Aside,
             "a stand-in removes what caused the published result; no verdict is possible here",
         ),
-        ClaimVerdict::Calibration => {
-            ("calibration", '=', Tone::Aside, "it follows from parameters that were set before, so agreement is no evidence")
-        }
+        ClaimVerdict::Calibration => (
+            "calibration",
+            '=',
+            Tone::Aside,
+            "it follows from parameters that were set before, so agreement is no evidence",
+        ),
         ClaimVerdict::NotRun => ("not run", '·', Tone::Aside, "this run leaves out cells that it needs"),
     };
     Verdict { word, mark, meaning, tone }
