@@ -22,6 +22,8 @@ from lib.systems import idle
 from lib.wire import ROOT
 
 PAIRS = 24
+#: Blocks of each run.
+BLOCKS = 3
 #: By the name of the experiment: the workload, its size made so that an attempt takes a few tenths of a second.
 WORKS = {
     "pagerank": 'kind = "pagerank", slaves = 6, scale = 17, iterations = 3',
@@ -36,9 +38,9 @@ def main():
     options = arguments()
     ours.build()
     before = os.environ.get("CROSSTALK_BEFORE")
-    part = before is None or options.pairs < PAIRS
-    told = {} if before is None else {"before": hashlib.sha256(Path(before).read_bytes()).hexdigest()[:16]}
-    figures = Figures("analytics_before", part=part, **told)
+    part = before is None or options.pairs < PAIRS or options.blocks < BLOCKS
+    program = {} if before is None else {"before": hashlib.sha256(Path(before).read_bytes()).hexdigest()[:16]}
+    figures = Figures("analytics_before", part=part, **program)
     names = {f"{work} on {system}": (work, system) for work in WORKS for system in SYSTEMS}
     names |= {f"{work} on {system}, messages alone": (work, f"idle-{system}") for work in WORKS for system in SYSTEMS}
     if before is None:
@@ -60,7 +62,7 @@ def main():
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=PAIRS)
-    parser.add_argument("--blocks", type=int, default=3, help="blocks of each run; a cell's time is their median")
+    parser.add_argument("--blocks", type=int, default=BLOCKS, help="blocks of each run; a cell's time is their median")
     return parser.parse_args()
 
 

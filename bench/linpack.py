@@ -4,8 +4,8 @@
 A ratio is our Gflop/s over hpcc's: above 1, ours is faster. hpcc takes OpenBLAS's kernel that is the fastest here, of the
 one that OpenBLAS chooses and SkylakeX's: on some processors with AVX-512 it does not choose that by itself. Both solve as
 many equations, in equal blocks, on an equal grid, twice in a process, of which the better counts, and each verifies its
-residual; both settings are printed. The most
-is of fused multiply-adds in registers (bench/peers/fma_peak.c), in pairs with ours too.
+residual; both settings are printed. The most is of fused multiply-adds in registers (bench/peers/fma_peak.c), in pairs
+with ours too; the large order is solved without hpcc, by the blocks that our program takes.
 
 No other work may run meanwhile: two ranks need both processors.
 """
@@ -28,7 +28,7 @@ RANK = ROOT / "target" / "release" / "examples" / "kernel_rank"
 BLOCK = 192
 #: By ranks: rows and columns of the grid, of both.
 GRIDS = {1: (1, 1), 2: (1, 2)}
-#: hpcc's input: of one problem, with the other tests as small as they can be. hpcc tells the best.
+#: hpcc's input: one problem twice, with the other tests as small as they can be. It prints the better.
 INPUT = """HPL
 crosstalk
 HPL.out

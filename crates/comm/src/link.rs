@@ -329,7 +329,7 @@ impl Link {
             self.queue.push(parts.concat().split_off(done));
             self.writing = true;
         }
-        Ok(Posted(self.queue.posted))
+        Ok(self.queue.last())
     }
 
     /// Writes what waits, as far as the socket takes it now.
@@ -338,8 +338,8 @@ impl Link {
         if self.queue.is_empty() {
             return Ok(());
         }
-        while let Some(bytes) = self.queue.messages.front() {
-            match (&self.stream).write(&bytes[self.queue.begun..]) {
+        while let Some(bytes) = self.queue.front() {
+            match (&self.stream).write(bytes) {
                 Ok(n) => self.queue.take(n),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

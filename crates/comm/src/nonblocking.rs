@@ -167,7 +167,7 @@ impl Rank<'_> {
                     return Ok(Tested::Done(rank.complete(request)));
                 }
                 // A program that tests until it is done must end, too.
-                rank.mesh.check_goes_on()?;
+                rank.mesh.check_continues()?;
                 let from = rank.requests.source(request.number).map(|from| from as usize);
                 rank.mesh.check_any_can_come(from).map_err(|fault| fault.at(at.to_string()))?;
                 return Ok(Tested::NotYet(request));
@@ -250,7 +250,7 @@ impl Rank<'_> {
             true => Ok(()),
             false => self.operation(|rank| {
                 rank.mesh.read_pending()?;
-                rank.mesh.check_goes_on()
+                rank.mesh.check_continues()
             }),
         }
     }

@@ -3,7 +3,7 @@
 use crosstalk_core::Fault;
 
 use crate::header::{Header, LONGEST};
-use crate::link::{Link, counts};
+use crate::link::counts;
 use crate::mesh::{Mesh, gone};
 use crate::send_queue::Posted;
 
@@ -22,8 +22,7 @@ impl Mesh<'_> {
         body: &[&[u8]],
     ) -> Result<Option<Posted>, Fault> {
         let length: usize = body.iter().map(|part| part.len()).sum();
-        let queued = |link: &Link| link.queue.bytes;
-        let waiting = self.links[to].as_ref().map_or(0, queued);
+        let waiting = self.links[to].as_ref().map_or(0, |link| link.queue.bytes());
         if to == self.id || waiting + length > MOST_QUEUED || length as u64 > LONGEST {
             return self.send(to, header, body).map(|()| None);
         }
@@ -64,7 +63,7 @@ impl Mesh<'_> {
     }
 
     /// A fault if a peer is gone, the deadline has passed, or the attempt was cancelled.
-    pub(crate) fn check_goes_on(&mut self) -> Result<(), Fault> {
+    pub(crate) fn check_continues(&mut self) -> Result<(), Fault> {
         self.check_peers()?;
         self.deadline.remaining(&|| "communicating".into()).map(drop)
     }

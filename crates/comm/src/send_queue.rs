@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 /// A message that was posted; those of a link follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Posted(pub(crate) u64);
+pub(crate) struct Posted(u64);
 
 /// What a link has to write.
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
-    pub(crate) messages: VecDeque<Vec<u8>>,
+    messages: VecDeque<Vec<u8>>,
     /// How many bytes of the first are written.
-    pub(crate) begun: usize,
+    begun: usize,
     /// The bytes that are not written.
-    pub(crate) bytes: usize,
+    bytes: usize,
     /// How many messages were ever put here.
-    pub(crate) posted: u64,
+    posted: u64,
     /// How many of them are written.
     written: u64,
 }
@@ -25,9 +25,24 @@ impl SendQueue {
         self.messages.is_empty()
     }
 
+    /// What is to be written next.
+    pub(crate) fn front(&self) -> Option<&[u8]> {
+        self.messages.front().map(|first| &first[self.begun..])
+    }
+
     /// Whether a message is written, with all before it.
     pub(crate) fn is_written(&self, message: Posted) -> bool {
         self.written >= message.0
+    }
+
+    /// The bytes that are not written.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The message that was put here last; it is written where none ever was.
+    pub(crate) fn last(&self) -> Posted {
+        Posted(self.posted)
     }
 
     pub(crate) fn push(&mut self, message: Vec<u8>) {
@@ -54,16 +69,16 @@ mod tests {
     #[test]
     fn messages_go_one_after_the_other() {
         let mut queue = SendQueue::default();
-        assert!(queue.is_written(Posted(queue.posted)), "none was posted");
+        assert!(queue.is_written(queue.last()), "none was posted");
         queue.push(vec![1; 10]);
-        let first = Posted(queue.posted);
+        let first = queue.last();
         queue.push(vec![2; 5]);
-        let second = Posted(queue.posted);
+        let second = queue.last();
         queue.take(7);
         assert!(!queue.is_written(first));
         queue.take(3);
         assert!(queue.is_written(first) && !queue.is_written(second));
-        assert_eq!(queue.bytes, 5);
+        assert_eq!((queue.bytes(), queue.front()), (5, Some(&[2; 5][..])));
         queue.take(5);
         assert!(queue.is_written(second) && queue.is_empty());
     }

@@ -55,7 +55,7 @@ pub struct Source {
     #[serde(default)]
     pub calibration: bool,
     /// The ends of the range in which the parameter lies; the text says why. Of a parameter that `follows` another, as
-    /// factors of what it would be then. Default: none is told.
+    /// factors of what it would be then. Default: none is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
     /// The fabric or system, of the same catalogue, whose parameter of this name it moves with, by the same factor: where

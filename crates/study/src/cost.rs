@@ -20,7 +20,7 @@ pub enum Cost {
     OverheadPerByte,
 }
 
-/// All costs, in the order in which they are told.
+/// All costs, in the order in which they are printed.
 pub const COSTS: [Cost; 5] =
     [Cost::Latency, Cost::Overhead, Cost::Gap, Cost::GapPerByte, Cost::OverheadPerByte];
 
@@ -56,11 +56,11 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
     let mut costs = fabric.costs;
     check(&fabric.source, "L, o, g, G and O", at, |name, range| {
         let cost = COSTS.into_iter().find(|cost| cost.name() == name)?;
-        let told = |value: f64| human(value, "s");
+        let in_words = |value: f64| human(value, "s");
         Some(
             range
                 .quantities::<Seconds>()
-                .and_then(|(low, high)| contains((low.0, high.0), cost.of(&mut costs).0, told)),
+                .and_then(|(low, high)| contains((low.0, high.0), cost.of(&mut costs).0, in_words)),
         )
     })
 }
@@ -104,16 +104,16 @@ fn check(
     Ok(())
 }
 
-fn contains((low, high): (f64, f64), value: f64, told: impl Fn(f64) -> String) -> Result<(), Fault> {
+fn contains((low, high): (f64, f64), value: f64, in_words: impl Fn(f64) -> String) -> Result<(), Fault> {
     // Text of a quantity is rounded: a value that stands at an end is in its range.
     let slack = 1e-9 * high.abs();
     match low - slack <= value && value <= high + slack {
         true => Ok(()),
         false => Err(Fault::usage(format!(
             "the range from {} to {} does not contain the value {}",
-            told(low),
-            told(high),
-            told(value)
+            in_words(low),
+            in_words(high),
+            in_words(value)
         ))
         .remedy("widen the range, or correct the value")),
     }

@@ -171,7 +171,7 @@ impl Uncertainty {
     /// A cluster with other values: parameter by parameter at a point of its range, from 0 to 1.
     pub fn at(&self, points: &[f64], cluster: &Emulation, system: &str) -> Emulation {
         debug_assert_eq!(points.len(), self.parameters.len());
-        let told: BTreeMap<&Parameter, f64> = self
+        let now: BTreeMap<&Parameter, f64> = self
             .parameters
             .iter()
             .zip(points)
@@ -180,7 +180,7 @@ impl Uncertainty {
         let changed = |mut fabric: Fabric| {
             for cost in COSTS {
                 let parameter = Parameter::Cost { fabric: fabric.name.clone(), cost };
-                let change = self.change(&parameter, &told);
+                let change = self.change(&parameter, &now);
                 let steps = fabric.step.iter_mut().map(|step| &mut step.costs);
                 std::iter::once(&mut fabric.costs)
                     .chain(steps)
@@ -189,7 +189,7 @@ impl Uncertainty {
             fabric
         };
         let mut speed = cluster.node.speed;
-        self.change(&Parameter::Speed { system: system.into() }, &told).apply(&mut speed);
+        self.change(&Parameter::Speed { system: system.into() }, &now).apply(&mut speed);
         Emulation {
             within: changed(cluster.within.clone()),
             across: changed(cluster.across.clone()),
@@ -200,15 +200,15 @@ impl Uncertainty {
     }
 
     /// How a parameter differs from its value.
-    fn change(&self, parameter: &Parameter, told: &BTreeMap<&Parameter, f64>) -> Change {
+    fn change(&self, parameter: &Parameter, now: &BTreeMap<&Parameter, f64>) -> Change {
         let own = |parameter: &Parameter| {
             let value = self.values.get(parameter).copied().unwrap_or_default();
-            told.get(parameter).map_or(Change::NONE, |now| Change::between(value, *now))
+            now.get(parameter).map_or(Change::NONE, |other| Change::between(value, *other))
         };
         match self.follows.get(parameter) {
             None => own(parameter),
             Some(followed) => {
-                let factor = told.get(parameter).copied().unwrap_or(1.0);
+                let factor = now.get(parameter).copied().unwrap_or(1.0);
                 let Change { factor: with, more } = own(followed);
                 Change { factor: factor * with, more: factor * more }
             }
@@ -291,7 +291,7 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
     #[test]
     fn ranges_of_fabrics_and_nodes_are_found_once_by_name() {
         let all = catalogues(FOLLOWS);
-        let uncertainty = Uncertainty::of(&all, &clusters(&all)).expect("is told");
+        let uncertainty = Uncertainty::of(&all, &clusters(&all)).expect("are there");
         let names: Vec<String> = uncertainty.parameters.iter().map(|one| one.parameter.to_string()).collect();
         assert_eq!(names, ["fabric first: L", "fabric first: g", "system one: speed", "system two: speed"]);
         assert_eq!(uncertainty.parameters[3].value, 1.0, "a factor");
@@ -301,7 +301,7 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
     fn ends_are_those_of_the_ranges_and_equal_steps_are_equal_factors() {
         let all = catalogues(FOLLOWS);
         let [one, two] = clusters(&all);
-        let uncertainty = Uncertainty::of(&all, [&one, &two]).expect("is told");
+        let uncertainty = Uncertainty::of(&all, [&one, &two]).expect("are there");
         let unchanged = uncertainty.at(&uncertainty.values(), &one, "one");
         assert!((unchanged.node.speed - 0.2).abs() < 1e-12);
         assert!(
@@ -323,7 +323,7 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
     fn a_parameter_that_follows_moves_with_the_other() {
         let all = catalogues(FOLLOWS);
         let [one, two] = clusters(&all);
-        let uncertainty = Uncertainty::of(&all, [&one, &two]).expect("is told");
+        let uncertainty = Uncertainty::of(&all, [&one, &two]).expect("are there");
         let [one, two] =
             [(&one, "one"), (&two, "two")].map(|(of, name)| uncertainty.at(&[1.0, 0.0, 1.0, 1.0], of, name));
         assert_eq!(one.within.costs.latency, two.within.costs.latency);

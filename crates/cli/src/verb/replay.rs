@@ -69,10 +69,8 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     if most_apart < 1_000 {
         out.say("every rank's clock is the recorded one, to a nanosecond");
     }
-    let ranges = match args.ranges {
-        Some(samples) => Some(ranges::told(&schedule, &catalogues, &emulation, samples as usize)?),
-        None => None,
-    };
+    let over = |samples| ranges::over(&schedule, &catalogues, &emulation, samples as usize);
+    let ranges = args.ranges.map(over).transpose()?;
     if let Some(ranges) = &ranges {
         out.say(&ranges.table());
     }

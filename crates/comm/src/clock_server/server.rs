@@ -162,7 +162,7 @@ impl RankEnd {
     /// Reads what has come. False: the connection has ended.
     fn read(&mut self, records: bool) -> Result<bool, Fault> {
         let mut buffer = [0; 16 << 10];
-        let goes_on = loop {
+        let is_open = loop {
             match self.stream.read(&mut buffer) {
                 Ok(0) => break false,
                 Ok(n) => self.partial.extend_from_slice(&buffer[..n]),
@@ -173,7 +173,7 @@ impl RankEnd {
         };
         if self.has_finished {
             self.faithful = self.partial.first().map(|byte| *byte == FAITHFUL).or(self.faithful);
-            return Ok(goes_on);
+            return Ok(is_open);
         }
         let mut reader = Reader::new(&self.partial);
         while let Some(item) = reader.item()? {
@@ -190,7 +190,7 @@ impl RankEnd {
             self.recorded.extend_from_slice(&self.partial[..read]);
         }
         self.partial.drain(..read);
-        Ok(goes_on)
+        Ok(is_open)
     }
 }
 

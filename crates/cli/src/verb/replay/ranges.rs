@@ -10,7 +10,7 @@ use crosstalk_study::Catalogues;
 use crosstalk_study::uncertain::Uncertainty;
 use serde_json::{Value, json};
 
-/// The shares of the clusters below the two ends that are told.
+/// The shares of the clusters below the two ends that are printed.
 const ENDS: [f64; 2] = [0.025, 0.975];
 
 /// Times over the ranges of a cluster's parameters, in seconds.
@@ -24,7 +24,7 @@ pub struct Ranges {
 }
 
 /// Replays a schedule on clusters whose parameters are drawn from their ranges.
-pub fn told(
+pub fn over(
     schedule: &Schedule,
     catalogues: &Catalogues,
     cluster: &Emulation,
