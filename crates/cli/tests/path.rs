@@ -159,10 +159,21 @@ fn a_time_from_a_run_is_the_median_over_its_attempts() {
         let args = ["path", "cpu-to-memory", "--measured", "out", "--put", put];
         stdout(&crosstalk(dir.path(), &args))
     };
+    // As many as attempts have measured it: of six, on a busy machine one may fail.
+    let journal = std::fs::read_to_string(dir.path().join("out/journal.ndjson")).expect("a journal");
+    let samples = |words: &[&str]| {
+        let has = |line: &&str| {
+            ["\"line\":\"sample\"", "\"load_time\""].iter().chain(words).all(|word| line.contains(word))
+        };
+        journal.lines().filter(has).count()
+    };
+    let (small, all) = (samples(&["\"16384\""]), samples(&[]));
+    assert!(small > 0 && small < all && all <= 6, "{small} of {all}");
     let one = shown("cpu-to-memory=load_time[size=16384]");
-    assert!(one.contains("of out (3 values)") && !one.contains("mixed"), "{one}");
+    assert!(one.contains(&format!("of out ({small} values)")) && !one.contains("mixed"), "{one}");
     let both = shown("cpu-to-memory=load_time");
-    assert!(both.contains("(6 values)") && both.contains(" to "), "from the one size to the other: {both}");
+    let count = format!("({all} values)");
+    assert!(both.contains(&count) && both.contains(" to "), "from the one size to the other: {both}");
 }
 
 #[test]
