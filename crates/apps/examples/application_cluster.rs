@@ -47,6 +47,7 @@ fn cluster(name: &str, arguments: &[String]) -> Result<(), Fault> {
             emulation: None,
             deadline: Seconds(600.0),
             shared: Some(std::env::temp_dir()),
+            keep_schedule: false,
             scratch: Default::default(),
             artifacts: None,
             seed: 1,

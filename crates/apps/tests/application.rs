@@ -3,10 +3,13 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::cluster::{emulation, play};
-use crate::scene::value;
+use crate::scene::{self, value};
+use crosstalk_apps::pagerank::PAGERANK;
 use crosstalk_apps::{MasterAnswer, Role};
 use crosstalk_comm::{Rank, TimeAccount};
 use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
+use crosstalk_core::message::Part;
 use crosstalk_core::parameter::{Parameter, Parameters};
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::Workload;
@@ -84,7 +87,7 @@ fn every_declared_metric_is_reported_and_no_other() {
 #[test]
 fn a_wrong_answer_is_the_masters_fault_and_no_slave_is_left_alone() {
     let params = Params::default().with("expected", 7);
-    let mut outcomes = crate::scene::play(&SUM, &params, 4, 20.0, &AtomicBool::new(false));
+    let mut outcomes = scene::play(&SUM, &params, 4, 20.0, &AtomicBool::new(false));
     let fault = outcomes.remove(0).expect_err("the answer is wrong");
     assert_eq!(fault.message, "wrong answer: 6, not 7");
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
@@ -93,9 +96,53 @@ fn a_wrong_answer_is_the_masters_fault_and_no_slave_is_left_alone() {
 #[test]
 fn a_part_that_does_not_fit_is_refused_before_anything_runs() {
     let refused = |node, nodes| {
-        let prepared = SUM.prepare(&crate::scene::part("sum", &Params::default(), node, nodes, 1.0));
+        let prepared = SUM.prepare(&scene::part("sum", &Params::default(), node, nodes, 1.0));
         prepared.map(|_| ()).expect_err("refused").message
     };
     assert_eq!(refused(0, 3), "expected one master and 3 slaves, found node 0 of 3");
     assert_eq!(refused(4, 4), "expected one master and 3 slaves, found node 4 of 4");
+}
+
+/// The readings of all nodes, and those on `clusters` by the schedule that was kept, if the attempt was faithful.
+fn kept(params: &Params, clusters: &[Emulation]) -> (Vec<Reading>, Option<Vec<Vec<Reading>>>) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let nodes = PAGERANK.deploy(params).expect("deploys").nodes;
+    let part = |node| Part {
+        emulation: Some(emulation(nodes)),
+        shared: Some(folder.path().into()),
+        keep_schedule: true,
+        ..scene::part("pagerank", params, node, nodes, 60.0)
+    };
+    let readings = scene::play_parts(&PAGERANK, (0..nodes).map(part), &AtomicBool::new(false));
+    let readings = readings.into_iter().flat_map(|readings| readings.expect("runs")).collect();
+    (readings, PAGERANK.on_clusters(&part(0), clusters).expect("replays"))
+}
+
+#[test]
+fn on_other_clusters_work_reports_what_its_schedule_takes_there() {
+    let params = Params::default().with("slaves", 2).with("scale", 16);
+    let same = emulation(3);
+    let mut faster = same.clone();
+    faster.node.speed = 2.0;
+    let clusters = [same, faster];
+    // On a busy machine it may have to be done again before it is faithful.
+    let tries = (0..20).map(|_| kept(&params, &clusters));
+    let found = tries.into_iter().find_map(|(readings, on)| Some((readings, on?)));
+    let Some((readings, on)) = found else {
+        eprintln!("skipped: this machine has disturbed every attempt");
+        return;
+    };
+    for metric in ["completion_time", "time_compute", "time_wait"] {
+        let times = |readings: &[Reading]| -> Vec<f64> {
+            readings.iter().filter(|one| one.metric == metric).filter_map(Reading::number).collect()
+        };
+        let apart = times(&readings).into_iter().zip(times(&on[0])).map(|(one, other)| (one - other).abs());
+        assert!(apart.fold(0.0, f64::max) < 1e-9, "{metric}: to a nanosecond");
+        assert_eq!(times(&readings).len(), times(&on[0]).len());
+    }
+    let compute = |readings: &[Reading]| -> f64 {
+        readings.iter().filter(|one| one.metric == "time_compute").filter_map(Reading::number).sum()
+    };
+    assert!((compute(&on[0]) / compute(&on[1]) - 2.0).abs() < 1e-6, "half as long on a node twice as fast");
+    assert!(on.iter().flatten().all(|reading| reading.origin == Origin::Simulated));
 }

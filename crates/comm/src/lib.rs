@@ -65,7 +65,7 @@ pub use element::{Combine, Element, LocateOp, Located, ReduceOp};
 pub use listener::{Listener, listen, listen_at};
 pub use rank::Rank;
 pub use request::{Completed, Envelope, Incoming, Request, Tested};
-pub use schedule_file::replay_file;
+pub use schedule_file::Recording;
 pub use scope::Scope;
 pub use split::Cartesian;
 pub use strided::{Pattern, Strided};

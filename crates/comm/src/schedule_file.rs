@@ -23,17 +23,30 @@ pub(crate) fn keep(mut file: PathBuf, recorded: &Recorded) -> Result<(), Fault> 
     })
 }
 
-/// Replays a file that was recorded ([`crate::Listener::recording_to`]) on another cluster. Returns each rank's account
-/// wherever its program asked for it or marked a point, and at the end.
-///
-/// # Errors
-/// If the file cannot be read or is no schedule, and those of [`Schedule::replay`].
-pub fn replay_file(file: &Path, emulation: &Emulation) -> Result<Vec<Vec<TimeAccount>>, Fault> {
-    let bytes = fs::read(file);
-    let bytes = bytes.map_err(|e| {
-        Fault::environment(format!("cannot read {}: {e}", file.display()))
-            .remedy("run the study anew, which records it again")
-    })?;
-    let ranks = Schedule::from_bytes(&bytes)?.replay_with_accounts(emulation)?;
-    Ok(ranks.into_iter().map(|accounts| accounts.into_iter().map(TimeAccount::from).collect()).collect())
+/// A schedule that was read from its file.
+pub struct Recording(Schedule);
+
+impl Recording {
+    /// Reads a file that was recorded ([`crate::Listener::recording_to`]).
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no schedule.
+    pub fn read(file: &Path) -> Result<Self, Fault> {
+        let bytes = fs::read(file);
+        let bytes = bytes.map_err(|e| {
+            Fault::environment(format!("cannot read {}: {e}", file.display()))
+                .remedy("run the study anew, which records it again")
+        })?;
+        Schedule::from_bytes(&bytes).map(Recording)
+    }
+
+    /// Replays it on another cluster. Returns each rank's account wherever its program asked for it or marked a point, and
+    /// at the end.
+    ///
+    /// # Errors
+    /// Those of [`Schedule::replay`].
+    pub fn replay(&self, emulation: &Emulation) -> Result<Vec<Vec<TimeAccount>>, Fault> {
+        let ranks = self.0.replay_with_accounts(emulation)?;
+        Ok(ranks.into_iter().map(|accounts| accounts.into_iter().map(TimeAccount::from).collect()).collect())
+    }
 }

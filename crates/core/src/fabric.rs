@@ -80,6 +80,10 @@ pub struct Fabric {
     /// Other costs from a message size on, in ascending order of size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub step: Vec<Step>,
+    /// The speed of the nodes whose CPU takes o and O, as systems have it; on others these are scaled. Default: they are
+    /// the same on every node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_speed: Option<f64>,
     /// Parameter (`rate`, `L`, `o`, `g`, `G`, `O`, `step`) → where it comes from.
     pub source: BTreeMap<String, Source>,
     /// Known properties of this fabric that the emulation does not have.
@@ -117,6 +121,17 @@ impl Fabric {
         self
     }
 
+    /// This fabric on nodes of that speed: the CPU's costs are longer where they are slower.
+    pub fn on_nodes(mut self, speed: f64) -> Self {
+        let longer = self.node_speed.map_or(1.0, |own| own / speed);
+        for costs in std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
+        {
+            costs.overhead = Seconds(costs.overhead.0 * longer);
+            costs.overhead_per_byte = Seconds(costs.overhead_per_byte.0 * longer);
+        }
+        self
+    }
+
     /// The costs of a message of `size` bytes.
     pub fn costs_for(&self, size: u64) -> &Costs {
         self.step.iter().rev().find(|step| size >= step.from.0).map_or(&self.costs, |step| &step.costs)
@@ -126,6 +141,29 @@ impl Fabric {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_slower_nodes_the_cpu_takes_longer_and_nothing_else_does() {
+        let fabric: Fabric = toml::from_str(
+            r#"
+            title = "T"
+            rate = "1 Gbit/s"
+            node_speed = 0.2
+            costs = { L = "5 µs", o = "1 µs", g = "1 µs", G = "8 ns", O = "1 ns" }
+            step = [{ from = "256 B", L = "6 µs", o = "2 µs", g = "2 µs", G = "10 ns", O = "1 ns" }]
+            source = { rate = { text = "standard" } }
+            "#,
+        )
+        .expect("reads");
+        let slow = fabric.clone().on_nodes(0.1);
+        let near = |a: Seconds, b: f64| (a.0 - b).abs() < 1e-15;
+        assert!(near(slow.costs.overhead, 2e-6) && near(slow.costs.overhead_per_byte, 2e-9));
+        assert!(near(slow.step[0].costs.overhead, 4e-6));
+        assert_eq!((slow.costs.latency, slow.costs.gap), (fabric.costs.latency, fabric.costs.gap));
+        assert_eq!(fabric.clone().on_nodes(0.2), fabric);
+        let anywhere = Fabric { node_speed: None, ..fabric };
+        assert_eq!(anywhere.clone().on_nodes(0.1), anywhere, "which node is not known");
+    }
 
     #[test]
     fn other_links_change_the_time_a_byte_and_the_latency_and_nothing_else() {

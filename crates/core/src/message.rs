@@ -42,6 +42,10 @@ pub struct Part {
     pub deadline: Seconds,
     /// A folder that every node sees, removed with the cluster. `None` if the nodes share none.
     pub shared: Option<PathBuf>,
+    /// Whether the first faithful attempt at this work is to keep its schedule in that folder, to be replayed on other
+    /// clusters. What the attempt reports is the same.
+    #[serde(default)]
+    pub keep_schedule: bool,
     /// The agent's folder for temporary files. The agent fills it in.
     #[serde(skip)]
     pub scratch: PathBuf,

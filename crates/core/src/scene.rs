@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use crate::Fault;
+use crate::emulation::Emulation;
 use crate::fidelity::Fidelity;
 use crate::message::Part;
 use crate::need::Need;
@@ -111,6 +112,15 @@ pub trait Workload: Send + Sync {
     }
     /// Prepares one node, on the node: reads input, binds listeners.
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault>;
+    /// What `part` would report on each of these clusters in virtual time, from the schedule that an attempt has kept
+    /// ([`Part::keep_schedule`]). `None`: it has kept none.
+    ///
+    /// # Errors
+    /// If the schedule cannot be read, or not be replayed.
+    fn on_clusters(&self, part: &Part, clusters: &[Emulation]) -> Result<Option<Vec<Vec<Reading>>>, Fault> {
+        let _ = (part, clusters);
+        Ok(None)
+    }
 }
 
 /// The work of one node, ready to run.

@@ -68,6 +68,7 @@ pub fn emulation(nodes: usize, each: u32, net: Net, disk: Option<Disk>) -> Emula
             overhead_per_byte: nanos(cpu_per_byte),
         },
         step: Vec::new(),
+        node_speed: None,
         source: Default::default(),
         caveats: Vec::new(),
     };
@@ -201,6 +202,7 @@ fn part(params: &Params, node: usize, nodes: usize, emulation: Option<&Emulation
         emulation: emulation.cloned(),
         deadline: Seconds(120.0),
         shared: None,
+        keep_schedule: false,
         scratch: std::env::temp_dir(),
         artifacts: None,
         seed,

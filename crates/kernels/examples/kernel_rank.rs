@@ -84,6 +84,7 @@ fn first_of(
             emulation: None,
             deadline: Seconds(3600.0),
             shared: None,
+            keep_schedule: false,
             scratch: env::temp_dir(),
             artifacts: None,
             seed: 1,

@@ -8,9 +8,9 @@ use crosstalk_core::record::{Better, Metric, Origin};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::human;
 use crosstalk_host::facts::available_memory;
-use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each_or_replay;
-use crosstalk_work::peer::replay::origin;
+use crosstalk_work::peer::replay::{Report, origin};
+use crosstalk_work::{Declared, Elsewhere, Portable};
 
 use crate::check::Check;
 use crate::report::{self, Done};
@@ -20,22 +20,24 @@ use crate::spec::{PARAMETERS, Spec};
 const PACE: f64 = 2e9;
 
 /// The workload `npb`.
-pub const NPB: Declared<Spec> = Declared {
-    name: "npb",
-    title: "NAS Parallel Benchmarks: a kernel of a class, verified",
-    parameters: PARAMETERS,
-    read: Spec::from_params,
-    deploy: |spec| Deployment {
-        nodes: spec.nodes,
-        timing: Timing::Either,
-        metrics: report::metrics(
-            Metric::new("mops", "Mop/s", Better::Higher)
-                .meaning("millions of operations a second, of all ranks together, as the reports count them"),
-        ),
-        effort: Effort::computing((spec.kernel.operations)(spec.class) / PACE),
+pub const NPB: Portable<Spec> = Portable {
+    declared: Declared {
+        name: "npb",
+        title: "NAS Parallel Benchmarks: a kernel of a class, verified",
+        parameters: PARAMETERS,
+        read: Spec::from_params,
+        deploy: |spec| Deployment {
+            nodes: spec.nodes,
+            timing: Timing::Either,
+            metrics: report::metrics(Metric::new("mops", "Mop/s", Better::Higher).meaning(
+                "millions of operations a second, of all ranks together, as the reports count them",
+            )),
+            effort: Effort::computing((spec.kernel.operations)(spec.class) / PACE),
+        },
+        needs: |_| Vec::new(),
+        prepare,
     },
-    needs: |_| Vec::new(),
-    prepare,
+    elsewhere: Elsewhere::Replayed(report),
 };
 
 fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
@@ -44,12 +46,8 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     spec.kernel.check_ranks(ranks)?;
     check_memory(&spec)?;
     let origin = origin(part);
-    let done = done(&spec);
-    prepare_each_or_replay(
-        part,
-        Box::new(move |rank, out| run(&spec, origin, rank, out)),
-        Box::new(move |ranks, out| report::report_replayed(done, ranks, out)),
-    )
+    let reported = report(&spec);
+    prepare_each_or_replay(part, Box::new(move |rank, out| run(&spec, origin, rank, out)), reported)
 }
 
 /// Refuses a class for which this machine has too little memory, as far as it is free.
@@ -67,6 +65,12 @@ fn check_memory(spec: &Spec) -> Result<(), Fault> {
         .remedy("take a smaller class")),
         _ => Ok(()),
     }
+}
+
+/// How a replay is reported.
+fn report(spec: &Spec) -> Report {
+    let done = done(spec);
+    Box::new(move |ranks, out| report::report_replayed(done, ranks, out))
 }
 
 fn done(spec: &Spec) -> Done {

@@ -47,6 +47,7 @@ pub fn ranks<T: Send>(count: usize, clock: Clock, program: impl Fn(&mut Rank) ->
             emulation: emulation.clone(),
             deadline: Seconds(600.0),
             shared: None,
+            keep_schedule: false,
             scratch: std::env::temp_dir(),
             artifacts: None,
             seed,
@@ -105,6 +106,7 @@ fn emulation(nodes: usize) -> Emulation {
             overhead_per_byte: nanos(0.3),
         },
         step: Vec::new(),
+        node_speed: None,
         source: Default::default(),
         caveats: Vec::new(),
     };

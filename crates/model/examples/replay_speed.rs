@@ -89,6 +89,7 @@ fn emulation(ranks: u32) -> Emulation {
             overhead_per_byte: nanos(0.0),
         },
         step: Vec::new(),
+        node_speed: None,
         source: BTreeMap::new(),
         caveats: Vec::new(),
     };

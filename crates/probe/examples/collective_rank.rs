@@ -53,6 +53,7 @@ fn run() -> Result<(), Fault> {
         emulation: None,
         deadline: Seconds(spec.seconds() * 4.0 + 30.0),
         shared: None,
+        keep_schedule: false,
         scratch: env::temp_dir(),
         artifacts: None,
         seed: 1,

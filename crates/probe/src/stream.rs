@@ -8,6 +8,7 @@
 
 use crosstalk_comm::Rank;
 use crosstalk_core::Fault;
+use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::parameter::{Parameter, Parameters};
@@ -16,8 +17,8 @@ use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
 
-use crosstalk_work::Declared;
 use crosstalk_work::peer::rank;
+use crosstalk_work::{Declared, Elsewhere, Portable};
 
 /// Messages that fill the pipeline, before the timed ones.
 const FILLING: u64 = 8;
@@ -38,19 +39,31 @@ const PARAMETERS: Parameters = Parameters(&[&[
 ]]);
 
 /// The workload `stream`: messages over a transport of the emulated network.
-pub const STREAM: Declared<Spec> = Declared {
-    name: "stream",
-    title: "Bandwidth between two nodes in virtual time: messages of one size, back to back",
-    parameters: PARAMETERS,
-    read: Spec::from_params,
-    deploy: |spec| {
-        let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
-        let seconds = 0.02 + (spec.size as f64 * 1e-9 + 1e-5) * spec.messages() as f64;
-        Deployment { nodes: 2, timing: Timing::Virtual, metrics, effort: Effort::computing(seconds) }
+pub const STREAM: Portable<Spec> = Portable {
+    declared: Declared {
+        name: "stream",
+        title: "Bandwidth between two nodes in virtual time: messages of one size, back to back",
+        parameters: PARAMETERS,
+        read: Spec::from_params,
+        deploy: |spec| {
+            let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
+            let seconds = 0.02 + (spec.size as f64 * 1e-9 + 1e-5) * spec.messages() as f64;
+            Deployment { nodes: 2, timing: Timing::Virtual, metrics, effort: Effort::computing(seconds) }
+        },
+        needs: |_| Vec::new(),
+        prepare,
     },
-    needs: |_| Vec::new(),
-    prepare,
+    elsewhere: Elsewhere::Computed(on_cluster),
 };
+
+/// What it reports on a cluster, by the formula above. Its two nodes are the first two.
+fn on_cluster(spec: &Spec, cluster: &Emulation) -> Vec<Reading> {
+    let costs = cluster.fabric(SENDER, RECEIVER).costs_for(spec.size);
+    let bytes = (spec.size - 1) as f64;
+    let busy = costs.overhead.0 + bytes * costs.overhead_per_byte.0;
+    let interval = busy.max(costs.gap.0 + bytes * costs.gap_per_byte.0);
+    vec![Reading::value("bandwidth", spec.size as f64 * 8.0 / interval, Origin::Computed)]
+}
 
 fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     if part.nodes != 2 || part.node > RECEIVER {

@@ -6,6 +6,8 @@ mod cluster;
 mod scene;
 
 use cluster::{emulation, play};
+use crosstalk_core::record::Reading;
+use crosstalk_core::scene::Workload;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Params;
 use crosstalk_probe::stream::STREAM;
@@ -23,8 +25,14 @@ fn error(size: i64, overhead: f64, overhead_per_byte: f64) -> f64 {
     let nic = costs.gap.0 + bytes * costs.gap_per_byte.0;
     let expected = size as f64 * 8.0 / cpu.max(nic);
 
-    let readings = play(&STREAM, &Params::default().with("size", size), 2, Some(cluster)).expect("runs");
-    (value(&readings, "bandwidth") / expected - 1.0).abs()
+    let params = Params::default().with("size", size);
+    let part = scene::part("stream", &params, 0, 2, 60.0);
+    let computed =
+        STREAM.on_clusters(&part, std::slice::from_ref(&cluster)).expect("computes").expect("is known");
+    let readings = play(&STREAM, &params, 2, Some(cluster)).expect("runs");
+    let off = |readings: &[Reading]| (value(readings, "bandwidth") / expected - 1.0).abs();
+    assert!(off(&computed[0]) < 1e-12, "on other clusters it is computed");
+    off(&readings)
 }
 
 #[test]

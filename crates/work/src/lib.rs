@@ -7,10 +7,12 @@ mod alone;
 mod declared;
 mod lasting;
 pub mod peer;
+mod portable;
 pub mod program;
 mod threads;
 
 pub use alone::prepare_alone;
 pub use declared::{Declared, Prepare};
 pub use lasting::Lasting;
+pub use portable::{Elsewhere, Portable};
 pub use threads::threads;

@@ -24,7 +24,7 @@ use crosstalk_core::scene::{Deployment, Prepared};
 use crate::application::{self, Role};
 use crate::engine;
 use config::Config;
-use crosstalk_work::Declared;
+use crosstalk_work::{Declared, Elsewhere, Portable};
 
 mod alias;
 mod cholesky;
@@ -53,14 +53,17 @@ mod verify;
 mod wire;
 
 /// The workload `als`: recommendations by alternating least squares.
-pub const ALS: Declared<Config> = Declared {
-    name: "als",
-    title: "In-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
-    parameters: config::PARAMETERS,
-    read: Config::from_params,
-    deploy,
-    needs: |config| config.engine.needs(),
-    prepare,
+pub const ALS: Portable<Config> = Portable {
+    declared: Declared {
+        name: "als",
+        title: "In-memory analytics: the ALS recommender as MLlib computes it, one master and N slaves",
+        parameters: config::PARAMETERS,
+        read: Config::from_params,
+        deploy,
+        needs: |config| config.engine.needs(),
+        prepare,
+    },
+    elsewhere: Elsewhere::Replayed(|_| Box::new(crate::account::report_replayed)),
 };
 
 fn deploy(config: &Config) -> Deployment {

@@ -28,7 +28,7 @@ use crate::application::{self, Role};
 use crate::engine;
 use crate::input::{self, Packing};
 use config::Config;
-use crosstalk_work::Declared;
+use crosstalk_work::{Declared, Elsewhere, Portable};
 use source::Source;
 
 pub mod category;
@@ -58,14 +58,17 @@ pub mod vectors;
 mod verify;
 
 /// The workload `bayes`: labels articles by naive Bayes.
-pub const BAYES: Declared<Config> = Declared {
-    name: "bayes",
-    title: "Data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
-    parameters: config::PARAMETERS,
-    read: Config::from_params,
-    deploy,
-    needs: |config| config.engine.needs(),
-    prepare,
+pub const BAYES: Portable<Config> = Portable {
+    declared: Declared {
+        name: "bayes",
+        title: "Data analytics: complementary Naive Bayes on Wikipedia's articles, by MapReduce",
+        parameters: config::PARAMETERS,
+        read: Config::from_params,
+        deploy,
+        needs: |config| config.engine.needs(),
+        prepare,
+    },
+    elsewhere: Elsewhere::Replayed(|_| Box::new(crate::account::report_replayed)),
 };
 
 fn deploy(config: &Config) -> Deployment {

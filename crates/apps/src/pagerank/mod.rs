@@ -25,7 +25,7 @@ use crosstalk_core::scene::{Deployment, Prepared};
 use crate::application::{self, Role};
 use crate::engine;
 use config::Config;
-use crosstalk_work::Declared;
+use crosstalk_work::{Declared, Elsewhere, Portable};
 
 pub mod agree;
 pub mod build;
@@ -54,14 +54,17 @@ mod table;
 mod verify;
 
 /// The workload `pagerank`: ranks the vertices of a graph.
-pub const PAGERANK: Declared<Config> = Declared {
-    name: "pagerank",
-    title: "Graph analytics: PageRank as GraphX computes it, one master and N slaves",
-    parameters: config::PARAMETERS,
-    read: Config::from_params,
-    deploy,
-    needs: |config| config.engine.needs(),
-    prepare,
+pub const PAGERANK: Portable<Config> = Portable {
+    declared: Declared {
+        name: "pagerank",
+        title: "Graph analytics: PageRank as GraphX computes it, one master and N slaves",
+        parameters: config::PARAMETERS,
+        read: Config::from_params,
+        deploy,
+        needs: |config| config.engine.needs(),
+        prepare,
+    },
+    elsewhere: Elsewhere::Replayed(|_| Box::new(crate::account::report_replayed)),
 };
 
 fn deploy(config: &Config) -> Deployment {

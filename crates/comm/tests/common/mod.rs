@@ -35,6 +35,7 @@ pub fn fabric(latency: f64, overhead: f64, gap: f64, per_byte: f64, cpu_per_byte
             overhead_per_byte: nanos(cpu_per_byte),
         },
         step: Vec::new(),
+        node_speed: None,
         source: Default::default(),
         caveats: Vec::new(),
     }
@@ -72,6 +73,7 @@ pub fn part(node: usize, nodes: usize, emulation: Option<&Emulation>, deadline: 
         emulation: emulation.cloned(),
         deadline: Seconds(deadline),
         shared: None,
+        keep_schedule: false,
         scratch: std::env::temp_dir(),
         artifacts: None,
         seed: SEED.fetch_add(u64::from(node == 0), Ordering::Relaxed),

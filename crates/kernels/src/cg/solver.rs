@@ -138,6 +138,7 @@ mod tests {
             emulation: None,
             deadline: Seconds(60.0),
             shared: None,
+            keep_schedule: false,
             scratch: std::env::temp_dir(),
             artifacts: None,
             seed: 1,

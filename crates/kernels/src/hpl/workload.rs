@@ -7,9 +7,9 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_host::facts::available_memory;
-use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each_or_replay;
-use crosstalk_work::peer::replay::origin;
+use crosstalk_work::peer::replay::{Report, origin};
+use crosstalk_work::{Declared, Elsewhere, Portable};
 
 use super::grid::Grid;
 use super::matrix::Matrix;
@@ -25,19 +25,22 @@ const PACE: f64 = 4e10;
 const WRONG: f64 = 16.0;
 
 /// The workload `hpl`.
-pub const HPL: Declared<Spec> = Declared {
-    name: "hpl",
-    title: "High-Performance Linpack: a dense system of equations, verified",
-    parameters: PARAMETERS,
-    read: Spec::from_params,
-    deploy: |spec| Deployment {
-        nodes: spec.nodes,
-        timing: Timing::Either,
-        metrics: metrics(),
-        effort: Effort::computing(spec.operations() / PACE),
+pub const HPL: Portable<Spec> = Portable {
+    declared: Declared {
+        name: "hpl",
+        title: "High-Performance Linpack: a dense system of equations, verified",
+        parameters: PARAMETERS,
+        read: Spec::from_params,
+        deploy: |spec| Deployment {
+            nodes: spec.nodes,
+            timing: Timing::Either,
+            metrics: metrics(),
+            effort: Effort::computing(spec.operations() / PACE),
+        },
+        needs: |_| Vec::new(),
+        prepare,
     },
-    needs: |_| Vec::new(),
-    prepare,
+    elsewhere: Elsewhere::Replayed(report),
 };
 
 fn metrics() -> Vec<Metric> {
@@ -50,6 +53,12 @@ fn metrics() -> Vec<Metric> {
             .meaning("HPL's residual of the solution, which is wrong above 16"),
     );
     metrics
+}
+
+/// How a replay is reported.
+fn report(spec: &Spec) -> Report {
+    let done = done(spec);
+    Box::new(move |ranks, out| report::report_replayed(done, ranks, out))
 }
 
 fn done(spec: &Spec) -> Done {
@@ -67,12 +76,8 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         spec.check_memory(available as f64, "this machine")?;
     }
     let origin = origin(part);
-    let done = done(&spec);
-    prepare_each_or_replay(
-        part,
-        Box::new(move |rank, out| run(&spec, origin, rank, out)),
-        Box::new(move |ranks, out| report::report_replayed(done, ranks, out)),
-    )
+    let reported = report(&spec);
+    prepare_each_or_replay(part, Box::new(move |rank, out| run(&spec, origin, rank, out)), reported)
 }
 
 /// Runs a rank's part, [`Rank::finish`] included. Rank 0 reports.

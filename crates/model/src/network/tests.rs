@@ -34,6 +34,7 @@ fn fabric(latency: f64, overhead: f64, gap: f64, per_byte: f64, cpu_per_byte: f6
             overhead_per_byte: nanos(cpu_per_byte),
         },
         step: Vec::new(),
+        node_speed: None,
         source: BTreeMap::new(),
         caveats: Vec::new(),
     }

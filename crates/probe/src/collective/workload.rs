@@ -8,27 +8,31 @@ use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin, Reading};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
 use crosstalk_core::units::Bytes;
-use crosstalk_work::Declared;
 use crosstalk_work::peer::rank::prepare_each;
+use crosstalk_work::peer::replay::Report;
+use crosstalk_work::{Declared, Elsewhere, Portable};
 
 use super::spec::{Begin, PARAMETERS, Spec};
 use super::windows::FEWEST;
 use super::{emulated, loops, own_core, windowed};
 
 /// The workload `collective`.
-pub const COLLECTIVE: Declared<Spec> = Declared {
-    name: "collective",
-    title: "Time of an MPI function: one call of all ranks, against the size of its messages",
-    parameters: PARAMETERS,
-    read: Spec::from_params,
-    deploy: |spec| Deployment {
-        nodes: spec.nodes,
-        timing: Timing::Either,
-        metrics: metrics(),
-        effort: Effort::waiting(spec.seconds()),
+pub const COLLECTIVE: Portable<Spec> = Portable {
+    declared: Declared {
+        name: "collective",
+        title: "Time of an MPI function: one call of all ranks, against the size of its messages",
+        parameters: PARAMETERS,
+        read: Spec::from_params,
+        deploy: |spec| Deployment {
+            nodes: spec.nodes,
+            timing: Timing::Either,
+            metrics: metrics(),
+            effort: Effort::waiting(spec.seconds()),
+        },
+        needs: |_| Vec::new(),
+        prepare,
     },
-    needs: |_| Vec::new(),
-    prepare,
+    elsewhere: Elsewhere::Replayed(replayed),
 };
 
 fn metrics() -> Vec<Metric> {
@@ -46,6 +50,20 @@ fn metrics() -> Vec<Metric> {
         Metric::new("clock_error", "s", Better::Neither)
             .meaning("bound on the difference between two ranks' clocks when they were compared; 0 where they share one"),
     ]
+}
+
+/// How a replay is reported. Each rank asks for its clock when its call of a size has ended.
+fn replayed(spec: &Spec) -> Report {
+    let spec = spec.clone();
+    Box::new(move |ranks, out| {
+        for (index, &size) in spec.sizes.iter().enumerate() {
+            let ends = ranks.iter().filter_map(|accounts| Some(accounts.get(index)?.total().0));
+            for (reading, n) in whole(&spec, size, ends.fold(0.0, f64::max), 1, Origin::Simulated) {
+                out.take(reading.label("size", size.0), n)?;
+            }
+        }
+        Ok(())
+    })
 }
 
 fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {

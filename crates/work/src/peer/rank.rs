@@ -62,7 +62,7 @@ fn only(part: &Part, task: RankTask) -> Result<EachRankTask, Fault> {
 /// # Errors
 /// Where it has no address, or cannot listen there.
 pub fn prepare_each(part: &Part, task: EachRankTask) -> Result<Box<dyn Prepared>, Fault> {
-    Ok(Box::new(ready(part, task)?))
+    Ok(Box::new(ready_to_keep(part, task)?))
 }
 
 /// As [`prepare_each`], of work that can be replayed.
@@ -74,8 +74,7 @@ pub fn prepare_each_or_replay(
     task: EachRankTask,
     report: Report,
 ) -> Result<Box<dyn Prepared>, Fault> {
-    let file = replay::file(part)?;
-    let Some(file) = file else { return prepare_each(part, task) };
+    let Some(file) = replay::file(part)? else { return prepare_each(part, task) };
     let ready = ready(part, task)?;
     Ok(match &part.emulation {
         Some(emulation) if file.exists() => {
@@ -84,6 +83,17 @@ pub fn prepare_each_or_replay(
         Some(emulation) if part.node == 0 => Box::new(ready.recording_to(title(part, emulation), file)),
         _ => Box::new(ready),
     })
+}
+
+/// A node whose first rank keeps the schedule for replays on other clusters, where that is asked for and not done yet.
+fn ready_to_keep(part: &Part, task: EachRankTask) -> Result<Ready, Fault> {
+    let mut ready = ready(part, task)?;
+    let file = if part.node == 0 { replay::kept(part)?.filter(|file| !file.exists()) } else { None };
+    if let (Some(file), Some(emulation)) = (file, &part.emulation) {
+        let first = ready.listeners.remove(0).recording_to(title(part, emulation), file);
+        ready.listeners.insert(0, first);
+    }
+    Ok(ready)
 }
 
 fn ready(part: &Part, task: EachRankTask) -> Result<Ready, Fault> {

@@ -5,14 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::thread;
 
-use crosstalk_comm::{TimeAccount, replay_file};
+use crosstalk_comm::{Recording, TimeAccount};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
 use crosstalk_core::parameter::Parameter;
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::scene::Sink;
 
 use super::record::{RECORD, hashed};
@@ -32,7 +35,7 @@ pub fn origin(part: &Part) -> Origin {
     if part.emulation.is_some() { Origin::Emulated } else { Origin::Measured }
 }
 
-/// Where the part's schedule is kept; `None` where it is to be done each time.
+/// Where the schedule of work that is done once is kept; `None` where it is to be done each time.
 ///
 /// # Errors
 /// If the parameter is neither `true` nor `false`, or in real time.
@@ -47,6 +50,22 @@ pub(super) fn file(part: &Part) -> Result<Option<PathBuf>, Fault> {
     };
     let Some(shared) = &part.shared else { return Ok(None) };
     let folder = shared.join("schedules");
+    let made = fs::create_dir_all(&folder);
+    made.map_err(|e| Fault::environment(format!("cannot make {}: {e}", folder.display())))?;
+    Ok(Some(folder.join(file_name(part, emulation))))
+}
+
+/// Where the schedule of work that is done each time is kept for replays on other clusters; `None` where it is not.
+///
+/// # Errors
+/// Those of making the folder.
+pub(super) fn kept(part: &Part) -> Result<Option<PathBuf>, Fault> {
+    let is_artifact = part.params.flag(RECORD.name, false)?;
+    let (Some(emulation), Some(shared)) = (&part.emulation, &part.shared) else { return Ok(None) };
+    if !part.keep_schedule || is_artifact {
+        return Ok(None);
+    }
+    let folder = shared.join("schedules").join("each");
     let made = fs::create_dir_all(&folder);
     made.map_err(|e| Fault::environment(format!("cannot make {}: {e}", folder.display())))?;
     Ok(Some(folder.join(file_name(part, emulation))))
@@ -73,5 +92,40 @@ pub(super) fn replay(
     report: &Report,
     out: &mut dyn Sink,
 ) -> Result<(), Fault> {
-    report(&replay_file(file, emulation)?, out)
+    report(&Recording::read(file)?.replay(emulation)?, out)
+}
+
+/// What a part would report on each of these clusters, from the schedule that it or another attempt has kept; `None`: there
+/// is none. Clusters are shared out over the processors.
+///
+/// # Errors
+/// If the schedule cannot be read, or not be replayed.
+pub fn on_clusters(
+    part: &Part,
+    clusters: &[Emulation],
+    report: impl Fn() -> Report + Sync,
+) -> Result<Option<Vec<Vec<Reading>>>, Fault> {
+    let file = match file(part)? {
+        Some(file) => Some(file),
+        None => kept(part)?,
+    };
+    let Some(file) = file.filter(|file| file.exists()) else { return Ok(None) };
+    let recording = Recording::read(&file)?;
+    let on = |cluster: &Emulation| {
+        let mut readings = Vec::new();
+        report()(&recording.replay(cluster)?, &mut readings)?;
+        Ok(readings)
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let parts = clusters.chunks(clusters.len().div_ceil(threads).max(1));
+    let replayed: Vec<Result<Vec<Vec<Reading>>, Fault>> = thread::scope(|scope| {
+        let (on, spawned): (_, Vec<_>) = (&on, parts.collect());
+        let spawned: Vec<_> = spawned
+            .into_iter()
+            .map(|part| scope.spawn(move || part.iter().map(on).collect::<Result<Vec<_>, Fault>>()))
+            .collect();
+        spawned.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let all: Result<Vec<_>, Fault> = replayed.into_iter().collect();
+    all.map(|parts| Some(parts.into_iter().flatten().collect()))
 }

@@ -29,6 +29,7 @@ pub fn emulation(nodes: usize) -> Emulation {
         rate: BitRate(1e9),
         costs,
         step: Vec::new(),
+        node_speed: None,
         source: BTreeMap::new(),
         caveats: Vec::new(),
     };

@@ -22,6 +22,7 @@ pub fn part(workload: &str, params: &Params, node: usize, nodes: usize, deadline
         emulation: None,
         deadline: Seconds(deadline),
         shared: None,
+        keep_schedule: false,
         scratch: std::env::temp_dir(),
         artifacts: None,
         seed: 1,
