@@ -92,7 +92,10 @@ impl Reports {
 fn verdict(findings: &Findings) -> ExitCode {
     let failed = findings.claims.iter().any(|c| c.verdict == ClaimVerdict::NotReproduced)
         || findings.comparisons.iter().any(|c| c.verdict == ComparisonVerdict::Worse);
-    let open = findings.claims.iter().any(|c| c.verdict == ClaimVerdict::Inconclusive)
+    let open = findings
+        .claims
+        .iter()
+        .any(|c| matches!(c.verdict, ClaimVerdict::Inconclusive | ClaimVerdict::DependsOn))
         || findings.comparisons.iter().any(|c| c.verdict == ComparisonVerdict::Inconclusive)
         || !findings.headline.decided;
     match (failed, open) {

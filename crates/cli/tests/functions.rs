@@ -204,3 +204,64 @@ factors = { system = ["kisti-2006-myrinet", "kisti-2006-infiniband"] }
         assert_ne!(time(first).1, time(elsewhere).1, "{experiment}: messages do not");
     }
 }
+
+#[test]
+fn a_run_is_replayed_over_the_ranges_of_its_clusters() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let study = r#"
+schema = "crosstalk.study/1"
+title = "Over ranges"
+looks = [6]
+seed = 1
+
+[experiment.graph]
+work.pagerank = { kind = "pagerank", slaves = 1, scale = 17 }
+conditions = { system = "$system", boards = "many" }
+factors = { system = ["microblade", "kosmos-srio"] }
+compare = { factor = "system", base = "microblade", metric = "completion_time" }
+
+[claim.slower]
+statement = "MicroBlade is slower"
+experiment = "graph"
+ratio = { metric = "completion_time", of = { system = "microblade" }, to = { system = "kosmos-srio" } }
+expect = "> 1"
+"#;
+    fs::write(dir.path().join("s.toml"), study).expect("writes");
+    let run = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "run"]);
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    let read = |name: &str| -> Value {
+        let text = fs::read_to_string(dir.path().join("run").join(name)).expect("is there");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    if !dir.path().join("run/ranges.json").exists() {
+        eprintln!("skipped: this machine has disturbed every attempt");
+        return;
+    }
+    let ranges = read("ranges.json");
+    let clusters = ranges["clusters"].as_array().expect("a list").len();
+    let named: Vec<&str> = ranges["parameters"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert!(named.contains(&"system kosmos: speed") && named.contains(&"fabric srio: G"), "{named:?}");
+    for cell in ranges["cells"].as_array().expect("a list") {
+        let values = cell["readings"][0]["values"].as_array().expect("a list");
+        assert_eq!(
+            (cell["readings"][0]["metric"].as_str(), values.len()),
+            (Some("completion_time"), clusters)
+        );
+    }
+    let findings = read("findings.json");
+    let over = &findings["claims"][0]["over_ranges"];
+    let end = |of: &str, index: usize| over[of][index].as_f64().expect("a number");
+    assert!(end("together", 0) < end("of_model", 0) && end("of_model", 1) < end("together", 1), "{over}");
+    let page = fs::read_to_string(dir.path().join("run/report.html")).expect("a report");
+    assert!(page.contains("What the ranges of the model's parameters do to it"), "the tornado plot");
+    let text = fs::read_to_string(dir.path().join("run/ranges.json")).expect("is there");
+    fs::write(dir.path().join("run/ranges.json"), text.replace("crosstalk.ranges/1", "crosstalk.ranges/9"))
+        .expect("writes");
+    let refused = crosstalk(dir.path(), &["report", "run"]);
+    assert!(stderr(&refused).contains("crosstalk.ranges/9"), "{}", stderr(&refused));
+}

@@ -16,6 +16,7 @@ pub mod journal;
 mod lab;
 mod once;
 pub mod progress;
+mod ranges;
 mod run;
 pub mod rundir;
 mod runner;

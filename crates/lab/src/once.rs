@@ -30,7 +30,15 @@ pub fn run_once(
     let mut pool = AgentPool::new(testbed.create(scene.place.nodes())?, interrupted);
     // Links that cannot be set are a fault of the machine, not of the attempt.
     pool.set_links(&scene.place)?;
-    let context = AttemptContext { registry, emulation, artifacts: None, seed: 1, deadline, interrupted };
+    let context = AttemptContext {
+        registry,
+        emulation,
+        artifacts: None,
+        keep_schedule: false,
+        seed: 1,
+        deadline,
+        interrupted,
+    };
     let mut readings = Vec::new();
     let result = perform(&mut pool, scene, &context, &mut |reading, _, n| {
         live(&reading);

@@ -10,6 +10,7 @@ use crate::agent_pool::{AgentId, AgentPool};
 use crate::journal::Journal;
 use crate::lab::{Ending, RunInputs};
 use crate::progress::{Event, Progress};
+use crate::ranges;
 use crate::runner::Runner;
 
 /// Runs the plan's current stage. `before` is the journal of a run to resume; without one a new run begins.
@@ -41,12 +42,35 @@ pub fn run(lab: &RunInputs, before: Option<Journal>, progress: &mut dyn Progress
             return Err(fault);
         }
     };
+    let replayed = match &created {
+        Some(pool) if ending.status == Status::Finished => {
+            record_over_ranges(lab, &stage, pool, runner.progress)
+        }
+        _ => Ok(()),
+    };
     runner.write_last_line(&ending)?;
+    replayed?;
     match created {
         Some(mut pool) if ending.status == Status::Finished => record_final_facts(lab, &mut pool)?,
         _ => {}
     }
     Ok(ending)
+}
+
+/// Records what the cells show over the ranges of the clusters' parameters. The run is complete without it, so that an
+/// interruption here is no fault.
+fn record_over_ranges(
+    lab: &RunInputs,
+    stage: &Plan,
+    pool: &AgentPool,
+    progress: &mut dyn Progress,
+) -> Result<(), Fault> {
+    match ranges::over_ranges(lab, stage, pool.shared_folder(), progress) {
+        Ok(Some(ranges)) => lab.dir.record_ranges(ranges),
+        Ok(None) => Ok(()),
+        Err(_) if lab.is_interrupted() => Ok(()),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Creates the nodes, and records their facts.

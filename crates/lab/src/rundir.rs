@@ -1,8 +1,9 @@
 //! A run's directory, with all its files.
 //!
 //! `study.toml` (resolved), `options.json` (the options and the run's number), `catalogue/` (the
-//! fabrics and systems that it used), `journal.ndjson`, `provenance.json`, `findings.json`,
-//! `report.html`, `report.md`, `artifacts/` (files that workloads left, if any).
+//! fabrics and systems that it used), `journal.ndjson`, `provenance.json`, `ranges.json` (what cells show over the ranges
+//! of clusters' parameters, if any), `findings.json`, `report.html`, `report.md`, `artifacts/` (files that workloads left, if
+//! any).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::provenance::Provenance;
 use crosstalk_core::quote::is_control;
 use crosstalk_host::regular;
+use crosstalk_study::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
 mod read;
@@ -23,13 +25,16 @@ pub const PROVENANCE_SCHEMA: &str = "crosstalk.provenance/1";
 
 /// The file with the options of a run. A directory that has it is a run's.
 pub const OPTIONS_FILE: &str = "options.json";
+/// The file with what cells show over the ranges of clusters' parameters.
+pub const RANGES_FILE: &str = "ranges.json";
 /// The files and folders in a run's directory.
-const RUN_FILES: [&str; 9] = [
+const RUN_FILES: [&str; 10] = [
     "study.toml",
     OPTIONS_FILE,
     "catalogue",
     "journal.ndjson",
     "provenance.json",
+    RANGES_FILE,
     "findings.json",
     "report.html",
     "report.md",
@@ -243,6 +248,19 @@ impl RunDir {
             }
         }
         self.save(&provenance)
+    }
+
+    /// Records what cells show over ranges, beside what earlier stages showed over the same.
+    ///
+    /// # Errors
+    /// Those of its files.
+    pub fn record_ranges(&self, mut ranges: Ranges) -> Result<(), Fault> {
+        if let Some(earlier) = self.ranges()?.filter(|earlier| earlier.clusters == ranges.clusters) {
+            ranges.cells.splice(0..0, earlier.cells);
+        }
+        let text = serde_json::to_string(&ranges)
+            .map_err(|e| Fault::environment(format!("cannot write {RANGES_FILE}: {e}")))?;
+        self.write(RANGES_FILE, &text)
     }
 
     fn save(&self, provenance: &ProvenanceFile) -> Result<(), Fault> {

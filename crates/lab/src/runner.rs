@@ -18,6 +18,7 @@ use crate::blocks::{History, attempts_until_look, count_tries, most_blocks};
 use crate::journal::Journal;
 use crate::lab::{Ending, RunInputs};
 use crate::progress::{Event, Progress};
+use crate::ranges;
 
 /// The deadline of an attempt is this many times its estimate …
 const DEADLINE_FACTOR: f64 = 20.0;
@@ -170,6 +171,7 @@ impl<'a> Runner<'a> {
             registry: lab.registry,
             emulation: self.emulation(cell)?,
             artifacts: Some(lab.dir.artifacts_path()),
+            keep_schedule: ranges::is_replayed(cell),
             seed: lab.plan.seed,
             deadline: lab.deadline.unwrap_or_else(|| Duration::from_secs_f64(by_estimate())),
             interrupted: lab.interrupted,

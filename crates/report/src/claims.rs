@@ -1,6 +1,6 @@
 //! Sentences about claims that all renderings share: found and published numbers, verdicts, and what was not run.
 
-use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Estimate, Findings};
 use crosstalk_study::number;
 use std::collections::BTreeSet;
 
@@ -8,8 +8,13 @@ use crate::words;
 
 /// The number that was found for a claim, with what it is: `exponent 0.53 (0.52–0.54)`; `None` where none was.
 pub fn found_in_words(claim: &ClaimFinding) -> Option<String> {
-    let text = number::format_estimate(claim.found.as_ref()?, &claim.unit);
-    Some(format!("{} {text}", claim.quantity).trim_start().to_string())
+    let found = claim.found.as_ref()?;
+    let text = number::format_estimate(found, &claim.unit);
+    let with_ranges = claim.over_ranges.as_ref().and_then(|over| {
+        number::format_interval(&Estimate { interval: Some(over.together), ..*found }, &claim.unit)
+    });
+    let with_ranges = with_ranges.map(|ends| format!("; with ranges {ends}")).unwrap_or_default();
+    Some(format!("{} {text}{with_ranges}", claim.quantity).trim_start().to_string())
 }
 
 /// The published number of a claim, and whether the data refute its size.

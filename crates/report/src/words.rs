@@ -45,10 +45,12 @@ pub struct Verdict {
 }
 
 /// Every verdict on claims, from the strongest to none.
-pub const CLAIM_VERDICTS: [ClaimVerdict; 7] = [
+pub const CLAIM_VERDICTS: [ClaimVerdict; 9] = [
     ClaimVerdict::Reproduced,
     ClaimVerdict::DirectionOnly,
     ClaimVerdict::NotReproduced,
+    ClaimVerdict::DependsOn,
+    ClaimVerdict::Implied,
     ClaimVerdict::Inconclusive,
     ClaimVerdict::NotComparable,
     ClaimVerdict::Calibration,
@@ -106,14 +108,26 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
             "direction only",
             '↗',
             Tone::Fair,
-            "the interval lies on the published side; its size differs, is not decided, or was made by a model \
-             whose parameters carry no ranges yet",
+            "the interval lies on the published side; its size differs, is not decided, or depends on parameters of the \
+             model that are not known well enough",
         ),
         ClaimVerdict::NotReproduced => (
             "not reproduced",
             '✗',
             Tone::Bad,
             "the whole interval lies outside what was published, or any effect is too small to matter",
+        ),
+        ClaimVerdict::DependsOn => (
+            "depends on",
+            '±',
+            Tone::Open,
+            "the measurements decide, but the verdict changes within the range of a parameter of the model",
+        ),
+        ClaimVerdict::Implied => (
+            "implied",
+            '⇒',
+            Tone::Aside,
+            "the model's parameters imply this direction, whatever the work does, so agreement is no evidence",
         ),
         ClaimVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
         ClaimVerdict::NotComparable => (

@@ -1,6 +1,6 @@
 //! The catalogues: fabrics, systems, MPI profiles and published values by name.
 
-use crate::cost::{check_fabric, check_system};
+use crate::cost::{check_fabric, check_library, check_system};
 use crate::key_lines::KeyLines;
 use crate::mpi::{NO_MPI, check_collectives};
 use crate::name::{file_name, stem};
@@ -105,6 +105,7 @@ impl Catalogues {
                 .remedy("give the MPI profile another name"));
         }
         check_collectives(&mpi.collectives, at)?;
+        check_library(&mpi, at)?;
         self.mpi.insert(mpi.name.clone(), mpi);
         Ok(())
     }

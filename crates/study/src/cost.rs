@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crosstalk_core::Fault;
 use crosstalk_core::fabric::{Costs, Fabric, Source};
+use crosstalk_core::mpi::Mpi;
 use crosstalk_core::quoted;
 use crosstalk_core::range::Range;
 use crosstalk_core::system::System;
-use crosstalk_core::units::{Seconds, human};
+use crosstalk_core::units::{Bytes, Seconds, human};
 
 /// A cost of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,11 +49,93 @@ impl Cost {
     }
 }
 
+/// A number of a message-passing library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "`Mpi` has what they mean")]
+pub enum Setting {
+    EagerLimit,
+    Overhead,
+    EagerCopy,
+    Rendezvous,
+}
+
+/// All numbers of a library.
+pub const SETTINGS: [Setting; 4] =
+    [Setting::EagerLimit, Setting::Overhead, Setting::EagerCopy, Setting::Rendezvous];
+
+impl Setting {
+    /// Its key.
+    pub fn name(self) -> &'static str {
+        match self {
+            Setting::EagerLimit => "eager_limit",
+            Setting::Overhead => "overhead",
+            Setting::EagerCopy => "eager_copy",
+            Setting::Rendezvous => "rendezvous",
+        }
+    }
+
+    /// The unit of its values.
+    pub fn unit(self) -> &'static str {
+        if self == Setting::EagerLimit { "B" } else { "s" }
+    }
+
+    /// Its value in base units; `None` where the library has none.
+    pub fn of(self, library: &Mpi) -> Option<f64> {
+        Some(match self {
+            Setting::EagerLimit => library.eager_limit?.0 as f64,
+            Setting::Overhead => library.overhead.0,
+            Setting::EagerCopy => library.eager_copy.0,
+            Setting::Rendezvous => library.rendezvous.0,
+        })
+    }
+
+    /// Changes it.
+    pub fn set(self, library: &mut Mpi, value: f64) {
+        match self {
+            Setting::EagerLimit => library.eager_limit = Some(Bytes(value.round() as u64)),
+            Setting::Overhead => library.overhead = Seconds(value),
+            Setting::EagerCopy => library.eager_copy = Seconds(value),
+            Setting::Rendezvous => library.rendezvous = Seconds(value),
+        }
+    }
+
+    /// The ends of its range, in base units.
+    ///
+    /// # Errors
+    /// A usage fault where they are no such quantities, or in the wrong order.
+    pub fn ends(self, range: &Range) -> Result<(f64, f64), Fault> {
+        match self {
+            Setting::EagerLimit => {
+                range.quantities::<Bytes>().map(|(low, high)| (low.0 as f64, high.0 as f64))
+            }
+            _ => range.quantities::<Seconds>().map(|(low, high)| (low.0, high.0)),
+        }
+    }
+}
+
+/// Checks the ranges of a library's numbers.
+///
+/// # Errors
+/// As [`check_fabric`].
+pub(crate) fn check_library(library: &Mpi, at: impl Fn(&str) -> String) -> Result<(), Fault> {
+    check(&library.source, "eager_limit, overhead, eager_copy and rendezvous", at, |name, range| {
+        let setting = SETTINGS.into_iter().find(|setting| setting.name() == name)?;
+        let value = setting.of(library)?;
+        let in_words = |value: f64| human(value, setting.unit());
+        Some(setting.ends(range).and_then(|ends| contains(ends, value, in_words)))
+    })
+}
+
 /// Checks the ranges of a fabric's costs. `at` says where a key stands.
 ///
 /// # Errors
 /// A usage fault: a range that does not contain the value, or of what can have none.
 pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Result<(), Fault> {
+    if fabric.node_speed.is_some_and(|speed| !(speed > 0.0 && speed.is_finite())) {
+        return Err(Fault::usage("expected a speed above zero")
+            .at(at("node_speed"))
+            .remedy("write the speed of the system on which o and O were found, or leave it out"));
+    }
     let mut costs = fabric.costs;
     check(&fabric.source, "L, o, g, G and O", at, |name, range| {
         let cost = COSTS.into_iter().find(|cost| cost.name() == name)?;

@@ -43,14 +43,16 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         Placement::One => vec![0; *nodes],
         Placement::Many => (0u32..).take(*nodes).collect(),
     };
+    let speed = system.node.speed;
+    let fabric = |name: &str| Ok::<_, Fault>(catalogues.find_fabric(name)?.clone().on_nodes(speed));
     Ok(Some(Emulation {
         system: name.clone(),
         node: NodeKind { memory: memory.unwrap_or(system.node.memory), ..system.node.clone() },
         board,
-        within: catalogues.find_fabric(&network.within)?.clone().with_links(links),
-        across: catalogues.find_fabric(&network.across)?.clone().with_links(links),
+        within: fabric(&network.within)?.with_links(links),
+        across: fabric(&network.across)?.with_links(links),
         ranks_per_node: *ranks,
-        memory: system.within_node.as_ref().map(|name| catalogues.find_fabric(name)).transpose()?.cloned(),
+        memory: system.within_node.as_ref().map(|name| fabric(name)).transpose()?,
         mpi: mpi.as_ref().map(|name| catalogues.find_mpi(name)).transpose()?.cloned(),
     }))
 }

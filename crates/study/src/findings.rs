@@ -186,6 +186,10 @@ pub struct Comparison {
     pub margin: f64,
     /// The largest difference that the interval leaves, as a ratio − 1; `None` without an interval.
     pub largest: Option<f64>,
+    /// The gain with the error of the model's parameters; `None` where no model made it, or where it was not replayed over
+    /// their ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_ranges: Option<OverRanges>,
     /// The values of both sides, each by itself.
     pub values: Sides,
     /// The smallest effect that it would have found with probability 0.8, as a ratio − 1; `None` where that is not known.
@@ -248,6 +252,10 @@ pub enum ClaimVerdict {
     DirectionOnly,
     /// On the other side, or no difference.
     NotReproduced,
+    /// The data decide, but the verdict changes within the range of a parameter of the model.
+    DependsOn,
+    /// On the published side, as the model's parameters imply whatever the work does: no evidence.
+    Implied,
     /// The data do not decide.
     Inconclusive,
     /// A stand-in removes the published cause.
@@ -279,6 +287,10 @@ pub struct ClaimFinding {
     /// it was not asked or not decided.
     #[serde(default)]
     pub size_agrees: Option<bool>,
+    /// Where the number lies with the error of the model's parameters; `None` where no model made it, or where it was not
+    /// replayed over their ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_ranges: Option<OverRanges>,
     /// The unit of `found` and `published`.
     pub unit: String,
     /// What `found` is, such as "exponent"; empty where the unit or the statement says so.
@@ -287,6 +299,30 @@ pub struct ClaimFinding {
     /// Where the extra time goes, for a ratio of two cells' times; `None` where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
+}
+
+/// A number over the ranges of the model's parameters, around what was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverRanges {
+    /// Between what 95 % of the clusters lie that were drawn from the ranges: the error of the model alone.
+    pub of_model: (f64, f64),
+    /// The same with the noise of this machine: the interval of both.
+    pub together: (f64, f64),
+    /// What each parameter alone does, the greatest effect first.
+    pub parameters: Vec<ParameterEffect>,
+}
+
+/// A number at both ends of the range of one parameter, all others as they are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ParameterEffect {
+    /// The parameter: `system moonshot: speed`.
+    pub name: String,
+    /// The ends of its range, for people: "0.1", "15.0 µs"; of a parameter that follows another, of the factor between them.
+    pub range: (String, String),
+    /// The number at the lower end.
+    pub at_lower: f64,
+    /// The number at the upper end.
+    pub at_upper: f64,
 }
 
 /// The attempts at one cell.

@@ -9,11 +9,12 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Fabric, Source};
 use crosstalk_core::quoted;
 use crosstalk_core::range::Range;
-use crosstalk_core::system::{NodeKind, System};
+use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::Seconds;
 
 use crate::catalogue::Catalogues;
-use crate::cost::{COSTS, Cost};
+use crate::cost::{COSTS, Cost, SETTINGS, Setting};
+use crate::ranges::RangedParameter;
 
 /// A parameter of a file of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,74 @@ pub enum Parameter {
         /// The system's name, without a network.
         system: String,
     },
+    /// Of a message-passing library.
+    Setting {
+        /// The library's name.
+        library: String,
+        /// Which of its numbers.
+        setting: Setting,
+    },
+}
+
+/// Reads the ends of a range, in base units.
+type Ends = dyn Fn(&Range) -> Result<(f64, f64), Fault>;
+
+/// What a file says of a parameter.
+struct Entry<'a> {
+    value: f64,
+    source: Option<&'a Source>,
+    /// The ends of a range that does not follow another, in base units.
+    ends: Box<Ends>,
+}
+
+impl Parameter {
+    /// The unit of its values.
+    fn unit(&self) -> &'static str {
+        match self {
+            Parameter::Cost { .. } => "s",
+            Parameter::Speed { .. } => "",
+            Parameter::Setting { setting, .. } => setting.unit(),
+        }
+    }
+
+    /// The same parameter of another file.
+    fn of_file(&self, name: &str) -> Self {
+        let name = name.to_string();
+        match self {
+            Parameter::Cost { cost, .. } => Parameter::Cost { fabric: name, cost: *cost },
+            Parameter::Speed { .. } => Parameter::Speed { system: name },
+            Parameter::Setting { setting, .. } => Parameter::Setting { library: name, setting: *setting },
+        }
+    }
+
+    /// What its file says of it; `None` where it has no such number.
+    fn entry<'a>(&self, catalogues: &'a Catalogues) -> Result<Option<Entry<'a>>, Fault> {
+        Ok(Some(match self {
+            Parameter::Cost { fabric, cost } => {
+                let fabric = catalogues.find_fabric(fabric)?;
+                let seconds = |range: &Range| range.quantities::<Seconds>().map(|(a, b)| (a.0, b.0));
+                Entry {
+                    value: cost.of(&mut fabric.costs.clone()).0,
+                    source: fabric.source.get(cost.name()),
+                    ends: Box::new(seconds),
+                }
+            }
+            Parameter::Speed { system } => {
+                let known = catalogues.systems().find(|known| known.name == *system);
+                let system = known.ok_or_else(|| {
+                    Fault::usage(format!("there is no system `{}` to follow", quoted(system)))
+                })?;
+                let source = system.source.get("speed");
+                Entry { value: system.node.speed, source, ends: Box::new(Range::numbers) }
+            }
+            Parameter::Setting { library, setting } => {
+                let (library, setting) = (catalogues.find_mpi(library)?, *setting);
+                let Some(value) = setting.of(library) else { return Ok(None) };
+                let source = library.source.get(setting.name());
+                Entry { value, source, ends: Box::new(move |range| setting.ends(range)) }
+            }
+        }))
+    }
 }
 
 impl fmt::Display for Parameter {
@@ -37,39 +106,7 @@ impl fmt::Display for Parameter {
         match self {
             Parameter::Cost { fabric, cost } => write!(f, "fabric {fabric}: {}", cost.name()),
             Parameter::Speed { system } => write!(f, "system {system}: speed"),
-        }
-    }
-}
-
-/// A parameter with its range; of one that follows another, as a factor of what it is then, whose value is 1.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Uncertain {
-    /// Which it is.
-    pub parameter: Parameter,
-    /// Its value, in base units.
-    pub value: f64,
-    /// The ends of its range.
-    pub range: (f64, f64),
-}
-
-impl Uncertain {
-    /// Where its value stands: [`Uncertain::at`] of it is the value.
-    fn point(&self) -> f64 {
-        let (low, high) = self.range;
-        match () {
-            () if high <= low => 0.0,
-            () if low > 0.0 => (self.value / low).ln() / (high / low).ln(),
-            () => (self.value - low) / (high - low),
-        }
-    }
-
-    /// The value at a point of the range: 0 is the lower end, 1 the upper one; equal steps are equal factors, where the
-    /// lower end is above zero.
-    fn at(&self, point: f64) -> f64 {
-        let (low, high) = self.range;
-        match low > 0.0 {
-            true => low * (high / low).powf(point),
-            false => low + (high - low) * point,
+            Parameter::Setting { library, setting } => write!(f, "mpi {library}: {}", setting.name()),
         }
     }
 }
@@ -78,7 +115,7 @@ impl Uncertain {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Uncertainty {
     /// Parameters that carry a range, in the order of their names.
-    pub parameters: Vec<Uncertain>,
+    pub parameters: Vec<(Parameter, RangedParameter)>,
     /// The parameter that another one follows.
     follows: BTreeMap<Parameter, Parameter>,
     /// The values of all of these.
@@ -98,74 +135,51 @@ impl Uncertainty {
         for cluster in clusters {
             let fabrics = [Some(&cluster.within), Some(&cluster.across), cluster.memory.as_ref()];
             for fabric in fabrics.into_iter().flatten() {
-                let fabric = catalogues.find_fabric(&fabric.name)?;
-                COSTS.into_iter().try_for_each(|cost| found.add_cost(catalogues, fabric, cost))?;
+                for cost in COSTS {
+                    found.add(catalogues, Parameter::Cost { fabric: fabric.name.clone(), cost })?;
+                }
             }
-            found.add_speed(catalogues, catalogues.find_system(&cluster.system)?.0)?;
+            if let Some(library) = &cluster.mpi {
+                for setting in SETTINGS {
+                    found.add(catalogues, Parameter::Setting { library: library.name.clone(), setting })?;
+                }
+            }
+            let system = catalogues.find_system(&cluster.system)?.0.name.clone();
+            found.add(catalogues, Parameter::Speed { system })?;
         }
-        found.parameters.sort_by(|a, b| a.parameter.cmp(&b.parameter));
+        found.parameters.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(found)
     }
 
-    fn add_cost(&mut self, catalogues: &Catalogues, fabric: &Fabric, cost: Cost) -> Result<(), Fault> {
-        let parameter = Parameter::Cost { fabric: fabric.name.clone(), cost };
-        let value = cost.of(&mut fabric.costs.clone()).0;
-        let source = fabric.source.get(cost.name());
-        if let Some(other) = self
-            .add(parameter, value, source, |range| range.quantities::<Seconds>().map(|(a, b)| (a.0, b.0)))?
-        {
-            let other = catalogues.find_fabric(&other)?;
-            refuse_chain(other.source.get(cost.name()), &other.name)?;
-            self.add_cost(catalogues, other, cost)?;
-            self.note(fabric.name.clone(), other.name.clone(), |fabric| Parameter::Cost { fabric, cost });
-        }
-        Ok(())
-    }
-
-    fn add_speed(&mut self, catalogues: &Catalogues, system: &System) -> Result<(), Fault> {
-        let parameter = Parameter::Speed { system: system.name.clone() };
-        let followed = self.add(parameter, system.node.speed, system.source.get("speed"), Range::numbers)?;
-        if let Some(other) = followed {
-            let other = catalogues.systems().find(|known| known.name == other);
-            let other = other.ok_or_else(|| {
-                Fault::usage(format!("system `{}` follows a system that is not there", quoted(&system.name)))
-            })?;
-            refuse_chain(other.source.get("speed"), &other.name)?;
-            self.add_speed(catalogues, other)?;
-            self.note(system.name.clone(), other.name.clone(), |system| Parameter::Speed { system });
-        }
-        Ok(())
-    }
-
-    /// Adds a parameter, once. Returns the name of the entry that it follows.
-    fn add(
-        &mut self,
-        parameter: Parameter,
-        value: f64,
-        source: Option<&Source>,
-        ends: impl Fn(&Range) -> Result<(f64, f64), Fault>,
-    ) -> Result<Option<String>, Fault> {
+    /// Adds a parameter, once, and what it follows.
+    fn add(&mut self, catalogues: &Catalogues, parameter: Parameter) -> Result<(), Fault> {
+        let Some(Entry { value, source, ends }) = parameter.entry(catalogues)? else { return Ok(()) };
         if self.values.insert(parameter.clone(), value).is_some() {
-            return Ok(None);
+            return Ok(());
         }
-        let follows = source.and_then(|source| source.follows.clone());
+        let follows = source.and_then(|source| source.follows.as_ref());
         if let Some(range) = source.and_then(|source| source.range.as_ref()) {
-            let (value, range) = match follows {
+            let unit = if follows.is_none() { parameter.unit() } else { "" };
+            let (value, (low, high)) = match follows {
                 Some(_) => (1.0, range.numbers()?),
                 None => (value, ends(range)?),
             };
-            self.parameters.push(Uncertain { parameter, value, range });
+            let name = parameter.to_string();
+            let ranged = RangedParameter { name, value, low, high, unit: unit.into() };
+            self.parameters.push((parameter.clone(), ranged));
         }
-        Ok(follows)
-    }
-
-    fn note(&mut self, own: String, other: String, parameter: impl Fn(String) -> Parameter) {
-        self.follows.insert(parameter(own), parameter(other));
+        if let Some(other) = follows {
+            let followed = parameter.of_file(other);
+            refuse_chain(followed.entry(catalogues)?.and_then(|entry| entry.source), other)?;
+            self.add(catalogues, followed.clone())?;
+            self.follows.insert(parameter, followed);
+        }
+        Ok(())
     }
 
     /// The points at which all parameters have their values.
     pub fn values(&self) -> Vec<f64> {
-        self.parameters.iter().map(Uncertain::point).collect()
+        self.parameters.iter().map(|(_, ranged)| ranged.own_point()).collect()
     }
 
     /// A cluster with other values: parameter by parameter at a point of its range, from 0 to 1.
@@ -175,7 +189,7 @@ impl Uncertainty {
             .parameters
             .iter()
             .zip(points)
-            .map(|(uncertain, point)| (&uncertain.parameter, uncertain.at(*point)))
+            .map(|((parameter, ranged), point)| (parameter, ranged.at(*point)))
             .collect();
         let changed = |mut fabric: Fabric| {
             for cost in COSTS {
@@ -190,11 +204,21 @@ impl Uncertainty {
         };
         let mut speed = cluster.node.speed;
         self.change(&Parameter::Speed { system: system.into() }, &now).apply(&mut speed);
+        let mut mpi = cluster.mpi.clone();
+        if let Some(library) = &mut mpi {
+            for setting in SETTINGS {
+                let Some(mut value) = setting.of(library) else { continue };
+                let parameter = Parameter::Setting { library: library.name.clone(), setting };
+                self.change(&parameter, &now).apply(&mut value);
+                setting.set(library, value);
+            }
+        }
         Emulation {
             within: changed(cluster.within.clone()),
             across: changed(cluster.across.clone()),
             memory: cluster.memory.clone().map(changed),
             node: NodeKind { speed, ..cluster.node.clone() },
+            mpi,
             ..cluster.clone()
         }
     }
@@ -292,9 +316,10 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
     fn ranges_of_fabrics_and_nodes_are_found_once_by_name() {
         let all = catalogues(FOLLOWS);
         let uncertainty = Uncertainty::of(&all, &clusters(&all)).expect("are there");
-        let names: Vec<String> = uncertainty.parameters.iter().map(|one| one.parameter.to_string()).collect();
+        let names: Vec<String> =
+            uncertainty.parameters.iter().map(|(_, ranged)| ranged.name.clone()).collect();
         assert_eq!(names, ["fabric first: L", "fabric first: g", "system one: speed", "system two: speed"]);
-        assert_eq!(uncertainty.parameters[3].value, 1.0, "a factor");
+        assert_eq!(uncertainty.parameters[3].1.value, 1.0, "a factor");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod mock;
 mod mpi;
 mod noise;
 mod order;
+mod ranges;
 mod robust;
 mod schema;
 mod settings;

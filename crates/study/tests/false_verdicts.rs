@@ -37,6 +37,11 @@ const STUDY: &str = r#"
     experiment = "graph"
     where = { system = "microblade" }
     peak = { metric = "completion_time", along = "slaves", among = [2] }
+    [claim.correlation]
+    statement = "Who takes longer gains less: both numbers have KOSMOS's time in them"
+    experiment = "graph"
+    correlation = { x = "completion_time", y = "completion_time", ratio = { of = { system = "microblade" }, to = { system = "kosmos-srio" } } }
+    expect = "< 0"
 "#;
 
 const STUDIES: u64 = 400;

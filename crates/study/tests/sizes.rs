@@ -122,7 +122,7 @@ fn a_size_that_a_model_made_is_no_evidence_and_says_so() {
     for origin in [Origin::Emulated, Origin::Simulated, Origin::Predicted, Origin::Computed] {
         let (verdict, why, _) = verdict(origin);
         assert_eq!(verdict, ClaimVerdict::DirectionOnly, "{origin:?}: {why}");
-        assert!(why.contains("the model's parameters, which carry no ranges yet"), "{why}");
+        assert!(why.contains("parameters, over whose ranges this was not replayed"), "{why}");
     }
     let (.., sentence) = verdict(Origin::Emulated);
     assert!(sentence.contains(", emulated on this host's cores"), "{sentence}");

@@ -16,6 +16,8 @@ pub struct AttemptContext<'a> {
     pub emulation: Option<Emulation>,
     /// The folder that artifacts are stored in; `None`: they are dropped.
     pub artifacts: Option<PathBuf>,
+    /// Whether its schedule is kept, to be replayed on other clusters.
+    pub keep_schedule: bool,
     /// The seed of generated inputs.
     pub seed: u64,
     /// The longest time that its work may take.

@@ -84,6 +84,7 @@ impl Attempt<'_, '_> {
                     emulation: self.context.emulation.clone(),
                     deadline: Seconds(self.context.deadline.as_secs_f64()),
                     shared: self.pool.shared_folder(),
+                    keep_schedule: self.context.keep_schedule,
                     scratch: Default::default(),
                     artifacts: None,
                     seed: self.context.seed,

@@ -1,13 +1,15 @@
 //! Reads the files of a run's directory, which others may have changed or removed since.
 
 use crosstalk_core::Fault;
+use crosstalk_core::name::unknown;
 use crosstalk_core::parse_error::in_plain_words;
 use crosstalk_host::regular;
+use crosstalk_study::ranges::{RANGES_SCHEMA, Ranges};
 use crosstalk_study::samples::Run;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{OPTIONS_FILE, RunDir};
+use super::{OPTIONS_FILE, RANGES_FILE, RunDir};
 use crate::journal::{self, Journal};
 
 /// What to do about a file that has changed since the run.
@@ -93,7 +95,23 @@ impl RunDir {
             run.provenance_after = provenance.after;
             run.absences = provenance.absences;
         }
+        run.ranges = self.ranges()?;
         Ok(run)
+    }
+
+    /// What its cells show over the ranges of clusters' parameters; `None` where they were not replayed.
+    ///
+    /// # Errors
+    /// Those of the file, and a usage fault if it is of another version.
+    pub(super) fn ranges(&self) -> Result<Option<Ranges>, Fault> {
+        if !self.path.join(RANGES_FILE).exists() {
+            return Ok(None);
+        }
+        let ranges: Ranges = self.read_json(RANGES_FILE)?;
+        match ranges.schema == RANGES_SCHEMA {
+            true => Ok(Some(ranges)),
+            false => Err(unknown("schema", &ranges.schema, [RANGES_SCHEMA])),
+        }
     }
 
     /// Its journal, open for more lines.

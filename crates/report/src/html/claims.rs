@@ -1,12 +1,12 @@
 //! Claims with their verdicts: found and published numbers, and the reasons.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Estimate, Findings};
 use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
 use super::evidence::attribution;
-use crate::plot::{Strip, strip_scale};
+use crate::plot::{Strip, strip_scale, tornado};
 use crate::{claims, words};
 
 /// The number of claims with each verdict, all claims, and a legend of the verdicts that occur.
@@ -45,16 +45,28 @@ pub fn claims(findings: &Findings) -> String {
 fn claim(claim: &ClaimFinding) -> String {
     let verdict = words::claim(claim);
     format!(
-        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{statement}</h3><p>{why}</p>{attribution}<p class="name"><code>{name}</code></p></div>{numbers}</li>"#,
+        r#"<li class="claim {tone}"><p class="badge {tone}"><span aria-hidden="true">{mark}</span> {word}</p><div class="words"><h3>{statement}</h3><p>{why}</p>{attribution}{ranges}<p class="name"><code>{name}</code></p></div>{numbers}</li>"#,
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
         statement = Prose(&claim.statement),
         why = Prose(&claim.why),
         attribution = attribution(claim.attribution.as_ref()),
+        ranges = ranges(claim),
         name = Text(&claim.name),
         numbers = numbers(claim),
     )
+}
+
+/// What each parameter of the model does to the number, folded; empty where it was not replayed over their ranges.
+fn ranges(claim: &ClaimFinding) -> String {
+    let drawn = claim.over_ranges.as_ref().zip(claim.found.as_ref());
+    let drawn = drawn.and_then(|(over, found)| tornado(over, found.value, &claim.unit));
+    drawn.map_or(String::new(), |drawn| {
+        format!(
+            "<details><summary>What the ranges of the model's parameters do to it</summary>{drawn}</details>"
+        )
+    })
 }
 
 /// Found and published numbers and the margin, with a strip where a number was found.
@@ -69,6 +81,12 @@ fn numbers(claim: &ClaimFinding) -> String {
         let ends = number::format_interval(found, unit).unwrap_or_default();
         let aside = [claim.quantity.as_str(), &ends].join(" ");
         list += &entry("found", number::value(found, unit), aside.trim().into());
+        let both = claim.over_ranges.as_ref().and_then(|over| {
+            number::format_interval(&Estimate { interval: Some(over.together), ..*found }, unit)
+        });
+        if let Some(ends) = both {
+            list += &entry("with ranges", ends, String::new());
+        }
     }
     if let Some(published) = claim.published {
         let refuted = if claim.size_agrees == Some(false) { "size refuted" } else { "" };

@@ -18,6 +18,7 @@ mod stacked;
 mod strip;
 pub(crate) mod svg;
 mod text;
+mod tornado;
 mod waterfall;
 
 pub use draw::draw;
@@ -26,3 +27,4 @@ pub use palette::Palette;
 pub use strip::{Strip, strip_scale};
 pub use svg::marker;
 pub use text::position_in_words;
+pub use tornado::tornado;

@@ -14,6 +14,9 @@ use crate::words::readable_name;
 /// A larger difference, as a ratio − 1, is not called small.
 const WIDE: f64 = 0.1;
 
+/// What the ends of an interval are over.
+pub const RANGES: &str = "the ranges of the model's parameters";
+
 /// A ratio of a metric between two cells, to be put in words.
 pub struct Change<'a> {
     /// The metric.
@@ -22,6 +25,8 @@ pub struct Change<'a> {
     pub query: &'a str,
     /// Other over base.
     pub ratio: Estimate,
+    /// The ends of the same over the ranges of the model's parameters, this machine's noise included.
+    pub over_ranges: Option<(f64, f64)>,
 }
 
 impl Change<'_> {
@@ -44,12 +49,17 @@ impl Change<'_> {
 
     /// `1.26 × faster than microblade (1.22–1.30)`.
     pub fn factor_in_words(&self, base: &str) -> String {
-        let factor = if self.ratio.value < 1.0 { inverse(self.ratio) } else { self.ratio };
+        let shown = |ratio: Estimate| if self.ratio.value < 1.0 { inverse(ratio) } else { ratio };
+        let factor = shown(self.ratio);
         // The interval of a computed number has no width, and is not shown.
         let wide = factor.interval.is_some_and(|ends| !has_no_width(ends));
-        let ends =
-            number::format_interval(&factor, "ratio").filter(|_| wide).map(|ends| format!(" ({ends})"));
-        let ends = ends.unwrap_or_default();
+        let of_machine = number::format_interval(&factor, "ratio").filter(|_| wide);
+        let of_both = self.over_ranges.and_then(|ends| {
+            let ends = shown(Estimate { interval: Some(ends), ..self.ratio });
+            Some(format!("{} over {RANGES}", number::format_interval(&ends, "ratio")?))
+        });
+        let ends: Vec<String> = of_machine.into_iter().chain(of_both).collect();
+        let ends = if ends.is_empty() { String::new() } else { format!(" ({})", ends.join("; ")) };
         let direction = self.direction(self.ratio.value >= 1.0);
         format!("{} {direction} than {base}{ends}", number::value(&factor, "ratio"))
     }
@@ -120,7 +130,8 @@ mod tests {
     }
 
     fn words(metric: &Metric, ratio: Estimate, verdict: ComparisonVerdict) -> String {
-        Change { metric, query: &metric.name, ratio }.finding_in_words(verdict, false, "base")
+        Change { metric, query: &metric.name, ratio, over_ranges: None }
+            .finding_in_words(verdict, false, "base")
     }
 
     #[test]

@@ -6,19 +6,20 @@ use crosstalk_stats::family::Answer;
 use crosstalk_stats::verdict::Side;
 
 use super::causes::{self, Shares};
-use super::change::{self, Change};
+use super::change::{self, Change, RANGES};
 use super::family::Family;
 use super::latency_effect::{self, LatencyEffect};
+use super::over_ranges::Spread;
 use super::pair::Pair;
-use super::{attribution, cell_value, detectable, network};
+use super::{attribution, cell_value, detectable, network, ranged};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
 use crate::words::count_in_words;
-use crate::{estimate, level};
+use crate::{estimate, level, number};
 
 /// What follows an equality of numbers that a model made.
 const NOISE_ALONE: &str =
-    "; that is of this machine's noise alone, since the model's parameters carry no ranges yet";
+    "; that is of this machine's noise alone: it was not replayed over the ranges of the model's parameters";
 
 /// The finding of a comparison whose log (other / base) has this `answer`. `None` where no block has both cells.
 pub fn finding(
@@ -27,6 +28,7 @@ pub fn finding(
     family: &Family,
     blocks: &[usize],
     catalogues: &Catalogues,
+    spread: Option<Spread>,
 ) -> Option<Comparison> {
     let ratio = ratio(pair, answer, blocks)?;
     let withheld = reason_withheld(pair, ratio.value, blocks, catalogues).is_some();
@@ -38,7 +40,10 @@ pub fn finding(
     let causes = if changed { causes::shares(&pair.view, &contrast, blocks) } else { Shares::default() };
     let network = contrast.cells().is_some_and(|cells| network::only_network_differs(cells, catalogues));
     let sides = [&pair.level(&pair.other), &pair.level(&pair.base)];
-    let change = Change { metric: &pair.metric, query: &pair.query, ratio };
+    let together =
+        spread.as_ref().zip(answer.interval).map(|(spread, measured)| spread.widened(&measured).exp());
+    let together = together.map(|interval| (interval.low, interval.high));
+    let change = Change { metric: &pair.metric, query: &pair.query, ratio, over_ranges: together };
     let base = level::level_in_sentence(&pair.factor, &pair.base);
     let mut change = match (withheld, answer.interval) {
         (true, _) => latency_effect::NO_VERDICT.to_string(),
@@ -46,7 +51,11 @@ pub fn finding(
         (false, Some(_)) => change.finding_in_words(verdict, changed, &base),
     };
     if verdict == ComparisonVerdict::Equivalent && pair.datum.modelled {
-        change += NOISE_ALONE;
+        change += &together.map_or(NOISE_ALONE.to_string(), |(low, high)| {
+            let ends = Estimate { interval: Some((low, high)), ..ratio };
+            let ends = number::format_interval(&ends, "ratio").unwrap_or_default();
+            format!("; {ends} of {base} over {RANGES}")
+        });
     }
     let largest = change::largest_difference(&ratio);
     // A measured floor above the stated margin replaces it.
@@ -62,6 +71,10 @@ pub fn finding(
         at: pair.at.clone(),
         ratio,
         gain: change::gain_ratio(ratio, pair.metric.better),
+        over_ranges: spread.zip(answer.interval).map(|(spread, measured)| {
+            let sign = if pair.metric.better == Better::Lower { -1.0 } else { 1.0 };
+            ranged::over_ranges(&spread, &measured, |log| (sign * log).exp())
+        }),
         verdict,
         change,
         margin: tested.exp_m1(),

@@ -2,7 +2,9 @@
 
 use super::data::Data;
 use super::family::judge;
+use super::over_ranges::OverRanges;
 use super::select::View;
+use super::verdict::Evidence;
 use super::{
     cells, comparison, detectable, failures, figures, headline, notes, overview, sources, tables, verdict,
 };
@@ -17,18 +19,23 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let data = Data::new(plan, run);
     let family = judge(study, catalogues, &data, data.complete.len());
     let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
+    let over_ranges = OverRanges::of(study, catalogues, plan, run);
     let comparisons: Vec<_> = family
         .pairs
         .iter()
-        .map(|(pair, conclusion)| comparison::finding(pair, &conclusion.answer, &family, seen, catalogues))
+        .map(|(pair, conclusion)| {
+            let spread = over_ranges.as_ref().and_then(|over| over.pair(pair));
+            comparison::finding(pair, &conclusion.answer, &family, seen, catalogues, spread)
+        })
         .collect();
+    let evidence = Evidence { family: &family, blocks: seen, catalogues, over_ranges: over_ranges.as_ref() };
     let view = |name: &str| View::new(&data, &study.experiment, name);
     let claimed: Vec<(ClaimFinding, Option<View>)> = family
         .claims
         .iter()
         .map(|judged| {
             let view = view(&judged.claim.written.experiment);
-            (verdict::finding(judged, &family, view.as_ref(), seen, catalogues), view)
+            (verdict::finding(judged, view.as_ref(), &evidence), view)
         })
         .collect();
     let floors = detectable::noise_floors(&family, &comparisons, seen);

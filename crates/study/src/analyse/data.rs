@@ -26,6 +26,8 @@ pub struct Data<'a> {
     pub complete: Vec<usize>,
     /// How many attempts are of cells that the plan does not have.
     pub unplanned: usize,
+    /// Whether its blocks are clusters on which one recording was replayed: without noise, and each by itself.
+    pub is_replayed: bool,
     /// Index of each experiment, by name: plans may have thousands.
     indices: HashMap<&'a str, usize>,
 }
@@ -62,7 +64,8 @@ impl<'a> Data<'a> {
         }
         let names = plan.experiments.iter().map(|planned| planned.name.as_str());
         let complete = complete_blocks(&mut experiments);
-        Data { plan, run, experiments, complete, unplanned, indices: names.zip(0..).collect() }
+        let indices = names.zip(0..).collect();
+        Data { plan, run, experiments, complete, unplanned, is_replayed: false, indices }
     }
 
     /// A run with this one `attempt` at every cell that this host can run.

@@ -34,6 +34,16 @@ pub struct JudgedClaim<'a> {
     pub primary: bool,
 }
 
+impl JudgedClaim<'_> {
+    /// The published size and its margin, on the scale of the answer; `None` where none is asked.
+    pub fn size(&self) -> Option<(f64, f64)> {
+        let ClaimQuestion::Number(question) = &self.claim.question else { return None };
+        let ((size, margin), (_, read)) = (question.size?, self.answer.as_ref()?);
+        let compared = question.interpretation.offset + question.interpretation.sign * size;
+        Some((read.sign * (compared - read.offset), margin))
+    }
+}
+
 /// All questions of a study, which share one error rate, with their answers.
 pub struct Family<'a> {
     /// Comparisons with their answers.

@@ -1,5 +1,6 @@
 //! The deciding sentence.
 
+use crosstalk_core::record::Better;
 use crosstalk_core::value::Levels;
 use crosstalk_stats::family::Conclusion;
 use crosstalk_stats::verdict::Side;
@@ -131,7 +132,11 @@ fn sentence(
     let what = format!("{}{}", subject(study, pair), context::limits_in_words(pair, found));
     let other = level::level_in_sentence(&pair.factor, &pair.other);
     let base = base(study, pair);
-    let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio };
+    let lower = pair.metric.better == Better::Lower;
+    let over_ranges = found.over_ranges.as_ref().map(|over| over.together);
+    let over_ranges =
+        over_ranges.map(|(low, high)| if lower { (1.0 / high, 1.0 / low) } else { (low, high) });
+    let change = Change { metric: &pair.metric, query: &pair.query, ratio: found.ratio, over_ranges };
     match found.verdict {
         ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             let shares =

@@ -31,6 +31,7 @@ mod statement;
 mod decision;
 mod earlier;
 mod family;
+mod over_ranges;
 
 // The finding of each question.
 mod attribution;
@@ -38,8 +39,10 @@ mod causes;
 mod change;
 mod comparison;
 mod detectable;
+mod implied;
 mod latency_effect;
 mod network;
+mod ranged;
 mod verdict;
 
 // The other findings.

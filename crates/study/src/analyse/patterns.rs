@@ -181,8 +181,8 @@ fn with_experiment_name(view: &View, mut datum: Datum) -> Datum {
     datum
 }
 
-/// Spearman's coefficient of two metrics over the cells of all `views`, one number a block. With a `ratio` the second
-/// is a metric's ratio.
+/// Spearman's coefficient of two metrics over the cells of all `views`, one number a block, with the first metric of the
+/// block before. With a `ratio` the second is a metric's ratio.
 pub fn correlation_by_block(views: &[View], spec: &Correlation, at: &Levels) -> Datum {
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for view in views {
@@ -206,8 +206,17 @@ pub fn correlation_by_block(views: &[View], spec: &Correlation, at: &Levels) -> 
     let all: Vec<Datum> = x.iter().chain(&y).cloned().collect();
     let (blocks, rows) = rows(&all);
     let (x, y) = rows.split_at(x.len());
-    let values = blocks.into_iter().zip(rank::by_block(x, y)).filter_map(|(b, rho)| Some((b, rho?)));
+    // The two may share a cell's time, whose noise would make equal cells correlate. So they are of different blocks.
+    let x = match views.iter().any(|view| view.data.is_replayed) {
+        true => x.to_vec(),
+        false => x.iter().map(|row| of_the_block_before(row)).collect(),
+    };
+    let values = blocks.into_iter().zip(rank::by_block(&x, y)).filter_map(|(b, rho)| Some((b, rho?)));
     Datum { values: values.collect(), ..merged(&all) }
+}
+
+fn of_the_block_before(row: &[Option<f64>]) -> Vec<Option<f64>> {
+    std::iter::once(None).chain(row.iter().copied()).take(row.len()).collect()
 }
 
 /// The levels of a factor, and at each the logarithm of `metric` by complete block.

@@ -6,8 +6,9 @@ use crosstalk_stats::verdict::Margin;
 use super::contrast::Contrast;
 use super::datum::Datum;
 use super::select::View;
-use super::statement::Interpretation;
+use super::statement::{Expectation, Interpretation};
 use crate::file::Claim;
+use crate::predicate::{Predicate, Relation};
 
 /// A claim with what is known of it before its data are judged.
 pub struct OpenClaim<'a> {
@@ -77,6 +78,15 @@ pub struct NoiseSource<'a> {
 }
 
 impl OpenClaim<'_> {
+    /// Whether a claim about a ratio expects it above 1 (`Some(true)`) or below; `None` where it expects something else.
+    pub fn side_of_one(&self) -> Option<bool> {
+        let predicate = self.written.expect.as_ref().map(|expect| expect.value);
+        match Expectation::of(predicate, self.published, 1.0)? {
+            Expectation::Side(Predicate { relation, bound: 1.0 }) => Some(relation == Relation::Above),
+            _ => None,
+        }
+    }
+
     /// The cells of a ratio within one experiment; `None` for other claims.
     pub fn contrast<'v>(&self, view: &View<'v>) -> Option<Contrast<'v>> {
         let ratio = self.written.ratio.as_ref().filter(|ratio| ratio.over.is_none())?;

@@ -8,7 +8,10 @@ use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
 use super::family::{Family, JudgedClaim};
+use super::implied::implied_above;
+use super::over_ranges::OverRanges;
 use super::question::{ClaimQuestion, NumberQuestion, OpenClaim};
+use super::ranged::Ranged;
 use super::select::View;
 use super::statement::Interpretation;
 use super::{attribution, causes, change, latency_effect, network, patterns};
@@ -24,25 +27,37 @@ use crate::words::{at_levels, count_in_words, join_in_words};
 /// The verdict, the reason for it, and the number that was found.
 type Verdict = (ClaimVerdict, String, Option<Estimate>);
 
+/// What all claims are judged by.
+pub struct Evidence<'a> {
+    /// The answers to all questions.
+    pub family: &'a Family<'a>,
+    /// The complete blocks that count.
+    pub blocks: &'a [usize],
+    /// Fabrics and systems.
+    pub catalogues: &'a Catalogues,
+    /// The claims' numbers over the ranges of the clusters' parameters, where they were replayed.
+    pub over_ranges: Option<&'a OverRanges<'a>>,
+}
+
 /// Why an agreement in size of a number that a model made does not count.
 const NOISE_ALONE: &str = "that is no evidence of size, since the interval holds this machine's noise, not the \
-    error of the model's parameters, which carry no ranges yet";
+    error of the model's parameters, over whose ranges this was not replayed";
 
-/// A claim with its verdict after `blocks`. `view` is that of its experiment, where it was planned.
-pub fn finding(
-    judged: &JudgedClaim,
-    family: &Family,
-    view: Option<&View>,
-    blocks: &[usize],
-    catalogues: &Catalogues,
-) -> ClaimFinding {
+/// A claim with its verdict. `view` is that of its experiment, where it was planned.
+pub fn finding(judged: &JudgedClaim, view: Option<&View>, evidence: &Evidence) -> ClaimFinding {
+    let Evidence { family, blocks, catalogues, .. } = *evidence;
     let claim = &judged.claim;
+    let ranged = judged.answer.as_ref().and_then(|(conclusion, interpretation)| {
+        let spread = evidence.over_ranges?.claim(claim.name)?;
+        Some(Ranged::new(spread.turned(interpretation.sign), conclusion.answer.interval?, *interpretation))
+    });
+    let ranged = ranged.as_ref();
     let (verdict, why, found) = match (&judged.answer, &claim.question, view) {
         (Some((conclusion, interpretation)), ClaimQuestion::Number(question), _) => {
-            number_verdict(judged, family, conclusion, interpretation, question, view)
+            number_verdict(judged, family, (conclusion, interpretation), question, view, ranged)
         }
         (Some((conclusion, interpretation)), ClaimQuestion::Steps(_), Some(view)) => {
-            steps_verdict(judged, family, conclusion, interpretation, view)
+            steps_verdict(judged, family, (conclusion, interpretation), view, ranged)
         }
         (_, ClaimQuestion::NotAsked(why), _) => (ClaimVerdict::NotRun, why.clone(), None),
         _ => (ClaimVerdict::NotRun, "it was not asked".into(), None),
@@ -53,10 +68,15 @@ pub fn finding(
         Some(reason) => (ClaimVerdict::Inconclusive, format!("no verdict: {reason}")),
         None => (verdict, why),
     };
+    let (verdict, why) = unless_implied(claim, verdict, why, view, catalogues);
     let (verdict, why) = unless_no_evidence(claim, verdict, why, found.is_some());
     let view = view.filter(|_| !is_withheld);
     let attribution = view.and_then(|view| attributed(judged, found?, view, blocks, catalogues));
     let size = judged.answer.as_ref().and_then(|(conclusion, _)| conclusion.answer.size);
+    let size_holds_over_ranges = ranged.is_none_or(|ranged| {
+        let asked = judged.size();
+        asked.is_none_or(|asked| ranged.size_agrees(asked) == size)
+    });
     ClaimFinding {
         name: claim.name.to_string(),
         statement: statement(claim),
@@ -65,7 +85,8 @@ pub fn finding(
         found,
         published: claim.published,
         margin: claim.margin,
-        size_agrees: size.filter(|_| !is_withheld),
+        size_agrees: size.filter(|_| !is_withheld && size_holds_over_ranges),
+        over_ranges: ranged.map(Ranged::finding),
         unit: claim.unit.clone(),
         quantity: quantity(claim.written).into(),
         attribution,
@@ -122,6 +143,33 @@ fn statement(claim: &OpenClaim) -> String {
     }
 }
 
+/// The verdict of a claim whose side was implied when the parameters were written: no evidence of it.
+fn unless_implied(
+    claim: &OpenClaim,
+    verdict: ClaimVerdict,
+    why: String,
+    view: Option<&View>,
+    catalogues: &Catalogues,
+) -> (ClaimVerdict, String) {
+    let holds = matches!(verdict, ClaimVerdict::Reproduced | ClaimVerdict::DirectionOnly);
+    let implied = || {
+        let view = view.filter(|_| holds)?;
+        let above = implied_above(view, &claim.contrast(view)?, catalogues)?;
+        let expects = claim.side_of_one()?;
+        (above == expects).then_some(())
+    };
+    match implied() {
+        Some(()) => (
+            ClaimVerdict::Implied,
+            format!(
+                "{why}; but no work could have come out otherwise: one cluster is at least as costly as the other in every \
+                 parameter"
+            ),
+        ),
+        None => (verdict, why),
+    }
+}
+
 /// The verdict of a claim that is no evidence, whatever was found: a calibration, or a stand-in. Others keep theirs;
 /// a secondary claim says that it is one.
 fn unless_no_evidence(
@@ -136,8 +184,15 @@ fn unless_no_evidence(
         (verdict, why)
     } else if let Some(reason) = &written.not_comparable {
         (ClaimVerdict::NotComparable, format!("{reason}{also}"))
+    } else if verdict == ClaimVerdict::NotReproduced
+        && (written.calibration.is_some() || written.implied.is_some())
+    {
+        // What was set by a figure and does not give it is news.
+        (verdict, why)
     } else if let Some(parameter) = &written.calibration {
         (ClaimVerdict::Calibration, format!("it follows from {parameter}, so that it is no evidence{also}"))
+    } else if let Some(reason) = &written.implied {
+        (ClaimVerdict::Implied, format!("no work could have shown the opposite: {reason}{also}"))
     } else if !written.primary {
         (verdict, format!("{why} (judged by itself, not corrected for the study's other claims)"))
     } else {
@@ -149,10 +204,10 @@ fn unless_no_evidence(
 fn number_verdict(
     judged: &JudgedClaim,
     family: &Family,
-    conclusion: &Conclusion,
-    interpretation: &Interpretation,
+    (conclusion, interpretation): (&Conclusion, &Interpretation),
     question: &NumberQuestion,
     view: Option<&View>,
+    ranged: Option<&Ranged>,
 ) -> Verdict {
     let claim = &judged.claim;
     let missing = question.datum.missing.first().map(|why| format!("; {why}")).unwrap_or_default();
@@ -163,8 +218,18 @@ fn number_verdict(
         return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
     };
     let found = at_known_precision(interpretation.estimate(&interval), claim, question, view);
-    let (verdict, means) = meaning(claim, interpretation, &conclusion.answer, question.datum.modelled);
-    let mut why = format!("found {}{}{means}", number::format_estimate(&found, &claim.unit), claim.per);
+    let modelled = question.datum.modelled && ranged.is_none();
+    let (verdict, mut means) = meaning(claim, interpretation, &conclusion.answer, modelled);
+    let verdict =
+        match ranged.and_then(|ranged| ranged.changed(claim, verdict, &conclusion.answer, judged.size())) {
+            Some((verdict, instead)) => {
+                means = instead;
+                verdict
+            }
+            None => verdict,
+        };
+    let both = ranged.map(|ranged| ranged.in_words(&claim.unit)).unwrap_or_default();
+    let mut why = format!("found {}{}{both}{means}", number::format_estimate(&found, &claim.unit), claim.per);
     if verdict == ClaimVerdict::Inconclusive {
         why += &format!(" after {}{missing}", count_in_words(found.n, "block"));
     }
@@ -278,9 +343,9 @@ fn too_few(values: usize, judged: &JudgedClaim, family: &Family) -> String {
 fn steps_verdict(
     judged: &JudgedClaim,
     family: &Family,
-    conclusion: &Conclusion,
-    interpretation: &Interpretation,
+    (conclusion, interpretation): (&Conclusion, &Interpretation),
     view: &View,
+    ranged: Option<&Ranged>,
 ) -> Verdict {
     let claim = &judged.claim;
     let Some(interval) = conclusion.answer.interval else {
@@ -295,6 +360,8 @@ fn steps_verdict(
             format!(": not decided after {}", count_in_words(smallest.n, "block")),
         ),
     };
+    let changed = ranged.and_then(|ranged| ranged.changed(claim, verdict, &conclusion.answer, None));
+    let (verdict, means) = changed.unwrap_or((verdict, means));
     let step = match smallest.interval {
         Some((low, high)) if high.is_infinite() => {
             format!(

@@ -1,7 +1,7 @@
 //! Checks a claim against its experiments.
 
 use super::names;
-use crate::file::{Claim, Experiment, Study};
+use crate::file::{Claim, Experiment, Published, Study};
 use crate::label::label;
 use crate::predicate::Predicate;
 use crate::stages::stage;
@@ -186,7 +186,14 @@ fn distinct(levels: &[Value], least: usize) -> Result<(), Fault> {
 fn decidable(claim: &Claim) -> Result<(), Fault> {
     let states_itself = claim.order.is_some() || claim.peak.is_some();
     let sized = claim.published.is_some() && claim.margin.is_some();
-    let set_apart = claim.calibration.is_some() || claim.not_comparable.is_some();
+    let aside = [&claim.calibration, &claim.implied, &claim.not_comparable];
+    let set_apart = aside.into_iter().any(Option::is_some);
+    if let (Some(Published::Number(size)), None, false) = (&claim.published, &claim.margin, set_apart) {
+        return Err(Fault::usage(format!(
+            "{size} is published, and no margin says how near the size must come"
+        ))
+        .remedy("add for example margin = \"10 %\""));
+    }
     if claim.expect.is_some() || states_itself || sized || set_apart {
         return Ok(());
     }

@@ -62,6 +62,10 @@ pub struct Claim {
     /// The parameter that its published figure set: the claim is then no evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
+    /// Why the model's parameters imply it whatever the work does, where that follows from more than one cluster being the
+    /// costlier one in every parameter: the claim is then no evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implied: Option<String>,
     /// Why it is not comparable: a stand-in removes the published cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_comparable: Option<String>,
@@ -71,9 +75,25 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Whether it is judged together with the study's other questions: primary, and neither a calibration nor a stand-in.
+    /// Whether it is judged together with the study's other questions: primary, and neither a calibration, implied nor a
+    /// stand-in.
     pub fn is_primary_evidence(&self) -> bool {
-        self.primary && self.calibration.is_none() && self.not_comparable.is_none()
+        let aside = [&self.calibration, &self.implied, &self.not_comparable];
+        self.primary && aside.into_iter().all(Option::is_none)
+    }
+
+    /// The metrics that it is about, as it writes them.
+    pub fn metrics(&self) -> impl Iterator<Item = &str> {
+        let one = [
+            self.ratio.as_ref().map(|ratio| &ratio.metric),
+            self.trend.as_ref().map(|trend| &trend.metric),
+            self.order.as_ref().map(|order| &order.metric),
+            self.peak.as_ref().map(|peak| &peak.metric),
+            self.threshold.as_ref().map(|threshold| &threshold.metric),
+            self.correlation.as_ref().map(|correlation| &correlation.x),
+            self.correlation.as_ref().map(|correlation| &correlation.y),
+        ];
+        one.into_iter().flatten().map(String::as_str)
     }
 
     /// The experiments that it is about, each with the key that names it; that of `experiment` first.
@@ -160,7 +180,8 @@ pub struct Threshold {
     pub metric: String,
 }
 
-/// Rank correlation of two metrics, or of a metric and another's ratio, over three cells or more.
+/// Rank correlation of two metrics, or of a metric and another's ratio, over three cells or more. `x` is that of the block
+/// before: noise of a block that both share would make equal cells correlate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correlation {
@@ -168,8 +189,7 @@ pub struct Correlation {
     pub x: String,
     /// The other.
     pub y: String,
-    /// `y` counts as its ratio of levels `of` to levels `to`. `x` is taken at `to`: noise that both share then works against
-    /// the correlation.
+    /// `y` counts as its ratio of levels `of` to levels `to`, and `x` is taken at `to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Sides>,
     /// Further experiments whose cells count.

@@ -46,13 +46,13 @@ pub fn over(
     times.sort_by(f64::total_cmp);
     let ends = ENDS.map(|share| times[((samples - 1) as f64 * share).round() as usize]);
     let mut parameters = Vec::new();
-    for (at, uncertain) in uncertainty.parameters.iter().enumerate() {
+    for (at, (_, ranged)) in uncertainty.parameters.iter().enumerate() {
         let alone = |end: f64| {
             let mut points = uncertainty.values();
             points[at] = end;
             time(&points)
         };
-        parameters.push((uncertain.parameter.to_string(), [alone(0.0)?, alone(1.0)?]));
+        parameters.push((ranged.name.clone(), [alone(0.0)?, alone(1.0)?]));
     }
     let spread = |[low, high]: [f64; 2]| (high - low).abs();
     parameters.sort_by(|a, b| spread(b.1).total_cmp(&spread(a.1)));
