@@ -16,7 +16,7 @@ const LEAST: f64 = 0.02;
 
 /// Pixels.
 const WIDTH: f64 = 560.0;
-const LABELS: f64 = 250.0;
+const LABELS: f64 = 300.0;
 const ROW: f64 = 20.0;
 const BAR: f64 = 12.0;
 const BOTTOM: f64 = 26.0;
@@ -43,7 +43,8 @@ pub fn tornado(over: &OverRanges, found: f64, unit: &str) -> Option<String> {
     let grid: String = ticks.iter().map(|tick| line("grid", tick.at, 0.0, tick.at, height + 4.0)).collect();
     let bars = rows.iter().enumerate().map(|(index, one)| {
         let middle = ROW * (index as f64 + 0.5);
-        let label = format!("{} {} to {}", one.name, one.range.0, one.range.1);
+        let name = one.name.split_once(' ').map_or(one.name.as_str(), |(_, of_file)| of_file);
+        let label = format!("{name}, {} to {}", one.range.0, one.range.1);
         let name = text("name", "end", LABELS - 8.0, middle + 4.0, &cut_to_width(&label, LABELS - 10.0));
         let (a, b) = (scale.pixel_of(one.at_lower)?, scale.pixel_of(one.at_upper)?);
         let tip = format!(
@@ -54,7 +55,7 @@ pub fn tornado(over: &OverRanges, found: f64, unit: &str) -> Option<String> {
         let (left, width) = (svg::round_coordinate(a.min(b)), svg::round_coordinate((a - b).abs().max(1.0)));
         let top = svg::round_coordinate(middle - BAR / 2.0);
         let rect = format!(r#"<rect class="bar" x="{left}" y="{top}" width="{width}" height="{BAR}"/>"#);
-        let rect = svg::draw_point("c1", Origin::Simulated, &tip, &rect);
+        let rect = svg::draw_point("s0", Origin::Simulated, &tip, &rect);
         Some(name + &rect)
     });
     let bars: String = bars.flatten().collect();
@@ -64,4 +65,38 @@ pub fn tornado(over: &OverRanges, found: f64, unit: &str) -> Option<String> {
     Some(format!(
         r#"<svg class="plot" viewBox="0 0 {WIDTH} {all}" width="{WIDTH}" height="{all}" role="img" aria-label="The number at both ends of each parameter's range">{grid}{bars}{found_at}{axis}</svg>"#
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crosstalk_study::findings::ParameterEffect;
+
+    fn drawn(effects: &[(&str, f64, f64)]) -> Option<String> {
+        let effect = |(name, at_lower, at_upper): &(&str, f64, f64)| ParameterEffect {
+            name: format!("system {name}"),
+            range: ("1".into(), "2".into()),
+            at_lower: *at_lower,
+            at_upper: *at_upper,
+        };
+        let parameters = effects.iter().map(effect).collect();
+        let over = OverRanges { of_model: (0.5, 2.0), together: (0.4, 2.2), parameters };
+        tornado(&over, 1.0, "ratio")
+    }
+
+    #[test]
+    fn each_parameter_that_matters_has_a_bar_the_longest_first() {
+        let svg = drawn(&[("a: speed", 0.5, 2.0), ("b: speed", 0.9, 1.2), ("c: speed", 1.0, 1.001)]);
+        let svg = svg.expect("is drawn");
+        assert_eq!(svg.matches("class=\"bar\"").count(), 2, "what does nothing is left out");
+        let at = |text: &str| svg.find(text).expect(text);
+        assert!(at("a: speed, 1 to 2") < at("b: speed, 1 to 2"));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_not() {
+        assert_eq!(drawn(&[]), None);
+        assert_eq!(drawn(&[("a: speed", f64::NAN, 1.0)]), None);
+        assert_eq!(drawn(&[("a: speed", 1e300, 1.0)]), None);
+    }
 }

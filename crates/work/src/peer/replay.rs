@@ -9,6 +9,7 @@ use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crosstalk_comm::{Recording, TimeAccount};
 use crosstalk_core::Fault;
@@ -26,6 +27,9 @@ pub const REPLAY: Parameter = Parameter::new(
     "false",
     "do the work once in the run, in virtual time, and replay it in all other attempts and on all other systems",
 );
+
+/// The longest time to replay a cell on all clusters.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// Reports a replay: each rank's clock wherever its program asked for it, and at its end.
 pub type Report = Box<dyn Fn(&[Vec<TimeAccount>], &mut dyn Sink) -> Result<(), Fault> + Send>;
@@ -99,7 +103,7 @@ pub(super) fn replay(
 /// is none. Clusters are shared out over the processors.
 ///
 /// # Errors
-/// If the schedule cannot be read, or not be replayed.
+/// If the schedule cannot be read or not be replayed, or where all clusters would take longer than [`LONGEST`].
 pub fn on_clusters(
     part: &Part,
     clusters: &[Emulation],
@@ -117,6 +121,18 @@ pub fn on_clusters(
         Ok(readings)
     };
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let Some((first, clusters)) = clusters.split_first() else { return Ok(Some(Vec::new())) };
+    let began = Instant::now();
+    let first = on(first)?;
+    let all_take = began.elapsed().mul_f64(clusters.len() as f64 / threads as f64);
+    if all_take > LONGEST {
+        return Err(Fault::attempt(format!(
+            "{} clusters would take {:.0} s, and at most {} s are spent on a cell",
+            clusters.len(),
+            all_take.as_secs_f64(),
+            LONGEST.as_secs()
+        )));
+    }
     let parts = clusters.chunks(clusters.len().div_ceil(threads).max(1));
     let replayed: Vec<Result<Vec<Vec<Reading>>, Fault>> = thread::scope(|scope| {
         let (on, spawned): (_, Vec<_>) = (&on, parts.collect());
@@ -127,5 +143,5 @@ pub fn on_clusters(
         spawned.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let all: Result<Vec<_>, Fault> = replayed.into_iter().collect();
-    all.map(|parts| Some(parts.into_iter().flatten().collect()))
+    all.map(|parts| Some(std::iter::once(first).chain(parts.into_iter().flatten()).collect()))
 }
