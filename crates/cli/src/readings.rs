@@ -208,7 +208,8 @@ fn value(reading: &Reading, n: u64, unit: &str) -> Option<String> {
         Observation::Value(v) => Some(match reading.labels.get("settled").map(String::as_str) {
             // It covers the whole time, so it may be below the bandwidth after the warm-up.
             _ if reading.metric == "offered" => format!("{}, warm-up included", human(*v, unit)),
-            _ if reading.labels.contains_key("congestion") => {
+            // The bandwidth has the same label; it is printed once.
+            _ if reading.metric == "retransmitted" && reading.labels.contains_key("congestion") => {
                 format!("{}, congestion control {}", amount(*v, unit), reading.labels["congestion"])
             }
             Some("false") => format!("{} left out, and still not steady: a busy machine?", amount(*v, unit)),

@@ -128,6 +128,9 @@ fn parallel_streams_run_in_both_directions_and_report_intervals() {
         let labels = &reported.of("bandwidth")["reading"]["labels"];
         assert_eq!(labels["streams"], "3");
         assert_eq!(labels["direction"] == "reverse", !reverse.is_empty(), "{labels}");
+        for label in ["congestion", "receiver_congestion"] {
+            assert_eq!(labels[label], "reno", "{labels}");
+        }
         assert_eq!(reported.of("retransmitted")["reading"]["labels"]["congestion"], "reno");
         assert!(reported.number("bandwidth") > 0.0 && reported.number("retransmitted") >= 0.0);
     }
@@ -256,6 +259,20 @@ fn polling_on_both_sides_is_refused_on_one_processor() {
     let pinned = crosstalk(dir.path(), &args);
     assert_eq!(pinned.status.code(), Some(2), "{}", stdout(&pinned));
     assert!(stderr(&pinned).contains("`pin`"), "{}", stderr(&pinned));
+}
+
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_it_has() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let serving = Serving::here(dir.path());
+    let args = ["probe", "bandwidth", "-C", "no-such-control"];
+    for direction in [&["--to", &serving.address] as &[&str], &["--to", &serving.address, "-R"], &[]] {
+        let output = crosstalk(dir.path(), &[&args, direction].concat());
+        assert_eq!(output.status.code(), Some(4), "{direction:?}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains("no congestion control \"no-such-control\""), "{direction:?}: {said}");
+        assert!(said.contains("take one of: ") && said.contains("reno"), "{direction:?}: {said}");
+    }
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub struct BandwidthArgs {
     /// Print the bandwidth of each interval while it runs; at least 0.1 s [default: only the total].
     #[arg(short = 'i', long, value_name = "TIME")]
     pub interval: Option<String>,
-    /// Use this congestion control at the sender, such as `reno` [default: the system's].
+    /// Use this congestion control at both hosts, over TCP, such as `reno` or `cubic` [default: the system's].
     #[arg(short = 'C', long, value_name = "NAME")]
     pub congestion: Option<String>,
     #[command(flatten)]

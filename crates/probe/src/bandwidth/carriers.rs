@@ -1,11 +1,12 @@
 //! What carries the bytes of a session.
 
-use rustix::net::sockopt::set_tcp_congestion;
-use std::fs;
 use std::net::UdpSocket;
+
+use rustix::net::sockopt::tcp_congestion;
 
 use crosstalk_core::Fault;
 
+use super::congestion::set_congestion;
 use crate::session::medium::Medium;
 
 /// The connections that carry the data: streams or UDP sockets.
@@ -25,20 +26,20 @@ impl Carriers {
         }
     }
 
-    /// Sets the congestion control of all TCP sockets, if there is a `name`.
+    /// Sets the congestion control of all TCP sockets, if there is a `name`. `side` is `sender` or `receiver`.
     ///
     /// # Errors
-    /// A usage fault with those that the kernel allows.
-    pub fn set_congestion_control(&self, name: Option<&str>) -> Result<(), Fault> {
+    /// As of [`set_congestion`].
+    pub fn set_congestion_control(&self, name: Option<&str>, side: &str) -> Result<(), Fault> {
         let (Some(name), Carriers::Streams(media)) = (name, self) else { return Ok(()) };
-        let set = |socket| {
-            set_tcp_congestion(socket, name).map_err(|e| {
-                let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
-                Fault::usage(format!("the sender cannot use the congestion control {name:?}: {e}"))
-                    .of_parameter("congestion")
-                    .remedy(format!("one of: {}", known.unwrap_or_default().trim().replace(' ', ", ")))
-            })
-        };
-        media.iter().filter_map(Medium::tcp_socket).try_for_each(set)
+        media.iter().filter_map(Medium::tcp_socket).try_for_each(|socket| set_congestion(socket, name, side))
+    }
+
+    /// The congestion control of the first stream; `None` if it is no TCP connection.
+    pub fn congestion_control(&self) -> Option<String> {
+        match self {
+            Carriers::Streams(media) => tcp_congestion(media.first()?.tcp_socket()?).ok(),
+            Carriers::Datagrams(_) => None,
+        }
     }
 }

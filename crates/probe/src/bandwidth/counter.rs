@@ -41,7 +41,7 @@ struct Shared<'a> {
 /// `report` meanwhile if the session has reports.
 ///
 /// # Errors
-/// Where a carrier fails or the sender falls silent; those of `report`; interrupted.
+/// Where a carrier fails, the sender falls silent or this kernel lacks the congestion control; those of `report`; interrupted.
 pub fn count_received(
     carriers: Carriers,
     session: &Session,
@@ -50,6 +50,8 @@ pub fn count_received(
     until: &Deadline,
     report: &mut dyn FnMut(ReportedInterval) -> Result<(), Fault>,
 ) -> Result<ReceivedCount, Fault> {
+    carriers.set_congestion_control(session.congestion.as_deref(), "receiver")?;
+    let congestion = carriers.congestion_control();
     let overhead = clock::timing_overhead();
     let begin = AtomicU64::new(0);
     let shared = Shared { session, token, line, until, begin, over: AtomicBool::new(false) };
@@ -92,7 +94,7 @@ pub fn count_received(
         }
         reported.map(|()| sum_tallies(tallies))
     })?;
-    counted.overhead = overhead;
+    (counted.overhead, counted.congestion) = (overhead, congestion);
     Ok(counted)
 }
 

@@ -15,6 +15,9 @@ pub struct ReceivedCount {
     pub intervals: Vec<u64>,
     /// What counting one receive costs, in seconds.
     pub overhead: f64,
+    /// The congestion control of the receiver, over TCP.
+    #[serde(default)]
+    pub congestion: Option<String>,
 }
 
 /// What the receiver has counted since its last report.
@@ -41,7 +44,7 @@ pub struct SentCount {
     pub due: Option<u64>,
     /// Retransmitted segments, over TCP.
     pub retransmitted: Option<u64>,
-    /// The congestion control, over TCP.
+    /// The congestion control of the sender, over TCP, as the kernel says after the last write.
     pub congestion: Option<String>,
     /// What timing one write costs, in seconds.
     pub overhead: f64,
@@ -59,5 +62,34 @@ impl SentCount {
             (ours, theirs) => ours.or(theirs),
         };
         self.congestion = self.congestion.take().or(other.congestion);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn stream(retransmitted: Option<u64>) -> SentCount {
+        let congestion = retransmitted.map(|_| "reno".to_string());
+        SentCount { bytes: 10, writes: 1, seconds: 1.0, retransmitted, congestion, ..SentCount::default() }
+    }
+
+    #[test]
+    fn retransmissions_of_streams_add_up() {
+        let mut sum = SentCount::default();
+        [3, 0, 4].into_iter().for_each(|segments| sum.add(stream(Some(segments))));
+        assert_eq!((sum.retransmitted, sum.congestion.as_deref()), (Some(7), Some("reno")));
+    }
+
+    proptest! {
+        #[test]
+        fn streams_that_are_no_tcp_add_none(streams in proptest::collection::vec(any::<Option<u32>>(), 0..20)) {
+            let mut sum = SentCount::default();
+            streams.iter().for_each(|segments| sum.add(stream(segments.map(u64::from))));
+            let known: Vec<u64> = streams.iter().flatten().map(|segments| u64::from(*segments)).collect();
+            prop_assert_eq!(sum.retransmitted, (!known.is_empty()).then(|| known.iter().sum()));
+            prop_assert_eq!(sum.congestion.is_some(), sum.retransmitted.is_some());
+        }
     }
 }

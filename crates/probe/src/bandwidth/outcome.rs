@@ -36,8 +36,10 @@ pub struct Outcome {
     pub not_sent: Option<u64>,
     /// Retransmitted segments of TCP, on all streams.
     pub retransmitted: Option<u64>,
-    /// TCP's congestion control.
+    /// The sender's congestion control, over TCP.
     pub congestion: Option<String>,
+    /// The receiver's congestion control, over TCP, if it reports it.
+    pub receiver_congestion: Option<String>,
     /// Parallel streams.
     pub streams: usize,
     /// Whether the server sent.
@@ -102,6 +104,7 @@ impl Outcome {
             not_sent: sent.due.map(|due| due - sent.writes.min(due)),
             retransmitted: sent.retransmitted,
             congestion: sent.congestion.clone(),
+            receiver_congestion: counted.congestion.clone(),
             streams: spec.streams,
             reverse: spec.reverse,
             received: Bytes(counted.bytes),
@@ -115,7 +118,13 @@ impl Outcome {
     pub fn readings(&self) -> Vec<(Reading, u64)> {
         let n = self.series.len() as u64;
         let value = |name, v, n| (Reading::value(name, v, Origin::Measured), n);
-        let mut readings = vec![value("bandwidth", self.bandwidth, n.max(1))];
+        let (mut bandwidth, observations) = value("bandwidth", self.bandwidth, n.max(1));
+        for (label, control) in
+            [("congestion", &self.congestion), ("receiver_congestion", &self.receiver_congestion)]
+        {
+            bandwidth = control.iter().fold(bandwidth, |reading, control| reading.label(label, control));
+        }
+        let mut readings = vec![(bandwidth, observations)];
         readings.extend(self.p50.map(|v| value("bandwidth_p50", v, n)));
         if !self.series.is_empty() {
             let mut series =

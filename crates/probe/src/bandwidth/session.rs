@@ -34,7 +34,7 @@ pub struct Session {
     pub streams: usize,
     /// Whether the server sends.
     pub reverse: bool,
-    /// The sender's congestion control.
+    /// The congestion control of sender and receiver.
     pub congestion: Option<String>,
     /// The server's processor.
     pub pin: Option<usize>,

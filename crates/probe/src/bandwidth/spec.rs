@@ -18,7 +18,11 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new("rate", "as fast as the socket takes it", "of each stream, in bits a second"),
     Parameter::new("streams", "1", "parallel streams, each with a thread at client and server"),
     Parameter::new("reverse", "false", "whether the server sends and the client receives"),
-    Parameter::new("congestion", "the system's", "the sender's congestion control, over TCP, such as `reno`"),
+    Parameter::new(
+        "congestion",
+        "the system's",
+        "the congestion control of sender and receiver, over TCP, such as `reno`",
+    ),
     Parameter::new("interval", "10 ms", "of the series"),
     Parameter::new("report", "never", "how often to report what has been received meanwhile"),
     PIN,
@@ -41,7 +45,7 @@ pub struct Spec {
     pub streams: usize,
     /// Whether the server sends.
     pub reverse: bool,
-    /// The sender's congestion control; `None`: the system's.
+    /// The congestion control of sender and receiver; `None`: the system's.
     pub congestion: Option<String>,
     /// The time between two reports; `None`: no reports.
     pub report: Option<Seconds>,

@@ -3,6 +3,7 @@
 use crosstalk_core::record::{Better, Metric};
 
 use super::client::measure_live;
+use super::congestion::congestion_need;
 use super::outcome::{Outcome, interval_reading};
 use super::spec::{PARAMETERS, Spec};
 use crate::two_nodes;
@@ -15,7 +16,10 @@ pub const BANDWIDTH: Declared<Spec> = Declared {
     parameters: PARAMETERS,
     read: Spec::from_params,
     deploy: |spec| two_nodes::deployment(metrics(), spec.seconds()),
-    needs: |spec| vec![spec.transport.need()],
+    needs: |spec| {
+        let congestion = spec.congestion.as_deref().map(congestion_need);
+        [spec.transport.need()].into_iter().chain(congestion).collect()
+    },
     prepare: |spec, part| {
         two_nodes::prepare_live(part, move |target, until, out| {
             let mut report = |spec: &Spec, size, interval| {
