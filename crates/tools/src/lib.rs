@@ -4,6 +4,8 @@
 
 pub mod burner;
 pub mod command;
+mod external;
+pub mod iperf3;
 pub mod primes;
 pub mod sysbench;
 mod thread_counts;
@@ -17,6 +19,7 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(burner::BURNER),
         Box::new(sysbench::SYSBENCH),
         Box::new(sysbench::OLTP),
+        Box::new(iperf3::IPERF3),
         Box::new(command::Command),
     ]
 }

@@ -9,7 +9,8 @@ use crosstalk_core::scene::{Deployment, Prepared, Sink, Timing};
 use crosstalk_core::units::Seconds;
 
 use super::output::CpuOutput;
-use super::run::{program_needs, sysbench};
+use super::run::sysbench;
+use crate::external::program_needs;
 use crate::primes;
 use crosstalk_work::peer::Deadline;
 use crosstalk_work::{Declared, prepare_alone};

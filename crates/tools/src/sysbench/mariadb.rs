@@ -15,7 +15,8 @@ use std::time::Duration;
 use crosstalk_core::Fault;
 use crosstalk_core::message::Part;
 
-use super::run::{run_to_end, sysbench};
+use super::run::sysbench;
+use crate::external::run_to_end;
 use crosstalk_work::peer::Deadline;
 use crosstalk_work::program::{Program, find, fresh_mark};
 

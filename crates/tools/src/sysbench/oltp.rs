@@ -11,7 +11,8 @@ use crosstalk_core::units::{Bytes, Seconds};
 
 use super::mariadb::{Server, Tables};
 use super::output::OltpOutput;
-use super::run::{program_needs, sysbench};
+use super::run::sysbench;
+use crate::external::program_needs;
 use crosstalk_work::peer::Deadline;
 use crosstalk_work::{Declared, prepare_alone, threads};
 
