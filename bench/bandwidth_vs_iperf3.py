@@ -4,7 +4,8 @@ congestion control at both hosts, interleaved pairs of their own for each contro
 
 Both count at the receiver, over the whole run: iperf3 leaves nothing out, so
 our figure here is the mean of all intervals, warm-up included. Each side reports
-which congestion control its kernel used, and how many segments it retransmitted.
+which congestion control its kernel used, and how many segments it retransmitted. Both
+leave Nagle's algorithm on, so that a write's last part fills a segment with the next one's first.
 """
 
 import argparse

@@ -198,7 +198,7 @@ fn neither_a_served_nor_a_silent_client_blocks_others() {
     let _silent: Vec<TcpStream> =
         (0..3).map(|_| TcpStream::connect(&serving.address).expect("connects")).collect();
     let mut greeted = TcpStream::connect(&serving.address).expect("connects");
-    greeted.write_all(b"{\"ask\":\"hello\",\"version\":4}\n").expect("greets");
+    greeted.write_all(b"{\"ask\":\"hello\",\"version\":5}\n").expect("greets");
     let mut answer = String::new();
     BufReader::new(&greeted).read_line(&mut answer).expect("is answered");
     assert!(answer.contains("\"hello\""), "{answer}");
@@ -285,6 +285,7 @@ fn impossible_settings_are_refused_with_a_remedy() {
         (&["bandwidth", "-b", "0"], "above zero"),
         (&["bandwidth", "-b", "fast"], "2.5 Gbit/s"),
         (&["bandwidth", "-C", "reno", "--transport", "udp"], "no congestion control"),
+        (&["bandwidth", "-N", "--transport", "unix"], "no delay by Nagle"),
         (&["bandwidth", "--transport", "udp", "-l", "65508"], "65507"),
         // A domain above ffff is valid, but this host has none.
         (&["pcie", "--set", "device=10000:00:1f.0"], "there is no PCI device"),

@@ -86,6 +86,11 @@ impl Transport {
         }
     }
 
+    /// Whether TCP connections carry the messages.
+    pub fn is_tcp(self) -> bool {
+        matches!(self, Transport::Tcp | Transport::IoUring)
+    }
+
     /// Whether messages may be lost or duplicated.
     pub fn is_lossy(self) -> bool {
         self == Transport::Udp

@@ -56,6 +56,20 @@ fn all_bytes_of_a_stream_are_received() {
 }
 
 #[test]
+fn all_bytes_are_received_without_nagles_delay_too() {
+    for reverse in [false, true] {
+        // The last segment is not full, and nothing follows that it could wait for.
+        let params = short("tcp").with("size", 3).with("bytes", 3001).with("rate", "240 kbit/s");
+        let params = params.with("duration", "60 s");
+        for no_delay in [false, true] {
+            let params = params.clone().with("reverse", reverse).with("no_delay", no_delay);
+            let outcome = &on_this_host(&params).expect("measures")[0];
+            assert_eq!(outcome.received, Bytes(3001), "reverse {reverse}, no delay {no_delay}");
+        }
+    }
+}
+
+#[test]
 fn a_rate_is_not_exceeded_and_what_is_not_sent_is_counted() {
     let params = short("udp").with("rate", "20 Mbit/s").with("duration", "500 ms");
     let outcome = &on_this_host(&params).expect("measures")[0];

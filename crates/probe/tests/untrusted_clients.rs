@@ -11,7 +11,7 @@ use crosstalk_core::value::Params;
 use crosstalk_probe::latency::{Spec, measure};
 use crosstalk_probe::{Conversations, Deadline, listen, serve};
 
-const HELLO: &str = r#"{"ask":"hello","version":4}"#;
+const HELLO: &str = r#"{"ask":"hello","version":5}"#;
 
 /// A request to echo messages, with one field changed.
 fn echo(change: (&str, &str)) -> String {

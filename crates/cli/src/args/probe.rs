@@ -132,6 +132,9 @@ pub struct BandwidthArgs {
     /// Use this congestion control at both hosts, over TCP, such as `reno` or `cubic` [default: the system's].
     #[arg(short = 'C', long, value_name = "NAME")]
     pub congestion: Option<String>,
+    /// Send the rest of each write at once over TCP, without Nagle's delay.
+    #[arg(short = 'N', long)]
+    pub no_delay: bool,
     #[command(flatten)]
     pub wire: WireArgs,
 }

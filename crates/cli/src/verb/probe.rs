@@ -140,6 +140,9 @@ fn streams(args: &BandwidthArgs) -> Result<Params, Fault> {
     if let Some(time) = &args.interval {
         params = params.with("report", Value::from_word(time));
     }
+    if args.no_delay {
+        params = params.with("no_delay", true);
+    }
     if let Some(name) = &args.congestion {
         params = params.with("congestion", name.as_str());
     }

@@ -16,7 +16,6 @@ pub struct ReceivedCount {
     /// What counting one receive costs, in seconds.
     pub overhead: f64,
     /// The congestion control of the receiver, over TCP.
-    #[serde(default)]
     pub congestion: Option<String>,
 }
 

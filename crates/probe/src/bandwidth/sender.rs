@@ -56,6 +56,7 @@ pub fn send_on_all(
     until: &Deadline,
     meanwhile: impl FnOnce(&dyn Fn() -> bool) -> Result<(), Fault>,
 ) -> Result<SentCount, Fault> {
+    carriers.set_no_delay(session.no_delay)?;
     carriers.set_congestion_control(session.congestion.as_deref(), "sender")?;
     let overhead = clock::timing_overhead();
     let over = AtomicBool::new(false);

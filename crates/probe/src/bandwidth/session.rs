@@ -36,6 +36,8 @@ pub struct Session {
     pub reverse: bool,
     /// The congestion control of sender and receiver.
     pub congestion: Option<String>,
+    /// Whether the sender's writes leave at once, without Nagle's delay.
+    pub no_delay: bool,
     /// The server's processor.
     pub pin: Option<usize>,
 }
@@ -80,6 +82,7 @@ mod tests {
             streams: 1,
             reverse: false,
             congestion: None,
+            no_delay: false,
             pin: None,
         }
     }

@@ -23,6 +23,11 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
         "the system's",
         "the congestion control of sender and receiver, over TCP, such as `reno`",
     ),
+    Parameter::new(
+        "no_delay",
+        "false",
+        "over TCP: send the rest of each write at once, without Nagle's delay",
+    ),
     Parameter::new("interval", "10 ms", "of the series"),
     Parameter::new("report", "never", "how often to report what has been received meanwhile"),
     PIN,
@@ -47,6 +52,8 @@ pub struct Spec {
     pub reverse: bool,
     /// The congestion control of sender and receiver; `None`: the system's.
     pub congestion: Option<String>,
+    /// Whether the rest of each write leaves at once, without Nagle's delay.
+    pub no_delay: bool,
     /// The time between two reports; `None`: no reports.
     pub report: Option<Seconds>,
     /// The length of an interval of the series.
@@ -79,6 +86,7 @@ impl Spec {
             streams: params.bounded("streams", 1, 1, MOST_STREAMS as u64)? as usize,
             reverse: params.flag("reverse", false)?,
             congestion: congestion(params, transport)?,
+            no_delay: no_delay(params, transport)?,
             report: report(params, interval)?,
             interval,
             pin: parse_pins(params)?,
@@ -103,6 +111,7 @@ impl Spec {
             streams: self.streams,
             reverse: self.reverse,
             congestion: self.congestion.clone(),
+            no_delay: self.no_delay,
             pin: self.pin[1],
         }
     }
@@ -139,11 +148,21 @@ fn congestion(params: &Params, transport: Transport) -> Result<Option<String>, F
     if params.get("congestion").is_none() {
         return Ok(None);
     }
-    if !matches!(transport, Transport::Tcp | Transport::IoUring) {
+    if !transport.is_tcp() {
         let why = format!("`{}` has no congestion control", transport.name());
         return Err(parameter_fault("congestion", why).remedy("leave it out, or take transport = \"tcp\""));
     }
     params.text("congestion", "").map(|name| Some(name.to_string()))
+}
+
+/// The parameter `no_delay`.
+fn no_delay(params: &Params, transport: Transport) -> Result<bool, Fault> {
+    let no_delay = params.flag("no_delay", false)?;
+    if no_delay && !transport.is_tcp() {
+        let why = format!("`{}` has no delay by Nagle", transport.name());
+        return Err(parameter_fault("no_delay", why).remedy("leave it out, or take transport = \"tcp\""));
+    }
+    Ok(no_delay)
 }
 
 /// The parameter `report`.
@@ -199,7 +218,7 @@ mod tests {
             let params = Params::default().with("rate", "1 Gbit/s").with("transport", transport);
             assert_eq!(Spec::from_params(&params).expect("reads").rate, Some(BitRate(1e9)));
         }
-        assert!(refused("congestion", "reno").remedy.is_some());
+        assert!(refused("congestion", "reno").remedy.is_some() && refused("no_delay", true).remedy.is_some());
         let reno = Spec::from_params(&Params::default().with("congestion", "reno")).expect("reads");
         assert_eq!(reno.congestion.as_deref(), Some("reno"));
     }

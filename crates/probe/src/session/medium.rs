@@ -97,7 +97,7 @@ impl Medium {
         until: &Deadline,
     ) -> Result<Vec<Self>, Fault> {
         let ready = |unix| line.send(&Response::Ready(Ready { token, udp: Vec::new(), unix }));
-        if Medium::is_tcp(transport) {
+        if transport.is_tcp() {
             let connections = context.acceptor.expect_token(token);
             ready(None)?;
             let next = |_| {
@@ -157,7 +157,7 @@ impl Medium {
     ) -> Result<Self, Fault> {
         let nap = waiting.nap;
         let failed = |e: io::Error| connection_fault(target, &e);
-        if Medium::is_tcp(transport) {
+        if transport.is_tcp() {
             return Medium::tcp(transport, connect_data_stream(target, ready.token, until)?, nap)
                 .map_err(failed);
         }
@@ -175,10 +175,6 @@ impl Medium {
             }
             _ => Medium::unix(stream, nap).map_err(failed),
         }
-    }
-
-    fn is_tcp(transport: Transport) -> bool {
-        matches!(transport, Transport::Tcp | Transport::IoUring)
     }
 
     fn tcp(transport: Transport, socket: TcpStream, nap: Option<Duration>) -> io::Result<Self> {

@@ -9,7 +9,7 @@ use crate::bandwidth::session::Session as BandwidthSession;
 use crate::latency::session::Session as LatencySession;
 
 /// The version of the protocol; client and server refuse another one.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// A message from the client to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,14 +72,14 @@ mod tests {
     use proptest::prelude::*;
 
     const REQUESTS: [&str; 3] = [
-        r#"{"ask":"hello","version":4}"#,
+        r#"{"ask":"hello","version":5}"#,
         r#"{"ask":"echo","transport":"tcp","size":64,"mode":"blocking","stamps":"both","pin":null,"seconds":1.0,"idle":5.0}"#,
-        r#"{"ask":"count","transport":"udp","size":64,"seconds":1.0,"bytes":null,"rate":1e6,"interval":0.1,"report":1.0,"streams":2,"reverse":true,"congestion":"reno","pin":1}"#,
+        r#"{"ask":"count","transport":"udp","size":64,"seconds":1.0,"bytes":null,"rate":1e6,"interval":0.1,"report":1.0,"streams":2,"reverse":true,"congestion":"reno","no_delay":false,"pin":1}"#,
     ];
     const RESPONSES: [&str; 3] = [
-        r#"{"answer":"hello","version":4,"clock":"a boot time:[1]","cpus":[0]}"#,
+        r#"{"answer":"hello","version":5,"clock":"a boot time:[1]","cpus":[0]}"#,
         r#"{"answer":"ready","token":18446744073709551615,"udp":[7],"spot":{"file":"/tmp/spot"}}"#,
-        r#"{"answer":"counted","bytes":1,"receives":1,"seconds":0.0,"intervals":[1],"overhead":0.0}"#,
+        r#"{"answer":"counted","bytes":1,"receives":1,"seconds":0.0,"intervals":[1],"overhead":0.0,"congestion":null}"#,
     ];
 
     fn request(line: &str) -> Result<Option<Request>, Fault> {

@@ -12,7 +12,7 @@ use crosstalk_probe::Deadline;
 use crosstalk_probe::latency::{Outcome, Spec, measure};
 
 /// The version of the protocol that these servers speak.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The result of measuring with a server that runs `serve` with the control connection, after the
 /// greeting and the request.
