@@ -6,7 +6,6 @@ use crosstalk_core::fidelity::Fidelity;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::{Better, Metric, Origin};
 use crosstalk_core::scene::{Deployment, Effort, Prepared, Sink, Timing};
-use crosstalk_core::units::human;
 use crosstalk_host::facts::available_memory;
 use crosstalk_work::peer::rank::prepare_each_or_replay;
 use crosstalk_work::peer::replay::{Report, origin};
@@ -44,27 +43,16 @@ fn prepare(spec: Spec, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let ranks =
         part.nodes * part.emulation.as_ref().map_or(1, |emulation| emulation.ranks_per_node.max(1) as usize);
     spec.kernel.check_ranks(ranks)?;
-    check_memory(&spec)?;
+    if let Some(emulation) = &part.emulation {
+        let all = emulation.node.memory.0 as f64 * part.nodes as f64;
+        spec.check_memory(all, "the emulated cluster")?;
+    }
+    if let Some(available) = available_memory() {
+        spec.check_memory(available as f64, "this machine")?;
+    }
     let origin = origin(part);
     let reported = report(&spec);
     prepare_each_or_replay(part, Box::new(move |rank, out| run(&spec, origin, rank, out)), reported)
-}
-
-/// Refuses a class for which this machine has too little memory, as far as it is free.
-fn check_memory(spec: &Spec) -> Result<(), Fault> {
-    let needed = (spec.kernel.memory)(spec.class);
-    match available_memory() {
-        Some(available) if needed > available as f64 => Err(Fault::usage(format!(
-            "`{}` of class {} needs {}, and {} are free",
-            spec.kernel.name,
-            spec.class.letter(),
-            human(needed, "B"),
-            human(available as f64, "B")
-        ))
-        .of_parameter("class")
-        .remedy("take a smaller class")),
-        _ => Ok(()),
-    }
 }
 
 /// How a replay is reported.

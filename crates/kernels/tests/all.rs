@@ -9,5 +9,6 @@ mod hpl;
 mod is;
 mod larger;
 mod lu;
+mod memory;
 mod mg;
 mod sp;

@@ -92,7 +92,8 @@ pub fn verified_by_both_clocks(kernel: &str, class: Class, ranks: &[usize]) {
     }
 }
 
-fn emulation(nodes: usize) -> Emulation {
+/// Nodes of one core and 1 GiB on one board.
+pub fn emulation(nodes: usize) -> Emulation {
     let nanos = |ns: f64| Seconds(ns * 1e-9);
     let fabric = Fabric {
         name: "test".into(),
