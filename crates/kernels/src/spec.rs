@@ -13,8 +13,16 @@ use crate::table::find;
 
 /// The parameters of the workload `npb`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
-    Parameter::new("kernel", "ep", "`ep`, `is`, `cg`, `mg`, `ft`, `lu`, `sp` or `bt`"),
-    Parameter::new("class", "S", "the size of the problem: `S`, `W`, `A`, `B` or `C`"),
+    Parameter::new(
+        "kernel",
+        "ep",
+        "`ep` on any number of ranks; `is`, `cg`, `mg`, `ft` or `lu` on 1, 2, 4, 8 …; `sp` or `bt` on 1, 4, 9, 16 …",
+    ),
+    Parameter::new(
+        "class",
+        "S",
+        "the size of the problem: `S`, `W`, `A`, `B` or `C`; S is mostly too short to be timed in virtual time",
+    ),
     Parameter::new("nodes", "1", "number of nodes"),
     RECORD,
     REPLAY,

@@ -9,10 +9,14 @@ use crosstalk_work::peer::replay::REPLAY;
 
 /// The parameters of the workload `hpl`.
 pub const PARAMETERS: Parameters = Parameters(&[&[
-    Parameter::new("n", "1000", "number of equations"),
+    Parameter::new("n", "1000", "number of equations; in virtual time 1000 are mostly too short to be timed"),
     Parameter::new("nb", "192; 32 below 1000 equations, 384 from 10000 on", "rows and columns of a block"),
-    Parameter::new("p", "the largest divisor up to the square root", "rows of the grid of ranks"),
-    Parameter::new("q", "number of ranks over p", "columns of the grid"),
+    Parameter::new(
+        "p",
+        "the largest divisor up to the square root",
+        "rows of the grid of ranks, a divisor of their number",
+    ),
+    Parameter::new("q", "number of ranks over p", "columns of the grid, a divisor of the number of ranks"),
     Parameter::new("nodes", "1", "number of nodes"),
     RECORD,
     REPLAY,
@@ -72,9 +76,21 @@ impl Spec {
         if rows * columns == ranks && rows > 0 {
             return Ok((rows, columns));
         }
-        Err(Fault::usage(format!("a grid of {rows} × {columns} has not the {ranks} ranks that there are"))
-            .of_parameter("p")
-            .remedy("change p or q, or leave both out"))
+        let (parameter, wrong) = match self.grid {
+            (Some(rows), Some(columns)) => {
+                ("p", format!("a grid of {rows} × {columns} is not of {ranks} ranks"))
+            }
+            (None, Some(columns)) => ("q", format!("q = {columns} does not divide {ranks} ranks")),
+            _ => ("p", format!("p = {rows} does not divide {ranks} ranks")),
+        };
+        let divisors: Vec<String> = (1..=ranks)
+            .filter(|rows| ranks.is_multiple_of(*rows))
+            .map(|divisor| divisor.to_string())
+            .collect();
+        Err(Fault::usage(wrong).of_parameter(parameter).remedy(format!(
+            "divisors are {}; p times q is the number of ranks, and what is left out follows",
+            divisors.join(", ")
+        )))
     }
 
     /// Floating-point operations, as HPL counts them.
@@ -123,7 +139,21 @@ mod tests {
         assert_eq!(shapes, [(1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (2, 4), (3, 4)]);
         let given = Spec { grid: (Some(4), None), ..spec };
         assert_eq!(given.shape(8), Ok((4, 2)));
-        assert!(given.shape(6).expect_err("is refused").to_string().contains("4 × 1"));
+    }
+
+    #[test]
+    fn a_grid_that_ranks_do_not_fill_is_refused_with_the_divisors() {
+        let refused = |grid, ranks| {
+            let spec = Spec { grid, ..Spec::from_params(&Params::default()).expect("reads") };
+            spec.shape(ranks).expect_err("is refused").to_string()
+        };
+        let few = refused((Some(8), None), 4);
+        assert!(
+            few.contains("`p`: p = 8 does not divide 4 ranks") && few.contains("divisors are 1, 2, 4;"),
+            "{few}"
+        );
+        assert!(refused((None, Some(4)), 6).contains("`q`: q = 4 does not divide 6 ranks"));
+        assert!(refused((Some(2), Some(2)), 8).contains("a grid of 2 × 2 is not of 8 ranks"));
     }
 
     #[test]
