@@ -102,20 +102,31 @@ impl Monitor {
 /// `faults` the number of major page faults.
 fn reasons(counted: &RankCounters, stolen: Duration, host: f64, faults: u64) -> Vec<String> {
     let mut reasons = Vec::new();
-    let mut check = |what: &str, share: f64, bound: f64| {
+    let mut check = |what: &str, share: f64, bound: f64, remedy: &str| {
         if share > bound {
             let (share, bound) = (100.0 * share, 100.0 * bound);
-            reasons.push(format!("{what}: {share:.1} %, bound {bound:.0} %"));
+            reasons.push(format!("{what}: {share:.1} %, bound {bound:.0} %{remedy}"));
         }
     };
     let of_clock = |seconds: f64| if counted.clock > 0.0 { seconds / counted.clock } else { 0.0 };
     if stolen >= MIN_STEAL {
-        check("the hypervisor took CPU time (of the host's)", stolen.as_secs_f64() / host, STEAL_BOUND);
+        check("the hypervisor took CPU time (of the host's)", stolen.as_secs_f64() / host, STEAL_BOUND, "");
     }
-    check("computing was interrupted by others (of the clock, at most)", of_clock(counted.switched), BOUND);
-    check("computing in windows too short to measure (of the clock)", of_clock(counted.dropped), BOUND);
+    check(
+        "computing was interrupted by others (of the clock, at most)",
+        of_clock(counted.switched),
+        BOUND,
+        "",
+    );
+    let larger = "; take a larger problem: its class, order or size";
+    check(
+        "computing in windows too short to measure (of the clock)",
+        of_clock(counted.dropped),
+        BOUND,
+        larger,
+    );
     let faulted = faults as f64 * FAULT_SECONDS;
-    check("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND);
+    check("waited for pages from disk (of the clock, about)", of_clock(faulted), BOUND, "");
     reasons
 }
 
@@ -144,7 +155,10 @@ mod tests {
         assert!(reasons_of(quiet(), 41, 0)[0].contains("hypervisor"));
         assert_eq!(reasons_of(RankCounters { switched: 0.0099, ..quiet() }, 0, 0).len(), 0);
         assert!(reasons_of(RankCounters { switched: 0.0101, ..quiet() }, 0, 0)[0].contains("interrupted"));
-        assert!(reasons_of(RankCounters { dropped: 0.0101, ..quiet() }, 0, 0)[0].contains("too short"));
+        let short = &reasons_of(RankCounters { dropped: 0.0101, ..quiet() }, 0, 0)[0];
+        assert!(
+            short.contains("too short") && short.ends_with("take a larger problem: its class, order or size")
+        );
         assert_eq!(reasons_of(quiet(), 0, 99).len(), 0);
         assert!(reasons_of(quiet(), 0, 101)[0].contains("disk"));
     }
