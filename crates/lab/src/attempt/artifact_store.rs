@@ -27,7 +27,8 @@ impl<'a> ArtifactStore<'a> {
         ArtifactStore { folder, incoming: BTreeMap::new() }
     }
 
-    /// Stores the next piece from an agent.
+    /// Stores the next piece from an agent. After a fault the rest of that file is refused: it would be stored without
+    /// the piece that failed.
     ///
     /// # Errors
     /// If it is not what the agent announced, or cannot be stored.
@@ -40,7 +41,11 @@ impl<'a> ArtifactStore<'a> {
                 Ok(())
             }
             ArtifactPiece::Bytes { base64 } => {
-                self.incoming.get_mut(&agent).ok_or_else(unannounced)?.add(&base64)
+                let added = self.incoming.get_mut(&agent).ok_or_else(unannounced)?.add(&base64);
+                if added.is_err() {
+                    self.incoming.remove(&agent);
+                }
+                added
             }
             ArtifactPiece::Whole { sha256 } => {
                 self.incoming.remove(&agent).ok_or_else(unannounced)?.end(&sha256)
@@ -96,7 +101,9 @@ impl IncomingFile {
         if format!("{:x}", self.hash.clone().finalize()) != sha256 {
             return Err(self.damaged("its SHA-256 is another"));
         }
-        fs::rename(&self.part, &self.path).map_err(|e| cannot_store(&self.path, &e))
+        // Some file systems report a full disk only now.
+        let stored = self.file.sync_data().and_then(|()| fs::rename(&self.part, &self.path));
+        stored.map_err(|e| cannot_store(&self.path, &e))
     }
 
     fn damaged(&self, how: &str) -> Fault {
@@ -165,6 +172,20 @@ mod tests {
         let fault = transfer(&mut ArtifactSender::default(), from.path(), to.path()).expect_err("too large");
         assert!(fault.place.is_some_and(|place| place.ends_with("/x")) && fault.remedy.is_some());
         assert!(IncomingFile::begin(to.path(), "x", LARGEST_ARTIFACT + 1).is_err());
+    }
+
+    #[test]
+    fn a_file_for_which_the_disk_has_no_room_is_not_stored_by_its_later_pieces() {
+        let to = tempfile::tempdir().expect("a folder");
+        std::os::unix::fs::symlink("/dev/full", to.path().join("x.part")).expect("links");
+        let mut store = ArtifactStore::new(Some(to.path()));
+        let mut stored = |piece| store.store_piece(AGENT, piece);
+        assert_eq!(stored(ArtifactPiece::File { path: "x".into(), bytes: 3 }), Ok(()));
+        let full = stored(ArtifactPiece::Bytes { base64: "AAAA".into() }).expect_err("is full");
+        assert!(full.to_string().contains("No space left"), "{full}");
+        let sha256 = format!("{:x}", Sha256::digest([0; 3]));
+        assert!(stored(ArtifactPiece::Whole { sha256 }).is_err());
+        assert_eq!(fs::read_dir(to.path()).expect("is there").count(), 0, "nothing of it is kept");
     }
 
     #[test]
