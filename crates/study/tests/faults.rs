@@ -161,6 +161,9 @@ fn unknown_systems_fabrics_and_placements() {
 fn virtual_and_real_time_mixed_up() {
     expect("boards = \"many\"", "fabric = \"srio\"", 6, "`stream` runs in virtual time", "replace `fabric`");
     expect("system = \"$system\", ", "", 6, "needs a system", "add conditions.system");
+    let either = "work.s = { kind = \"pagerank\", scale = \"$size\" }\nconditions.boards = \"many\"";
+    let conditions_of_stream = "work.s = { kind = \"stream\", size = \"$size\" }\nconditions = { system = \"$system\", boards = \"many\" }";
+    expect(conditions_of_stream, either, 6, "`pagerank` needs a system, or a fabric", "conditions.fabric");
     let real = "work.s = { kind = \"latency\", size = \"$size\" }";
     let virtual_work = "work.s = { kind = \"stream\", size = \"$size\" }";
     let conditions = "conditions = { system = \"$system\", boards = \"many\" }";

@@ -39,6 +39,7 @@ impl PlaceRequest<'_> {
             Timing::Virtual => self.in_virtual_time(catalogues),
             Timing::Real => self.in_real_time(catalogues),
             Timing::Either if self.conditions.contains_key("fabric") => self.in_real_time(catalogues),
+            Timing::Either if !self.conditions.contains_key("system") => Err(self.no_cluster()),
             Timing::Either => self.in_virtual_time(catalogues),
             Timing::Outside => self.outside(),
         }
@@ -46,6 +47,14 @@ impl PlaceRequest<'_> {
 
     fn given(&self, name: &str) -> Option<(&Value, String)> {
         self.conditions.get(name).map(|value| (value, (self.at)(name)))
+    }
+
+    /// The fault of workloads that can use either clock, with neither a system nor a fabric.
+    fn no_cluster(&self) -> Fault {
+        Fault::usage(format!("`{}` needs a system, or a fabric", self.kinds)).remedy(
+            "add conditions.system = \"…\" for virtual time, or conditions.fabric = \"…\" for real time over TCP \
+             (crosstalk list shows them; fabric = \"none\" limits no link)",
+        )
     }
 
     fn refuse(&self, name: &str, why: &str, remedy: &str) -> Result<(), Fault> {
