@@ -2,6 +2,7 @@
 
 mod background_work;
 mod calibration;
+mod cells;
 mod command;
 mod counts;
 mod earlier;

@@ -234,8 +234,20 @@ fn without_comparison(study: &Study, family: &Family, data: &Data) -> (String, b
             let (claims, decided) = decided_claims(family);
             (format!("{claims}; {text}"), decided)
         }
-        None => single_cell_sentence(study, data).unwrap_or_else(|| decided_claims(family)),
+        None if family.claims.is_empty() => {
+            single_cell_sentence(study, data).unwrap_or_else(|| cells_sentence(study, data))
+        }
+        None => decided_claims(family),
     }
+}
+
+/// The sentence of a study that compares nothing: how many cells have numbers, which its tables show. Nothing is left
+/// open where all have.
+fn cells_sentence(study: &Study, data: &Data) -> (String, bool) {
+    let all = count_in_words(data.cells().count(), "cell");
+    let measured = data.cells().filter(|cell| cell.counted_attempts().next().is_some()).count();
+    let text = format!("{}: {measured} of {all} measured; nothing was compared", study.name);
+    (text, measured == data.cells().count())
 }
 
 /// How many claims are decided.
@@ -243,8 +255,5 @@ fn decided_claims(family: &Family) -> (String, bool) {
     let settled =
         family.claims.iter().filter(|c| c.answer.as_ref().is_some_and(|(a, _)| a.settled_at.is_some()));
     let (settled, all) = (settled.count(), family.claims.len());
-    if all == 0 {
-        return ("nothing was asked: the study has neither comparisons nor claims".into(), false);
-    }
     (format!("{settled} of {} decided", count_in_words(all, "claim")), settled > 0)
 }

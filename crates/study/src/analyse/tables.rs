@@ -4,24 +4,62 @@ use crosstalk_core::record::Origin;
 use crosstalk_core::value::{Levels, Value};
 
 use super::cell_value::mean_at;
-use super::data::Data;
+use super::data::{Data, Experiment};
 use super::lookup::PublishedNumbers;
 use super::select::View;
 use crate::catalogue::Catalogues;
-use crate::file::{Study, TableSpec};
+use crate::file::{ColumnSpec, Names, Study, TableSpec};
 use crate::findings::{Table, TableCell};
 use crate::words::readable_name;
 use crate::{estimate, level};
 
-/// Every table that the study asks for and that has rows, in their order.
+/// Every table that the study asks for and that has rows, in their order. A study that asks for nothing at all has a table
+/// of each experiment's cells.
 pub fn all_tables(study: &Study, catalogues: &Catalogues, data: &Data) -> Vec<Table> {
-    let mut specs: Vec<_> = study.table.iter().collect();
+    let of_cells = if asks_for_nothing(study) { specs_of_cells(study, data) } else { Vec::new() };
+    let mut specs: Vec<_> =
+        study.table.iter().chain(of_cells.iter().map(|(name, spec)| (name, spec))).collect();
     specs.sort_by_key(|(name, spec)| (spec.order, name.as_str()));
     let all = specs.into_iter().filter_map(|(name, spec)| {
         let view = View::new(data, &study.experiment, &spec.experiment)?;
         Some(table(&view, name, spec, &PublishedNumbers(catalogues)))
     });
     all.filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn asks_for_nothing(study: &Study) -> bool {
+    let compared = study.experiment.values().any(|experiment| experiment.compare.is_some());
+    !compared && study.claim.is_empty() && study.table.is_empty()
+}
+
+/// A table of the deciding metric for each experiment with several cells: a row for each cell.
+fn specs_of_cells(study: &Study, data: &Data) -> Vec<(String, TableSpec)> {
+    let spec = |(order, experiment): (usize, &Experiment)| {
+        let view = View::new(data, &study.experiment, experiment.name())?;
+        let metric = view.deciding_metric().filter(|_| experiment.cells.len() > 1)?;
+        let title = Some(&view.written.title).filter(|title| !title.is_empty());
+        let spec = TableSpec {
+            title: title.map_or(experiment.name(), String::as_str).to_string(),
+            caption: String::new(),
+            order: order as u32,
+            experiment: experiment.name().to_string(),
+            metric: String::new(),
+            rows: Names::Several(experiment.cells[0].levels().keys().cloned().collect()),
+            columns: String::new(),
+            column: vec![ColumnSpec {
+                title: readable_name(metric),
+                metric: Some(metric.to_string()),
+                published: None,
+                relative_to: None,
+            }],
+            at: Levels::new(),
+            relative_to: None,
+            published: None,
+            published_as: Default::default(),
+        };
+        Some((format!("cells-{}", experiment.name()), spec))
+    };
+    data.experiments.iter().enumerate().filter_map(spec).collect()
 }
 
 /// The table that `spec` describes. It has a row for each level of one factor or each combination of several. Its columns
