@@ -3,12 +3,12 @@
 //! Columns that hyperfine has too have its names (`command`, `mean`, `stddev`, `median`, `min`, `max`, `times`).
 
 use crosstalk_core::histogram::Histogram;
-use crosstalk_core::record::{Observation, Reading};
+use crosstalk_core::record::{Better, Metric, Observation, Origin, Reading};
 use crosstalk_stats::{Interval, quantile, threshold};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use crate::analyse::{Data, Experiment};
+use crate::analyse::{Data, Experiment, origins};
 use crate::estimate;
 use crate::file::Study;
 use crate::findings::Estimate;
@@ -30,6 +30,9 @@ pub struct Row {
     pub metric: String,
     /// Its unit: `s`, `B`, `bit/s` …
     pub unit: String,
+    /// How its values were obtained; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// The arithmetic mean.
     pub mean: f64,
     /// The sample standard deviation; `None` for a single value and for a distribution.
@@ -75,6 +78,7 @@ impl Row {
             parameters: BTreeMap::new(),
             metric: metric.into(),
             unit: unit.into(),
+            origin: None,
             mean,
             stddev: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
             median,
@@ -99,6 +103,7 @@ impl Row {
             parameters: BTreeMap::new(),
             metric: metric.into(),
             unit: unit.into(),
+            origin: None,
             mean: seen.mean()? * scale,
             stddev: None,
             median: seen.quantile(0.5)? * scale,
@@ -121,7 +126,7 @@ impl Row {
             Observation::Series(values) => Row::of_values(command, &reading.metric, unit, values.clone()),
             Observation::Histogram(seen) => Row::of_histogram(command, &reading.metric, unit, seen),
         };
-        Some(Row { parameters: reading.labels.clone(), ..row? })
+        Some(Row { parameters: reading.labels.clone(), origin: Some(reading.origin), ..row? })
     }
 }
 
@@ -135,29 +140,54 @@ pub fn percentile(seen: &Histogram, q: f64) -> Option<Interval> {
     Some(Interval { point: seen.quantile(q)?, low, high, count: count as usize })
 }
 
+/// The kind of workload whose exports are hyperfine's: one row for each command.
+const COMMAND: &str = "command";
+
 /// A row for every cell that has values: the deciding metric of its experiment, one value an attempt, as in the report.
+/// After all of these come rows of the other metrics that are better higher or lower, but not of commands.
 pub fn rows(study: &Study, plan: &Plan, run: &Run) -> Vec<Row> {
     let data = Data::new(plan, run);
-    data.experiments.iter().flat_map(|experiment| rows_of(study, experiment)).collect()
+    let deciding = data.experiments.iter().flat_map(|experiment| {
+        let query = deciding_query(study, experiment);
+        query.map_or(Vec::new(), |query| rows_of(study, experiment, query))
+    });
+    let others = data.experiments.iter().flat_map(|experiment| {
+        let metrics = other_metrics(study, experiment);
+        metrics.flat_map(|metric| rows_of(study, experiment, &metric.name)).collect::<Vec<_>>()
+    });
+    deciding.chain(others).collect()
 }
 
-fn rows_of(study: &Study, data: &Experiment) -> Vec<Row> {
+/// The metric that the experiment compares, else its first one.
+fn deciding_query<'a>(study: &'a Study, data: &Experiment<'a>) -> Option<&'a str> {
+    let compared = study.experiment.get(data.name()).and_then(|e| e.compare.as_ref()?.metric.as_deref());
+    compared.or_else(|| data.planned.metrics.first().map(|metric| metric.name.as_str()))
+}
+
+fn other_metrics<'a>(study: &'a Study, data: &Experiment<'a>) -> impl Iterator<Item = &'a Metric> {
+    let experiment = study.experiment.get(data.name());
+    let of_command = experiment.is_some_and(|e| e.work.values().any(|work| work.kind == COMMAND));
+    let deciding = deciding_query(study, data);
+    let planned = data.planned.metrics.iter();
+    planned.filter(move |metric| {
+        !of_command && metric.better != Better::Neither && deciding != Some(metric.name.as_str())
+    })
+}
+
+fn rows_of(study: &Study, data: &Experiment, query: &str) -> Vec<Row> {
     let planned = data.planned;
-    let experiment = study.experiment.get(&planned.name);
-    let compared = experiment.and_then(|e| e.compare.as_ref()?.metric.as_deref());
-    let Some(query) = compared.or_else(|| planned.metrics.first().map(|metric| metric.name.as_str())) else {
-        return Vec::new();
-    };
     let parsed = MetricQuery::new(query);
     let Some(metric) = planned.metrics.iter().find(|metric| metric.name == parsed.metric) else {
         return Vec::new();
     };
+    let experiment = study.experiment.get(&planned.name);
     let title = experiment.map(|e| e.title.as_str()).filter(|title| !title.is_empty());
     let row = |cell| {
         let values = data.values(cell, query).values().copied().collect();
         let row = Row::of_values(title.unwrap_or(&planned.name), query, &metric.unit, values)?;
         let levels = cell.levels().iter().map(|(factor, level)| (factor.clone(), level.to_string()));
-        Some(Row { parameters: levels.collect(), ..row })
+        let origin = origins([cell], query).last().copied();
+        Some(Row { parameters: levels.collect(), origin, ..row })
     };
     data.cells.iter().filter_map(row).collect()
 }

@@ -4,12 +4,12 @@ use crosstalk_study::row::Row;
 use std::collections::BTreeSet;
 
 /// Rows as CSV. `median_low` and `median_high` are the ends of the median's interval. `hodges_lehmann` and its interval are
-/// the report's estimate. Levels are in columns `parameter_NAME`, percentiles in columns of their names. A missing value is
+/// the report's estimate. `origin` says how the values were obtained: measured, emulated, … Levels are in columns `parameter_NAME`, percentiles in columns of their names. A missing value is
 /// an empty field.
 pub fn csv(rows: &[Row]) -> String {
     let percentiles: BTreeSet<&str> = names(rows, |row| row.percentiles.keys());
     let parameters: BTreeSet<&str> = names(rows, |row| row.parameters.keys());
-    let fixed = "command,mean,stddev,median,min,max,median_low,median_high,hodges_lehmann,hodges_lehmann_low,hodges_lehmann_high,n,metric,unit".split(',');
+    let fixed = "command,mean,stddev,median,min,max,median_low,median_high,hodges_lehmann,hodges_lehmann_low,hodges_lehmann_high,n,metric,unit,origin".split(',');
     let head = fixed
         .map(String::from)
         .chain(percentiles.iter().map(|name| (*name).to_string()))
@@ -31,6 +31,7 @@ pub fn csv(rows: &[Row]) -> String {
             row.n.to_string(),
             row.metric.clone(),
             row.unit.clone(),
+            row.origin.map(|origin| origin.word().to_string()).unwrap_or_default(),
         ];
         fields.extend(percentiles.iter().map(|name| optional(row.percentiles.get(*name).copied())));
         fields.extend(parameters.iter().map(|name| row.parameters.get(*name).cloned().unwrap_or_default()));
@@ -60,18 +61,19 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::record::Origin;
 
     #[test]
     fn a_field_is_quoted_where_it_would_end_early() {
         let row = Row::of_values("sh -c \"a, b\"", "run_time", "s", vec![0.5]).expect("has a value");
         let parameters = [("N".to_string(), "1".to_string())].into();
-        let text = csv(&[Row { parameters, ..row }]);
+        let text = csv(&[Row { parameters, origin: Some(Origin::Measured), ..row }]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
             "command,mean,stddev,median,min,max,median_low,median_high,hodges_lehmann,hodges_lehmann_low,\
-             hodges_lehmann_high,n,metric,unit,parameter_N"
+             hodges_lehmann_high,n,metric,unit,origin,parameter_N"
         );
-        assert_eq!(lines[1], "\"sh -c \"\"a, b\"\"\",0.5,,0.5,0.5,0.5,,,0.5,,,1,run_time,s,1");
+        assert_eq!(lines[1], "\"sh -c \"\"a, b\"\"\",0.5,,0.5,0.5,0.5,,,0.5,,,1,run_time,s,measured,1");
     }
 }

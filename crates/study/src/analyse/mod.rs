@@ -63,7 +63,7 @@ mod conclude;
 
 pub(crate) use cell::is_counted;
 pub use conclude::analyse;
-pub(crate) use data::{Data, Experiment};
+pub(crate) use data::{Data, Experiment, origins};
 pub use decision::{Decision, count_questions, decide, next_block};
 pub use earlier::{earlier_results, peak_level};
 pub(crate) use summary::attempt_value;
