@@ -17,6 +17,26 @@ pub fn tick(value: f64, unit: &str) -> String {
     }
 }
 
+/// Units that stay on the line of their number.
+const UNITS: [&str; 25] = [
+    "%", "×", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "s", "ms", "µs", "ns", "min", "h", "bit/s",
+    "kbit/s", "Mbit/s", "Gbit/s", "B/s", "KiB/s", "MiB/s", "GiB/s", "Gflop/s",
+];
+
+/// A text with no-break spaces between numbers and units: `size 8 B` does not end a line with its 8.
+pub fn unbroken(text: &str) -> String {
+    let bare = |word: &str| word.trim_end_matches([')', ';', ',', '.', ':']).to_string();
+    let mut joined = String::with_capacity(text.len());
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 {
+            let number = joined.ends_with(|c: char| c.is_ascii_digit());
+            joined.push(if number && UNITS.contains(&bare(word).as_str()) { '\u{a0}' } else { ' ' });
+        }
+        joined += word;
+    }
+    joined
+}
+
 /// The number of blocks, or of sources of a published value, behind an estimate; empty for none.
 pub fn sample_size(n: usize, published: bool) -> String {
     match (n, published) {
@@ -71,6 +91,12 @@ mod tests {
         assert_eq!(tick(0.0, "s"), "0");
         assert_eq!(tick(100.0, ""), "100");
         assert_eq!(tick(-0.5, ""), "−0.5");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        assert_eq!(unbroken("size 8 B; 5 nodes, (64 KiB)"), "size 8\u{a0}B; 5 nodes, (64\u{a0}KiB)");
+        assert_eq!(unbroken("from 2 s."), "from 2\u{a0}s.");
     }
 
     #[test]

@@ -267,3 +267,41 @@ fn rows_are_all_combinations_and_a_column_may_be_a_ratio() {
     let TableCell::Number { estimate, unit, .. } = &table.rows[5][3] else { panic!("{:?}", table.rows[5]) };
     assert!((estimate.value - 4.0).abs() < 0.1 && unit == "ratio", "{estimate:?}");
 }
+
+#[test]
+fn lines_with_one_position_are_bars_and_an_axis_is_worded_by_its_title() {
+    let text = |sizes: &str, title: &str| {
+        format!(
+            r#"
+            schema = "crosstalk.study/1"
+            title = "T"
+            looks = [6]
+            [experiment.e]
+            work.s = {{ kind = "stream", size = "$size" }}
+            conditions = {{ system = "$system", boards = "many" }}
+            factors = {{ size = {sizes}, system = ["microblade", "kosmos-srio"] }}
+            [figure.f]
+            title = "{title}"
+            experiment = "e"
+            kind = "lines"
+            metric = "bandwidth"
+            x = "size"
+            series = "system"
+            log = ["x", "y"]
+            relative_to = {{ system = "microblade" }}
+            "#
+        )
+    };
+    let drawn = |sizes: &str, title: &str| {
+        let planned = planned_study(&text(sizes, title));
+        let mut findings = planned.findings(&planned.run(6, 0.001, 1, &|_, _, _| 1e9));
+        let figure = findings.figures.remove(0);
+        (figure.kind, figure.x.scale, figure.y.scale, figure.y.label)
+    };
+    let (kind, x, y, label) = drawn("[64]", "Gain of the network");
+    assert_eq!((kind, x, y), (FigureKind::Bars, Scale::Category, Scale::Linear), "one point is no line");
+    assert_eq!(label, "gain over system microblade");
+    let (kind, x, y, label) = drawn("[64, 128]", "Bandwidth");
+    assert_eq!((kind, x, y), (FigureKind::Lines, Scale::Log, Scale::Log));
+    assert_eq!(label, "bandwidth over that of system microblade");
+}

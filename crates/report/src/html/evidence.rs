@@ -95,7 +95,7 @@ fn comparison(c: &Comparison, strip: &str) -> String {
         tone = verdict.tone.class(),
         mark = verdict.mark,
         word = verdict.word,
-        metric_and_levels = Text(&summary::metric_and_levels(c)),
+        metric_and_levels = Text(&readable::unbroken(&summary::metric_and_levels(c))),
         sentence = Prose(&summary::finding_sentence(c)),
         origin = c.origin.word(),
         least = detectable_effect(c),

@@ -188,7 +188,7 @@ fn rows(figure: &Figure, series: &Series, grouped: bool) -> String {
             r#"<tr>{group}<th scope="row">{}</th><td>{}</td>{across}<td class="n">{}</td><td class="n">{}</td><td class="n">{}</td></tr>"#,
             Text(&series.name),
             series.origin.word(),
-            Text(&number::value(y, unit)),
+            Text(&plot::point_value(figure, y)),
             Text(&number::format_interval(y, unit).unwrap_or_default()),
             readable::sample_size(y.n, series.origin == Origin::Published),
         )

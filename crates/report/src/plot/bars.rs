@@ -2,13 +2,12 @@
 
 use crosstalk_core::record::Origin;
 use crosstalk_study::findings::{Figure, Point, Scale as Kind, Series};
-use crosstalk_study::number;
 
 use super::layout::{Drawing, Layout};
 use super::palette::Palette;
 use super::rows::{self, Bar, Row};
 use super::scale::is_drawable;
-use super::text::{bars_named_by_position, position_heading, position_in_words, tooltip};
+use super::text::{bars_named_by_position, point_value, position_heading, position_in_words, tooltip};
 
 /// Draws the figure; `None` when no bar can be drawn.
 pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Option<Drawing> {
@@ -33,7 +32,7 @@ pub fn draw(figure: &Figure, palette: &Palette, layout: &Layout, id: &str) -> Op
                         (true, false) => format!("{name}, published"),
                         (false, _) => name.to_string(),
                     };
-                    let value = number::value(&point.y, &figure.y.unit);
+                    let value = point_value(figure, &point.y);
                     rows.push(Row {
                         heading: heading.take(),
                         label,

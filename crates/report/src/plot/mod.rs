@@ -26,5 +26,5 @@ pub use layout::{Layout, NARROW, WIDE};
 pub use palette::Palette;
 pub use strip::{Strip, strip_scale};
 pub use svg::marker;
-pub use text::position_in_words;
+pub use text::{point_value, position_in_words};
 pub use tornado::tornado;

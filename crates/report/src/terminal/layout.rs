@@ -3,6 +3,8 @@
 use crosstalk_core::quote::is_control;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::readable::unbroken;
+
 /// The least width to which a column may be reduced.
 const LEAST: usize = 9;
 /// The gap between columns.
@@ -18,7 +20,7 @@ pub fn without_controls(text: &str) -> String {
 /// Lines of at most `width` columns. Longer words are cut, and a number stays on the line of its unit.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
-    let text = without_controls(text).replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×");
+    let text = unbroken(&without_controls(text)).replace(" %", "\u{a0}%").replace(" ×", "\u{a0}×");
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -94,7 +96,8 @@ fn widths(columns: &[Column], rows: &[Vec<String>], width: usize) -> Option<Vec<
     let least = |i: usize| {
         let cells = rows.iter().filter_map(|row| row.get(i)).filter(|_| columns[i].right);
         let pieces = cells.flat_map(|cell| wrap(cell, 1_000)).flat_map(|line| {
-            line.replace(" %", "_%").replace(" ×", "_×").split(' ').map(str::width).collect::<Vec<_>>()
+            let line = unbroken(&line).replace(" %", "_%").replace(" ×", "_×");
+            line.split(' ').map(str::width).collect::<Vec<_>>()
         });
         pieces.max().unwrap_or(0).max(LEAST)
     };

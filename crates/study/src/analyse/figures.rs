@@ -5,7 +5,7 @@ mod frontier;
 mod parts;
 mod steps;
 
-use crosstalk_core::record::Origin;
+use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::{Levels, Value};
 
 use super::cell_value::mean_at;
@@ -41,6 +41,7 @@ fn figure(view: &View, name: &str, spec: &FigureSpec, published: &PublishedNumbe
     let drawing = Drawing { view, spec, published };
     let mut caption = spec.caption.clone();
     let (kind, series) = match spec.kind {
+        DrawAs::Lines if drawing.has_one_position() => (FigureKind::Bars, drawing.series()),
         DrawAs::Lines => (FigureKind::Lines, drawing.series()),
         DrawAs::Bars => (FigureKind::Bars, drawing.series()),
         DrawAs::Heat => (FigureKind::Heat, drawing.series()),
@@ -183,6 +184,11 @@ impl Drawing<'_> {
         Some(Point { x, x_interval: None, label: level.to_string(), y })
     }
 
+    /// Whether all points of lines have one position across, so that there is no line: they are drawn as bars.
+    fn has_one_position(&self) -> bool {
+        self.spec.kind == DrawAs::Lines && self.view.levels_of(&self.spec.x, &self.spec.at).len() == 1
+    }
+
     fn scale(&self) -> Scale {
         let wanted = if self.is_logarithmic("x") { Scale::Log } else { Scale::Linear };
         if self.spec.kind.is_of_two_metrics() {
@@ -191,7 +197,7 @@ impl Drawing<'_> {
         let levels = self.view.levels_of(&self.spec.x, &self.spec.at);
         let numbers = levels.iter().map(|l| l.in_base_unit().map(|(n, _)| n));
         let fits = |n: Option<f64>| n.is_some_and(|n| wanted == Scale::Linear || n > 0.0);
-        if self.spec.kind == DrawAs::Lines && numbers.into_iter().all(fits) {
+        if self.spec.kind == DrawAs::Lines && !self.has_one_position() && numbers.into_iter().all(fits) {
             wanted
         } else {
             Scale::Category
@@ -234,10 +240,18 @@ impl Drawing<'_> {
         }
     }
 
+    /// Whether the title calls the ratio a gain. The axis then does, too.
+    fn titled_gain(&self) -> bool {
+        self.spec.title.to_lowercase().contains("gain")
+    }
+
     fn y_axis(&self) -> Axis {
         let metric = self.view.metric(&self.spec.metric);
         let (label, unit) = match (&self.spec.relative_to, self.spec.kind) {
             (_, kind) if kind.of_parts() => (readable_name(&self.spec.metric), SECONDS.to_string()),
+            (Some(base), _) if metric.better == Better::Higher && self.titled_gain() => {
+                (format!("gain over {}", level::describe_levels(base)), "ratio".into())
+            }
             (Some(base), _) => (
                 format!("{} over that of {}", readable_name(&self.spec.metric), level::describe_levels(base)),
                 "ratio".into(),
@@ -246,7 +260,8 @@ impl Drawing<'_> {
         };
         // A heat map of ratios shades both directions alike: its scale is logarithmic.
         let relative = self.spec.kind == DrawAs::Heat && self.spec.relative_to.is_some();
-        let scale = if self.is_logarithmic("y") || relative { Scale::Log } else { Scale::Linear };
+        let log = self.is_logarithmic("y") && !self.has_one_position();
+        let scale = if log || relative { Scale::Log } else { Scale::Linear };
         Axis { label, unit, scale }
     }
 }
