@@ -89,6 +89,9 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
         assert!(wait("replayed") < wait("recorded"), "InfiniBand waits less: {other}");
         assert_eq!(other["replayed"]["compute"], other["recorded"]["compute"], "computing stays: {other}");
     }
+    let text =
+        stdout(&crosstalk(dir.path(), &["replay", &call, "--system", "kisti-2006-myrinet", "--ranks", "2"]));
+    assert!(text.contains(" on kisti-2006-myrinet with mpich-gm-1.2.6: 8 ranks"), "the whole title: {text}");
     let refused = |words: &[&str]| {
         let output =
             crosstalk(dir.path(), &[&["replay"], words, &["--system", "kisti-2006-myrinet"]].concat());

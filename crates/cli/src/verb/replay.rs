@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use crosstalk_core::units::human;
-use crosstalk_core::{Fault, quoted};
+use crosstalk_core::{Fault, quote};
 use crosstalk_host::regular;
 use crosstalk_model::network::TimeBreakdown;
 use crosstalk_model::schedule::Schedule;
@@ -62,7 +62,7 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
         .unwrap_or(0);
     out.say(&format!(
         "{}: {ranks} ranks, {} operations\n{}",
-        quoted(&schedule.title),
+        quote::message(&schedule.title),
         schedule.count(),
         table(&[("recorded", before), (cluster.as_str(), after)])
     ));

@@ -34,7 +34,7 @@ pub fn over(
     if uncertainty.parameters.is_empty() {
         return Err(Fault::usage(format!("no parameter of `{}` has a range", cluster.system))
             .at("--ranges")
-            .remedy("add `range = [low, high]` to sources in a copy of its files, and name their folder by --catalogue"));
+            .remedy("take another system (`crosstalk show systems/kosmos` prints ranges), or add `range = [low, high]` to sources in a copy of its files, and name their folder by --catalogue"));
     }
     let system = &catalogues.find_system(&cluster.system)?.0.name;
     let time = |points: &[f64]| -> Result<f64, Fault> {
