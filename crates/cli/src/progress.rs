@@ -147,7 +147,8 @@ impl Progress for Plain {
                 if self.printed.elapsed() >= PLAIN_INTERVAL {
                     self.printed = Instant::now();
                     print_note(&format!(
-                        "{done} attempts made, {until_look} until the next analysis; {}",
+                        "{} made, {until_look} until the next analysis; {}",
+                        count_in_words(done, "attempt"),
                         left(seconds_to_look, seconds_to_end)
                     ));
                 }
@@ -165,7 +166,8 @@ fn analysis(blocks: usize, why: &str) -> String {
     format!("after {}: {why}", count_in_words(blocks, "block"))
 }
 
-/// The failures that were printed: a program that fails mostly fails again, with the same message.
+/// The failures that were printed: a program that fails mostly fails again, with the same message, or with one that
+/// differs in its numbers alone.
 #[derive(Default)]
 struct Failures(BTreeSet<(String, String)>);
 
@@ -174,7 +176,8 @@ impl Failures {
     fn line(&mut self, scene: &str, reason: Option<String>) -> Option<String> {
         let reason = reason.unwrap_or_else(|| "no reason is known".into());
         let line = format!("{scene} failed: {reason}");
-        self.0.insert((scene.to_string(), reason)).then_some(line)
+        let without_numbers = reason.split(|c: char| c.is_ascii_digit()).collect();
+        self.0.insert((scene.to_string(), without_numbers)).then_some(line)
     }
 }
 
@@ -207,6 +210,8 @@ mod tests {
         assert_eq!(failures.line("command 1", Some("exit code 1".into())), None);
         assert!(failures.line("command 2", Some("exit code 1".into())).is_some());
         assert!(failures.line("command 1", Some("killed".into())).is_some());
+        let full = |held| Some(format!("no space left on server 0: it holds {held} KiB"));
+        assert!(failures.line("data", full(128)).is_some() && failures.line("data", full(64)).is_none());
     }
 
     #[test]
