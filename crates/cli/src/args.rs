@@ -114,8 +114,8 @@ interconnects/ of a --catalogue.")]
   crosstalk replay runs/my-001/artifacts/alltoall.schedule --system kisti-2006-infiniband
   crosstalk replay alltoall.schedule --system kisti-2006-myrinet --mpi mvapich-0.9.4
 
-Only messages are computed again: each rank's computing is as it was recorded. On the system of the recording, with the \
-same library and as many ranks on each node, every clock is the recorded one. The cluster is not in the file, but its \
+Messages are computed again. Each rank's computing is the CPU time that was recorded, scaled to the speed of the system's \
+nodes. On the system of the recording, with the same library and as many ranks on each node, every clock is the recorded one. The cluster is not in the file, but its \
 name is in the title. Changed rates, latencies and memory (conditions of a study) cannot be replayed.")]
     Replay(ReplayArgs),
     /// Split the time of requests to a running service into stages; needs root.
@@ -244,7 +244,8 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub system_args: SystemArgs,
     /// Also replay it on N clusters whose parameters are drawn from their ranges, and say between what the time lies, and
-    /// which parameter matters most; 200 are usual.
+    /// which parameter matters most; at least 20, usually 200. Only systems whose sources carry ranges have them:
+    /// `crosstalk show systems/kosmos` prints those of a system.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=100_000))]
     pub ranges: Option<u32>,
     /// Add the catalogues of a directory: `fabrics/`, `systems/`, `mpi/`.
@@ -356,6 +357,9 @@ pub struct ReportArgs {
     /// Write the findings to this file as a Markdown page with date, machine and revision; overwrites it.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
+    /// Print only the deciding sentence and the path of the report.
+    #[arg(long, conflicts_with = "json")]
+    pub quiet: bool,
     #[command(flatten)]
     pub export: ExportArgs,
 }

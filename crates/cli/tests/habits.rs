@@ -103,8 +103,8 @@ fn runs_warmup_prepare_quiet_and_exports_are_as_in_hyperfine() {
     assert!(csv.starts_with("command,mean,stddev,median,min,max,") && csv.lines().count() == 3, "{csv}");
     assert!(read(at("a.md")).contains("| Command | N | Metric | Hodges-Lehmann |"), "{}", read(at("a.md")));
     // The same again, from the journal.
-    let output = crosstalk(dir.path(), &["report", "out", "--export-json", "b.json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let output = crosstalk(dir.path(), &["report", "out", "--quiet", "--export-json", "b.json"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), said), "{}", stderr(&output));
     assert_eq!(read(at("a.json")), read(at("b.json")));
 }
 

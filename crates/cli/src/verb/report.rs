@@ -25,7 +25,7 @@ pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     args.page.iter().try_for_each(|file| check_writable(PAGE, file))?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
-    let outputs = Outputs { gate: args.gate, quiet: false, export: &args.export };
+    let outputs = Outputs { gate: args.gate, quiet: args.quiet, export: &args.export };
     let (code, findings) = conclude(&dir, resolved, &outputs, &interrupted, out)?;
     args.page.iter().try_for_each(|file| write_page(file, &dir, &findings))?;
     Ok(code)
