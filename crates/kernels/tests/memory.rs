@@ -18,6 +18,7 @@ fn part(workload: &str, params: &Params, nodes: usize) -> Part {
         emulation: Some(emulation(nodes)),
         deadline: Seconds(60.0),
         shared: None,
+        keep_schedule: false,
         scratch: std::env::temp_dir(),
         artifacts: None,
         seed: 1,
