@@ -108,8 +108,12 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
     assert!(number(&speed["at_lower"]) > number(&speed["at_upper"]), "a faster node takes less: {told}");
     let latency = named("fabric ethernet-2.5g: L");
     assert!(number(&latency["at_lower"]) < number(&latency["at_upper"]), "which srio's follows: {told}");
+    let exact = ["replay", &graph, "--system", "this-machine-rdma-25g", "--mpi", "none", "--ranges", "50"];
+    let exact = crosstalk(dir.path(), &exact);
     assert!(
-        refused(&[&graph, "--ranges", "50"]).contains("no parameter of `kisti-2006-myrinet` has a range")
+        stderr(&exact).contains("no parameter of `this-machine-rdma-25g` has a range"),
+        "{}",
+        stderr(&exact)
     );
     assert!(refused(&[&graph, "--ranks", "2"]).contains("a divisor"));
     assert!(refused(&[&graph, "--ranks", "0"]).contains("at least one rank"));

@@ -20,6 +20,7 @@ mod ranges;
 mod run;
 pub mod rundir;
 mod runner;
+mod schedules;
 
 pub use lab::{Ending, RunInputs};
 pub use once::run_once;

@@ -50,6 +50,9 @@ pub fn run(lab: &RunInputs, before: Option<Journal>, progress: &mut dyn Progress
     };
     runner.write_last_line(&ending)?;
     replayed?;
+    if ending.status == Status::Finished {
+        lab.dir.discard_schedules();
+    }
     match created {
         Some(mut pool) if ending.status == Status::Finished => record_final_facts(lab, &mut pool)?,
         _ => {}
@@ -89,6 +92,7 @@ fn create_cluster<'a>(
     // Links that cannot be set are reported now, not after hours of attempts.
     real_places(lab).into_iter().try_for_each(|place| pool.set_links(place))?;
     lab.dir.record_facts_at_start(&facts, &absences(lab, &pool), resuming)?;
+    lab.dir.restore_schedules(pool.shared_folder().as_deref())?;
     Ok(pool)
 }
 

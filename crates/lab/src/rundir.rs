@@ -3,7 +3,7 @@
 //! `study.toml` (resolved), `options.json` (the options and the run's number), `catalogue/` (the
 //! fabrics and systems that it used), `journal.ndjson`, `provenance.json`, `ranges.json` (what cells show over the ranges
 //! of clusters' parameters, if any), `findings.json`, `report.html`, `report.md`, `artifacts/` (files that workloads left, if
-//! any).
+//! any); until it has finished, `schedules/` (what its attempts recorded, to be replayed).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,6 +18,8 @@ use crosstalk_host::regular;
 use crosstalk_study::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
+use crate::schedules;
+
 mod read;
 
 /// The version of `provenance.json`.
@@ -28,7 +30,7 @@ pub const OPTIONS_FILE: &str = "options.json";
 /// The file with what cells show over the ranges of clusters' parameters.
 pub const RANGES_FILE: &str = "ranges.json";
 /// The files and folders in a run's directory.
-const RUN_FILES: [&str; 10] = [
+const RUN_FILES: [&str; 11] = [
     "study.toml",
     OPTIONS_FILE,
     "catalogue",
@@ -39,6 +41,7 @@ const RUN_FILES: [&str; 10] = [
     "report.html",
     "report.md",
     "artifacts",
+    schedules::FOLDER,
 ];
 /// The extension of a file's name while the file is being written.
 const PART: &str = "part";
@@ -248,6 +251,29 @@ impl RunDir {
             }
         }
         self.save(&provenance)
+    }
+
+    /// Saves the schedules that attempts have kept in the nodes' `shared` folder.
+    ///
+    /// # Errors
+    /// Those of its files.
+    pub fn save_schedules(&self, shared: Option<&Path>) -> Result<(), Fault> {
+        let Some(shared) = shared else { return Ok(()) };
+        schedules::copy_new(&shared.join(schedules::FOLDER), &self.path.join(schedules::FOLDER))
+    }
+
+    /// Puts schedules of a run that was cut short into the nodes' `shared` folder.
+    ///
+    /// # Errors
+    /// Those of its files.
+    pub fn restore_schedules(&self, shared: Option<&Path>) -> Result<(), Fault> {
+        let Some(shared) = shared else { return Ok(()) };
+        schedules::copy_new(&self.path.join(schedules::FOLDER), &shared.join(schedules::FOLDER))
+    }
+
+    /// Removes saved schedules: the run has finished.
+    pub fn discard_schedules(&self) {
+        let _ = fs::remove_dir_all(self.path.join(schedules::FOLDER));
     }
 
     /// Records what cells show over ranges, beside what earlier stages showed over the same.

@@ -123,7 +123,9 @@ impl<'a> Runner<'a> {
             return Ok(Ending::interrupted());
         }
         for block in first..most_blocks {
-            if self.run_block(pool, block)? == Status::Interrupted {
+            let status = self.run_block(pool, block);
+            self.lab.dir.save_schedules(pool.shared_folder().as_deref())?;
+            if status? == Status::Interrupted {
                 return Ok(Ending::interrupted());
             }
             if let Some(ending) = self.look(block + 1)? {

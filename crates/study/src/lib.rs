@@ -22,6 +22,7 @@ pub mod plan;
 pub mod predicate;
 pub mod prepare;
 pub mod published;
+pub mod ranged_parameter;
 pub mod ranges;
 pub mod resolve;
 pub mod row;

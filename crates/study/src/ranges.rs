@@ -5,8 +5,7 @@
 //! ranges, and a claim's number is computed on each of them.
 
 use crosstalk_core::cell::CellId;
-use crosstalk_core::record::{Labels, Observation, Origin, Reading, Status};
-use crosstalk_core::units::human;
+use crosstalk_core::record::{Labels, Reading};
 use crosstalk_stats::latin::hypercube;
 use crosstalk_stats::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,7 @@ use crate::file::{Claim, Study};
 use crate::part::TIME_PREFIX;
 use crate::plan::PlannedExperiment;
 use crate::query::MetricQuery;
-use crate::samples::{Attempt, Run};
+use crate::ranged_parameter::RangedParameter;
 use crate::uncertain::Uncertainty;
 
 /// The version of `ranges.json`.
@@ -41,21 +40,6 @@ pub struct Ranges {
     pub cells: Vec<RangedCell>,
 }
 
-/// A parameter with its range, in base units; of one that follows another, as a factor of what it is then.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RangedParameter {
-    /// Which it is: `system moonshot: speed`.
-    pub name: String,
-    /// Its value.
-    pub value: f64,
-    /// The lower end of its range.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// `s`, or empty.
-    pub unit: String,
-}
-
 /// What a cell showed on each cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RangedCell {
@@ -76,30 +60,6 @@ pub struct RangedReading {
     pub labels: Labels,
     /// The number on each cluster, in their order.
     pub values: Vec<f64>,
-}
-
-impl RangedParameter {
-    /// Its value at a point of its range, from 0 to 1: equal steps are equal factors, where the lower end is above zero.
-    pub fn at(&self, point: f64) -> f64 {
-        match self.low > 0.0 {
-            true => self.low * (self.high / self.low).powf(point),
-            false => self.low + (self.high - self.low) * point,
-        }
-    }
-
-    /// Where its own value stands: [`RangedParameter::at`] of it is the value.
-    pub fn own_point(&self) -> f64 {
-        match () {
-            () if self.high <= self.low => 0.0,
-            () if self.low > 0.0 => (self.value / self.low).ln() / (self.high / self.low).ln(),
-            () => (self.value - self.low) / (self.high - self.low),
-        }
-    }
-
-    /// Its value at a point, in words.
-    pub fn value_at(&self, point: f64) -> String {
-        human(self.at(point), &self.unit)
-    }
 }
 
 impl Ranges {
@@ -153,24 +113,6 @@ impl Ranges {
         let from = 1 + DRAWN + parameter * ALONE.len();
         ALONE.into_iter().zip(values.iter().skip(from).copied())
     }
-
-    /// As a run whose blocks are the clusters, for what is computed from blocks.
-    pub fn as_run(&self) -> Run {
-        let attempts = self.cells.iter().flat_map(|cell| {
-            (0..self.clusters.len()).map(|cluster| Attempt {
-                id: 0,
-                cell: cell.id.clone(),
-                block: cluster,
-                try_number: 1,
-                status: Status::Finished,
-                failure: None,
-                fidelity: None,
-                at: 0.0,
-                readings: cell.readings.iter().filter_map(|reading| reading.on(cluster)).collect(),
-            })
-        });
-        Run { attempts: attempts.collect(), ..Run::default() }
-    }
 }
 
 /// The metrics of an experiment that claims or comparisons ask for.
@@ -204,20 +146,10 @@ impl Asked {
     }
 }
 
-impl RangedReading {
-    fn on(&self, cluster: usize) -> Option<Reading> {
-        Some(Reading {
-            metric: self.metric.clone(),
-            observation: Observation::Value(*self.values.get(cluster)?),
-            labels: self.labels.clone(),
-            origin: Origin::Simulated,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crosstalk_core::record::Origin;
     use crosstalk_core::value::Levels;
 
     fn two_parameters() -> Ranges {
@@ -244,7 +176,6 @@ mod tests {
         let of_second: Vec<_> = ranges.alone(1, &values).collect();
         let first = 1 + DRAWN + ALONE.len();
         assert_eq!(of_second, ALONE.into_iter().zip(first..).collect::<Vec<_>>());
-        assert!((ranges.parameters[0].at(0.5) - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -257,7 +188,5 @@ mod tests {
         ranges.add(CellId::new("graph", Levels::new()), &on);
         let kept: Vec<&str> = ranges.cells[0].readings.iter().map(|one| one.metric.as_str()).collect();
         assert_eq!(kept, ["time"]);
-        let run = ranges.as_run();
-        assert_eq!((run.attempts.len(), run.attempts[3].block), (ranges.clusters.len(), 3));
     }
 }

@@ -14,7 +14,7 @@ use crosstalk_core::units::Seconds;
 
 use crate::catalogue::Catalogues;
 use crate::cost::{COSTS, Cost, SETTINGS, Setting};
-use crate::ranges::RangedParameter;
+use crate::ranged_parameter::RangedParameter;
 
 /// A parameter of a file of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

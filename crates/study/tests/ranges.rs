@@ -6,7 +6,8 @@ use crosstalk_core::record::{Origin, Reading};
 use crosstalk_stats::proportion;
 use crosstalk_stats::rng::Rng;
 use crosstalk_study::findings::{ClaimFinding, ClaimVerdict};
-use crosstalk_study::ranges::{RangedParameter, Ranges};
+use crosstalk_study::ranged_parameter::RangedParameter;
+use crosstalk_study::ranges::Ranges;
 use crosstalk_study::samples::Run;
 use crosstalk_study::uncertain::{Parameter, Uncertainty};
 

@@ -3,6 +3,7 @@
 //! The cells of a run were replayed on each of these clusters. Everything is computed there as it is from blocks. What counts
 //! is by how much a number differs from the same replay on the clusters as they are: it is added to what was measured.
 
+use crosstalk_core::record::{Origin, Reading, Status};
 use crosstalk_stats::Interval;
 use std::collections::HashMap;
 
@@ -16,8 +17,9 @@ use super::select::View;
 use crate::catalogue::Catalogues;
 use crate::file::Study;
 use crate::plan::Plan;
-use crate::ranges::{RangedParameter, Ranges};
-use crate::samples::Run;
+use crate::ranged_parameter::RangedParameter;
+use crate::ranges::{RangedCell, RangedReading, Ranges};
+use crate::samples::{Attempt, Run};
 
 /// The shares of the drawn clusters below the ends of an interval.
 const ENDS: [f64; 2] = [0.025, 0.975];
@@ -35,7 +37,7 @@ impl<'a> OverRanges<'a> {
     /// Of a run's claims and comparisons; `None` where it has not been replayed.
     pub fn of(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &'a Run) -> Option<Self> {
         let ranges = run.ranges.as_ref()?;
-        let replayed = Run { metrics: run.metrics.clone(), ..ranges.as_run() };
+        let replayed = Run { metrics: run.metrics.clone(), ..as_run(ranges) };
         let mut data = Data::new(plan, &replayed);
         data.is_replayed = true;
         let data = data;
@@ -63,6 +65,31 @@ impl<'a> OverRanges<'a> {
     pub fn pair(&self, pair: &Pair) -> Option<Spread<'a>> {
         Some(Spread::of(self.ranges, self.pairs.get(&key(pair))?))
     }
+}
+
+/// The replays as a run whose blocks are the clusters.
+fn as_run(ranges: &Ranges) -> Run {
+    let attempt = |cell: &RangedCell, cluster: usize| Attempt {
+        id: 0,
+        cell: cell.id.clone(),
+        block: cluster,
+        try_number: 1,
+        status: Status::Finished,
+        failure: None,
+        fidelity: None,
+        at: 0.0,
+        readings: cell.readings.iter().filter_map(|reading| on_cluster(reading, cluster)).collect(),
+    };
+    let clusters = 0..ranges.clusters.len();
+    let attempts =
+        ranges.cells.iter().flat_map(|cell| clusters.clone().map(move |cluster| attempt(cell, cluster)));
+    Run { attempts: attempts.collect(), ..Run::default() }
+}
+
+fn on_cluster(reading: &RangedReading, cluster: usize) -> Option<Reading> {
+    let mut on = Reading::value(&reading.metric, *reading.values.get(cluster)?, Origin::Simulated);
+    on.labels = reading.labels.clone();
+    Some(on)
 }
 
 fn key(pair: &Pair) -> String {
