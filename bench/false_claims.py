@@ -2,8 +2,7 @@
 """Claims made false on purpose, on the samples of real runs: how many of them a study calls true.
 
 Each bundled study runs in its quick form. Then each of its claims that this run decided is made false, in turn: what it
-expects is turned round, a published size is three times what was found, an order is reversed, a peak stands at another
-level. The run is analysed again with the false claim. A false direction must be refuted, and a false size must not be
+expects is turned round, a published size is three times what was found, an order is reversed. (A peak is left as it is.) The run is analysed again with the false claim. A false direction must be refuted, and a false size must not be
 reproduced. A claim that is set apart (calibration, implied, not comparable) is judged like the others here.
 """
 

@@ -113,10 +113,18 @@ fn make_blocking(file: File) -> io::Result<File> {
 /// A usage fault with the path if the file is missing, longer, or may not be read; an environment fault if reading
 /// fails otherwise.
 pub fn read_small(file: io::Result<File>, path: &Path) -> Result<Vec<u8>, Fault> {
+    read_up_to(file, path, SMALL)
+}
+
+/// The content of an opened file of at most `most` bytes.
+///
+/// # Errors
+/// As [`read_small`].
+pub fn read_up_to(file: io::Result<File>, path: &Path, most: u64) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
-    let fault = match file.and_then(|file| file.take(SMALL + 1).read_to_end(&mut bytes)) {
-        Ok(length) if length as u64 <= SMALL => return Ok(bytes),
-        Ok(_) => Fault::usage(format!("expected a text file of at most {} MiB", SMALL >> 20)),
+    let fault = match file.and_then(|file| file.take(most + 1).read_to_end(&mut bytes)) {
+        Ok(length) if length as u64 <= most => return Ok(bytes),
+        Ok(_) => Fault::usage(format!("expected a text file of at most {} MiB", most >> 20)),
         Err(e) if e.kind() == ErrorKind::NotFound => Fault::usage("cannot read it: it is missing"),
         Err(e)
             if e.raw_os_error().is_none_or(|code| {

@@ -48,8 +48,16 @@ pub fn run(lab: &RunInputs, before: Option<Journal>, progress: &mut dyn Progress
         }
         _ => Ok(()),
     };
+    let ending = match replayed {
+        Ok(()) => ending,
+        // It is resumed with the schedules that were kept.
+        Err(_) if lab.is_interrupted() => Ending::interrupted(),
+        Err(fault) => {
+            let _ = runner.write_last_line(&Ending { status: Status::Failed, why: fault.to_string() });
+            return Err(fault);
+        }
+    };
     runner.write_last_line(&ending)?;
-    replayed?;
     if ending.status == Status::Finished {
         lab.dir.discard_schedules();
     }
@@ -60,19 +68,16 @@ pub fn run(lab: &RunInputs, before: Option<Journal>, progress: &mut dyn Progress
     Ok(ending)
 }
 
-/// Records what the cells show over the ranges of the clusters' parameters. The run is complete without it, so that an
-/// interruption here is no fault.
+/// Records what the cells show over the ranges of the clusters' parameters.
 fn record_over_ranges(
     lab: &RunInputs,
     stage: &Plan,
     pool: &AgentPool,
     progress: &mut dyn Progress,
 ) -> Result<(), Fault> {
-    match ranges::over_ranges(lab, stage, pool.shared_folder(), progress) {
-        Ok(Some(ranges)) => lab.dir.record_ranges(ranges),
-        Ok(None) => Ok(()),
-        Err(_) if lab.is_interrupted() => Ok(()),
-        Err(fault) => Err(fault),
+    match ranges::over_ranges(lab, stage, pool.shared_folder(), progress)? {
+        Some(ranges) => lab.dir.record_ranges(ranges),
+        None => Ok(()),
     }
 }
 

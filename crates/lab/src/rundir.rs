@@ -262,7 +262,7 @@ impl RunDir {
         schedules::copy_new(&shared.join(schedules::FOLDER), &self.path.join(schedules::FOLDER))
     }
 
-    /// Puts schedules of a run that was cut short into the nodes' `shared` folder.
+    /// Puts the schedules of an interrupted run into the nodes' `shared` folder.
     ///
     /// # Errors
     /// Those of its files.
@@ -281,8 +281,8 @@ impl RunDir {
     /// # Errors
     /// Those of its files.
     pub fn record_ranges(&self, mut ranges: Ranges) -> Result<(), Fault> {
-        if let Some(earlier) = self.ranges()?.filter(|earlier| earlier.clusters == ranges.clusters) {
-            ranges.cells.splice(0..0, earlier.cells);
+        if let Some(earlier) = self.ranges()?.filter(|earlier| earlier.has_clusters_of(&ranges)) {
+            ranges.keep_other_cells_of(earlier);
         }
         let text = serde_json::to_string(&ranges)
             .map_err(|e| Fault::environment(format!("cannot write {RANGES_FILE}: {e}")))?;

@@ -123,9 +123,12 @@ impl<'a> Runner<'a> {
             return Ok(Ending::interrupted());
         }
         for block in first..most_blocks {
-            let status = self.run_block(pool, block);
-            self.lab.dir.save_schedules(pool.shared_folder().as_deref())?;
-            if status? == Status::Interrupted {
+            let status = self.run_block(pool, block)?;
+            if let Err(fault) = self.lab.dir.save_schedules(pool.shared_folder().as_deref()) {
+                let text = format!("a resumed run would record its work anew: {}", fault.sentence());
+                self.progress.event(Event::Warning { text });
+            }
+            if status == Status::Interrupted {
                 return Ok(Ending::interrupted());
             }
             if let Some(ending) = self.look(block + 1)? {
@@ -151,7 +154,8 @@ impl<'a> Runner<'a> {
                 let what = format!("warm-up {round} of {} {at}", lab.plan.warmup);
                 let what = what.trim_end();
                 self.progress.event(Event::Preparing { what: what.into() });
-                let result = perform(pool, &cell.scene, &self.context(cell)?, &mut |_, _, _| Ok(()))?;
+                let context = AttemptContext { keep_schedule: false, ..self.context(cell)? };
+                let result = perform(pool, &cell.scene, &context, &mut |_, _, _| Ok(()))?;
                 match result.status {
                     Status::Interrupted => return Ok(Status::Interrupted),
                     Status::Failed => {

@@ -99,6 +99,19 @@ impl Ranges {
         self.cells.push(RangedCell { id, readings: readings.collect() });
     }
 
+    /// Whether both are over the same clusters.
+    pub fn has_clusters_of(&self, other: &Ranges) -> bool {
+        self.parameters == other.parameters && self.clusters == other.clusters
+    }
+
+    /// Adds the cells of earlier ones that it does not have itself.
+    pub fn keep_other_cells_of(&mut self, earlier: Ranges) {
+        let own: BTreeSet<&CellId> = self.cells.iter().map(|cell| &cell.id).collect();
+        let others: Vec<RangedCell> =
+            earlier.cells.into_iter().filter(|cell| !own.contains(&cell.id)).collect();
+        self.cells.splice(0..0, others);
+    }
+
     /// The numbers of the clusters that are drawn from all ranges together, of `values` by cluster.
     pub fn drawn<'v, T>(&self, values: &'v [T]) -> &'v [T] {
         values.get(1..=DRAWN).unwrap_or_default()
@@ -116,10 +129,10 @@ impl Ranges {
 }
 
 /// The metrics of an experiment that claims or comparisons ask for.
-pub struct Asked(BTreeSet<String>);
+pub struct RequestedMetrics(BTreeSet<String>);
 
 /// What a study asks of a planned experiment.
-pub fn asked_of(study: &Study, planned: &PlannedExperiment) -> Asked {
+pub fn requested_metrics(study: &Study, planned: &PlannedExperiment) -> RequestedMetrics {
     let is_about = |claim: &&Claim| claim.experiments().any(|(_, name)| name == planned.name);
     let claims = study.claim.values().filter(is_about);
     let compare = study.experiment.get(&planned.name).and_then(|experiment| experiment.compare.as_ref());
@@ -131,10 +144,10 @@ pub fn asked_of(study: &Study, planned: &PlannedExperiment) -> Asked {
         // A share is of all parts of the time.
         if query.share { vec![TIME_PREFIX.to_string()] } else { vec![query.metric.to_string()] }
     });
-    Asked(metrics.collect())
+    RequestedMetrics(metrics.collect())
 }
 
-impl Asked {
+impl RequestedMetrics {
     /// Whether nothing is asked.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

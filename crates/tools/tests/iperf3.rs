@@ -81,9 +81,13 @@ fn a_cancelled_run_is_interrupted_and_leaves_no_server() {
     let params = Params::default().with("duration", "60 s");
     let (outcomes, took) = scene::cancelled(&IPERF3, &params, Duration::from_millis(700));
     assert!(took < Duration::from_secs(20), "{took:?}");
-    for outcome in &outcomes {
-        assert_eq!(outcome.as_ref().expect_err("is cancelled").kind, FaultKind::Interrupted);
-    }
+    let [client, server] = &outcomes[..] else { panic!("two nodes: {outcomes:?}") };
+    assert_eq!(client.as_ref().expect_err("is cancelled").kind, FaultKind::Interrupted);
+    // The server ends by itself where its client went first.
+    assert!(
+        server.as_ref().is_ok_and(Vec::is_empty)
+            || server.as_ref().is_err_and(|f| f.kind == FaultKind::Interrupted)
+    );
 }
 
 #[test]

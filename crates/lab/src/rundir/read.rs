@@ -12,6 +12,9 @@ use serde_json::{Map, Value};
 use super::{OPTIONS_FILE, RANGES_FILE, RunDir};
 use crate::journal::{self, Journal};
 
+/// The largest file of ranges, in bytes: those of a thousand cells with many metrics.
+const LARGEST_RANGES: u64 = 1 << 30;
+
 /// What to do about a file that has changed since the run.
 const RESTORE: &str = "put it back as it was, or begin a new run";
 
@@ -39,12 +42,15 @@ impl RunDir {
     /// # Errors
     /// As [`bytes`](Self::bytes), and a usage fault if it is no such object.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Fault> {
-        let text = self.read_text(name)?;
+        self.parse_json(name, &self.read_text(name)?)
+    }
+
+    fn parse_json<T: DeserializeOwned>(&self, name: &str, text: &str) -> Result<T, Fault> {
         // serde would read a list's members as the fields, in order.
         if !text.trim_start().starts_with('{') {
             return Err(self.not_written(name, "expected a JSON object"));
         }
-        serde_json::from_str(&text).map_err(|e| self.not_written(name, &in_plain_words(&e.to_string())))
+        serde_json::from_str(text).map_err(|e| self.not_written(name, &in_plain_words(&e.to_string())))
     }
 
     fn not_written(&self, name: &str, why: &str) -> Fault {
@@ -107,7 +113,10 @@ impl RunDir {
         if !self.path.join(RANGES_FILE).exists() {
             return Ok(None);
         }
-        let ranges: Ranges = self.read_json(RANGES_FILE)?;
+        let path = self.path.join(RANGES_FILE);
+        let bytes = regular::read_up_to(regular::open(&path), &path, LARGEST_RANGES);
+        let bytes = bytes.map_err(|fault| fault.remedy(RESTORE))?;
+        let ranges: Ranges = self.parse_json(RANGES_FILE, &String::from_utf8_lossy(&bytes))?;
         match ranges.schema == RANGES_SCHEMA {
             true => Ok(Some(ranges)),
             false => Err(unknown("schema", &ranges.schema, [RANGES_SCHEMA])),

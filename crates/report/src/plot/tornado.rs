@@ -25,14 +25,16 @@ const TICKS: usize = 4;
 /// Draws what each parameter does to a number that was found; `None` where none does anything that can be drawn.
 pub fn tornado(over: &OverRanges, found: f64, unit: &str) -> Option<String> {
     let length = |low: f64, high: f64| (high - low).abs().max((low - found).abs()).max((high - found).abs());
-    let longest = over.parameters.first().map(|one| length(one.at_lower, one.at_upper))?;
-    let rows: Vec<_> = over
+    let lengths = over.parameters.iter().map(|one| length(one.at_lower, one.at_upper));
+    let longest = lengths.filter(|length| length.is_finite()).reduce(f64::max)?;
+    let mut rows: Vec<_> = over
         .parameters
         .iter()
         .filter(|one| is_drawable(one.at_lower, false) && is_drawable(one.at_upper, false))
         .filter(|one| length(one.at_lower, one.at_upper) >= LEAST * longest)
-        .take(MOST)
         .collect();
+    rows.sort_by(|a, b| length(b.at_lower, b.at_upper).total_cmp(&length(a.at_lower, a.at_upper)));
+    rows.truncate(MOST);
     if rows.is_empty() || !is_drawable(found, false) {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Claims that the model's parameters imply, whatever the work does.
 //!
-//! In virtual time a run cannot end earlier where a processor is slower, or a message costs more. So where one of two clusters
-//! is at least as costly as the other in every parameter, and both do the same work, the direction of their ratio was decided
-//! when the parameters were written.
+//! Where one of two clusters is at least as costly as the other in every parameter, and both do the same work, the direction of
+//! their ratio was decided when the parameters were written: slower processors and dearer messages make no program end
+//! earlier, but for the rare case in which a message that is late lets another pass.
 
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
@@ -30,7 +30,10 @@ pub fn implied_above(view: &View, contrast: &Contrast, catalogues: &Catalogues) 
     let metric = view.metric(&contrast.metric);
     match (metric.better, metric.unit.as_str()) {
         (Better::Lower, "s") => Some(longer),
-        (Better::Higher, unit) if unit.ends_with("/s") => Some(!longer),
+        // Some rates are those of a core.
+        (Better::Higher, unit) if unit.ends_with("/s") && have_equal_cores(of, to, catalogues) => {
+            Some(!longer)
+        }
         _ => None,
     }
 }
@@ -61,6 +64,11 @@ fn costlier(a: &Cell, b: &Cell, catalogues: &Catalogues) -> Option<bool> {
     };
     let at_own = longer(points.next()?)?;
     points.all(|points| longer(points) == Some(at_own)).then_some(at_own)
+}
+
+fn have_equal_cores(a: &Cell, b: &Cell, catalogues: &Catalogues) -> bool {
+    let [a, b] = [a, b].map(|cell| Some(emulation(catalogues, &cell.planned.scene.place).ok()??.node.cores));
+    a == b
 }
 
 /// Whether every parameter of `a` costs as much as that of `b`, or more.

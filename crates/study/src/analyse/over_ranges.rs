@@ -58,12 +58,12 @@ impl<'a> OverRanges<'a> {
 
     /// Of a claim; `None` where a cluster lacks its number.
     pub fn claim(&self, name: &str) -> Option<Spread<'a>> {
-        Some(Spread::of(self.ranges, self.claims.get(name)?))
+        Spread::of(self.ranges, self.claims.get(name)?)
     }
 
     /// Of a comparison.
     pub fn pair(&self, pair: &Pair) -> Option<Spread<'a>> {
-        Some(Spread::of(self.ranges, self.pairs.get(&key(pair))?))
+        Spread::of(self.ranges, self.pairs.get(&key(pair))?)
     }
 }
 
@@ -132,9 +132,11 @@ pub struct Effect<'a> {
 }
 
 impl<'a> Spread<'a> {
-    fn of(ranges: &'a Ranges, numbers: &[f64]) -> Self {
-        let own = numbers.first().copied().unwrap_or_default();
-        Spread { ranges, shifts: numbers.iter().map(|number| number - own).collect() }
+    /// `None` where no parameter changes the number: those that it depends on have no ranges.
+    fn of(ranges: &'a Ranges, numbers: &[f64]) -> Option<Self> {
+        let own = *numbers.first()?;
+        let shifts: Vec<f64> = numbers.iter().map(|number| number - own).collect();
+        shifts.iter().any(|shift| *shift != 0.0).then_some(Spread { ranges, shifts })
     }
 
     /// The same of the number times `sign`, 1 or −1.
@@ -143,13 +145,22 @@ impl<'a> Spread<'a> {
         self
     }
 
-    /// The shifts between which 95 % of the drawn clusters lie: the lower one is at most 0, the upper one at least.
+    /// The shifts between which 95 % of the drawn clusters lie, and all those where one parameter alone is anywhere in its
+    /// range: the lower one is at most 0, the upper one at least.
     fn ends(&self) -> [f64; 2] {
         let mut drawn = self.ranges.drawn(&self.shifts).to_vec();
         drawn.sort_unstable_by(f64::total_cmp);
         let last = drawn.len().saturating_sub(1) as f64;
         let at = |share: f64| drawn.get((last * share).round() as usize).copied().unwrap_or_default();
-        [at(ENDS[0]).min(0.0), at(ENDS[1]).max(0.0)]
+        let alone = self.effects().into_iter().flat_map(|effect| effect.shifts);
+        alone.fold([at(ENDS[0]).min(0.0), at(ENDS[1]).max(0.0)], |[low, high], (_, shift)| {
+            [low.min(shift), high.max(shift)]
+        })
+    }
+
+    /// Whether some cluster decides otherwise than the one as it is, about a number with that point.
+    pub fn any_differs(&self, point: f64, holds: impl Fn(f64) -> bool) -> bool {
+        self.shifts.iter().any(|shift| holds(point + shift) != holds(point))
     }
 
     /// Where a number of that point lies over the ranges alone.

@@ -52,7 +52,12 @@ impl<'a> Ranged<'a> {
         let point = self.measured.point;
         let side_of = |number| Side::of(&exactly(number), margin);
         if Side::of(&self.together, margin) != Some(side) {
-            let on = self.spread.deciding(point, |number| side_of(number) == side_of(point));
+            let same = |number| side_of(number) == side_of(point);
+            if !self.spread.any_differs(point, same) {
+                let why = format!(": this machine's noise and {RANGES} together leave it undecided");
+                return Some((ClaimVerdict::Inconclusive, why));
+            }
+            let on = self.spread.deciding(point, same);
             return Some((ClaimVerdict::DependsOn, format!(": whether it holds depends on {on}")));
         }
         let (value, margin) = size.filter(|_| answer.size.is_some())?;

@@ -7,6 +7,7 @@ use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
+use super::change::RANGES;
 use super::family::{Family, JudgedClaim};
 use super::implied::implied_above;
 use super::over_ranges::OverRanges;
@@ -162,8 +163,8 @@ fn unless_implied(
         Some(()) => (
             ClaimVerdict::Implied,
             format!(
-                "{why}; but no work could have come out otherwise: one cluster is at least as costly as the other in every \
-                 parameter"
+                "{why}; but no work could have come out on the other side: one cluster is at least as costly as the other in \
+                 every parameter"
             ),
         ),
         None => (verdict, why),
@@ -301,6 +302,13 @@ fn meaning(
         (Some(true), None) if claim.published.is_some() => (
             ClaimVerdict::DirectionOnly,
             ": on the published side; how near its size comes is not asked".into(),
+        ),
+        (Some(true), None) if modelled => (
+            ClaimVerdict::Reproduced,
+            format!(
+                ": as claimed ({}), on the cluster as it is; it was not replayed over {RANGES}",
+                expected(claim)
+            ),
         ),
         (Some(true), None) => (ClaimVerdict::Reproduced, format!(": as claimed ({})", expected(claim))),
     }
