@@ -27,7 +27,7 @@ fn an_mpi_profile_is_shown_with_its_sources_and_can_be_copied_and_changed() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     std::fs::create_dir_all(dir.path().join("my/mpi")).expect("a folder");
-    std::fs::write(dir.path().join("my/mpi/own.toml"), shown.replace("6 KiB", "1 MiB")).expect("writes");
+    std::fs::write(dir.path().join("my/mpi/own.toml"), shown.replacen("6 KiB", "9 KiB", 1)).expect("writes");
     let plan = |conditions: &str| {
         let text = study(conditions).replace("\"mvapich-0.9.4\"", "\"mvapich-0.9.4\", \"own\"");
         std::fs::write(dir.path().join("s.toml"), text).expect("writes");
