@@ -66,6 +66,16 @@ fn collectives_take_their_algorithms_rounds() {
 }
 
 #[test]
+fn a_pipeline_takes_a_message_over_each_link_and_its_other_messages_over_the_last() {
+    let cluster = emulation(4);
+    let costs = cluster.across.costs;
+    let each = costs.gap.0 + 69_999.0 * costs.gap_per_byte.0;
+    let expected = 3.0 * message(70_000, &cluster) + 7.0 * each;
+    let found = time("pipeline", 70_000, &cluster);
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found} s, expected {expected} s");
+}
+
+#[test]
 fn every_function_brings_the_right_data_in_virtual_time() {
     for function in Function::ALL {
         let sizes: &[i64] = if function.has_size() { &[0, 4, 1000, 70_000] } else { &[0] };

@@ -6,7 +6,7 @@ use crosstalk_core::mpi::Operation;
 
 use std::time::Instant;
 
-use super::function::Function;
+use super::function::{Function, IN_A_PIPELINE};
 
 /// The rank that others send to, or receive from.
 const ROOT: usize = 0;
@@ -116,6 +116,7 @@ impl Calls {
             Function::PingPong | Function::PingPing => Ok(()),
             Function::Sendrecv => rank.world().sendrecv(right, &self.out, left, &mut self.into, TAG),
             Function::Exchange => self.exchange(rank, left, right),
+            Function::Pipeline => self.pipeline(rank),
             Function::Collective(operation) => self.collective(operation, rank),
         }
     }
@@ -154,6 +155,20 @@ impl Calls {
         let done = rank.wait_all(requests)?;
         for (done, into) in done.into_iter().zip([from_left, from_right]) {
             done.message().map_or(Ok(()), |message| message.elements_into(into))?;
+        }
+        Ok(())
+    }
+
+    /// Passes on each message once it has come.
+    fn pipeline(&mut self, rank: &mut Rank) -> Result<(), Fault> {
+        let (id, last) = (rank.id(), rank.size() - 1);
+        for _ in 0..IN_A_PIPELINE {
+            if id > 0 {
+                rank.world().recv_into(id - 1, TAG, &mut self.into)?;
+            }
+            if id < last {
+                rank.world().send(id + 1, TAG, if id == 0 { &self.out } else { &self.into })?;
+            }
         }
         Ok(())
     }
@@ -222,6 +237,7 @@ impl Calls {
                 is_filled(from_left, mark((id + ranks - 1) % ranks, 0))
                     && is_filled(from_right, mark((id + 1) % ranks, 0))
             }
+            Function::Pipeline => id == 0 || is_filled(&self.into, mark(0, 0)),
             Function::Collective(operation) => self.is_right(operation, id, ranks),
         };
         if right {

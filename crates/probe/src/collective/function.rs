@@ -1,4 +1,5 @@
-//! The functions that are timed: those of the Intel (once Pallas) MPI Benchmarks, as its user guide defines them.
+//! The functions that are timed: those of the Intel (once Pallas) MPI Benchmarks, as its user guide defines them, and a
+//! pipeline.
 
 use crosstalk_core::Fault;
 use crosstalk_core::mpi::Operation;
@@ -15,13 +16,18 @@ pub enum Function {
     Sendrecv,
     /// Each exchanges messages with both neighbours in a ring.
     Exchange,
+    /// Rank 0 sends [`IN_A_PIPELINE`] messages to the last rank. Each rank between passes on each message once it has it.
+    Pipeline,
     /// A collective operation among all ranks.
     Collective(Operation),
 }
 
+/// The number of messages that pass through a pipeline in one call.
+pub const IN_A_PIPELINE: usize = 8;
+
 impl Function {
-    /// All of them, in the order of the Intel MPI Benchmarks.
-    pub const ALL: [Function; 17] = [
+    /// All of them, in the order of the Intel MPI Benchmarks; the pipeline is last.
+    pub const ALL: [Function; 18] = [
         Function::PingPong,
         Function::PingPing,
         Function::Sendrecv,
@@ -39,6 +45,7 @@ impl Function {
         Function::Collective(Operation::Scatter),
         Function::Collective(Operation::Scatterv),
         Function::Collective(Operation::Barrier),
+        Function::Pipeline,
     ];
 
     /// Its name in files, commands and messages.
@@ -48,6 +55,7 @@ impl Function {
             Function::PingPing => "pingping",
             Function::Sendrecv => "sendrecv",
             Function::Exchange => "exchange",
+            Function::Pipeline => "pipeline",
             Function::Collective(operation) => operation.name(),
         }
     }
@@ -85,7 +93,7 @@ impl Function {
             Function::PingPong | Function::PingPing => Some(1.0),
             Function::Sendrecv => Some(2.0),
             Function::Exchange => Some(4.0),
-            Function::Collective(_) => None,
+            Function::Pipeline | Function::Collective(_) => None,
         }
     }
 }

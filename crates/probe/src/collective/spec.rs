@@ -17,7 +17,7 @@ pub const PARAMETERS: Parameters = Parameters(&[&[
     Parameter::new(
         "function",
         "allreduce",
-        "`pingpong`, `pingping`, `sendrecv`, `exchange`, or a collective: `bcast`, `allgather`, `allgatherv`, \
+        "`pingpong`, `pingping`, `sendrecv`, `exchange`, `pipeline`, or a collective: `bcast`, `allgather`, `allgatherv`, \
          `alltoall`, `alltoallv`, `reduce`, `reduce_scatter`, `allreduce`, `gather`, `gatherv`, `scatter`, \
          `scatterv`, `barrier`",
     ),
