@@ -21,6 +21,9 @@ pub const FRAMES_IN_BURST: u64 = 2;
 /// A frame of Ethernet with the usual MTU: 1,500 B and a header of 14 B.
 const FRAME: u64 = 1_514;
 
+/// What a host queues before its card: 1,000 frames, Linux's default for Ethernet (`txqueuelen`).
+const HOST_QUEUE: Bytes = Bytes(1_000 * FRAME);
+
 /// The scheduler's tick in nanoseconds (`PSCHED_SHIFT` = 6).
 const TICK_NS: f64 = 64.0;
 
@@ -51,6 +54,13 @@ impl Shape {
     pub fn new(rate: BitRate) -> Self {
         let queue = (rate.0 / 8.0 * 0.02) as u64;
         Shape { rate, burst: Bytes(FRAMES_IN_BURST * FRAME), queue: Bytes(queue.clamp(128 << 10, 8 << 20)) }
+    }
+
+    /// The same on the sender's side of a link: a host queues [`HOST_QUEUE`] before its card, and does not lose what
+    /// its own programs send.
+    pub fn of_host(rate: BitRate) -> Self {
+        let port = Shape::new(rate);
+        Shape { queue: port.queue.max(HOST_QUEUE), ..port }
     }
 
     /// `struct tc_tbf_qopt`: rate, peak rate (none), limit, buffer in ticks, MTU of the peak rate.
@@ -124,6 +134,12 @@ mod tests {
         assert_eq!(Shape::new(BitRate(1e9)).queue, Bytes(2_500_000));
         assert_eq!(Shape::new(BitRate(1e6)).queue, Bytes(128 << 10));
         assert_eq!(Shape::new(BitRate(100e9)).queue, Bytes(8 << 20));
+    }
+
+    #[test]
+    fn a_host_queues_a_thousand_frames_at_least() {
+        assert_eq!(Shape::of_host(BitRate(20e6)).queue, Bytes(1_514_000));
+        assert_eq!(Shape::of_host(BitRate(100e9)), Shape::new(BitRate(100e9)));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::protocol::{Answer, ToNode};
+use super::shaping::Sender;
 use super::{addresses, neighbours, node_settings, rate_meter, shaping};
 use crate::agent;
 
@@ -87,7 +88,7 @@ fn serve(mut netlink: Netlink, launcher: &Launcher, orders: &PacketSocket) -> Re
             }
             (ToNode::StartAgent { .. }, None) => Fault::environment("no stream came along").into(),
             (ToNode::Shape { rate: wanted }, _) => {
-                let done = shaping::apply(&mut netlink, DEVICE, rate, wanted);
+                let done = shaping::apply(&mut netlink, (Sender::Node, DEVICE), rate, wanted);
                 rate = wanted;
                 done.map(|()| Vec::new()).into()
             }

@@ -18,18 +18,36 @@ pub(crate) const LINKS: &str = "links between nodes";
 /// The usual scales by which rates are divided, ascending.
 pub(crate) const SCALES: [f64; 9] = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
 
-/// Limits `device` to `rate` in bit/s; `None`: removes the limit. `before` is the former rate.
+/// The two senders of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// A node. What its card has not taken yet waits in the node.
+    Node,
+    /// The switch's port, whose queue is short.
+    Port,
+}
+
+impl Sender {
+    fn shape(self, rate: f64) -> Shape {
+        match self {
+            Sender::Node => Shape::of_host(BitRate(rate)),
+            Sender::Port => Shape::new(BitRate(rate)),
+        }
+    }
+}
+
+/// Limits `device`, a link's sender, to `rate` in bit/s; `None`: removes the limit. `before` is the former rate.
 /// Segmentation is off while a rate is set.
 pub(super) fn apply(
     netlink: &mut Netlink,
-    device: &str,
+    (sender, device): (Sender, &str),
     before: Option<f64>,
     rate: Option<f64>,
 ) -> Result<(), Fault> {
     match (before, rate) {
         (_, Some(rate)) => {
             ethtool::set_offloads(device, false)?;
-            netlink.shape(device, &Shape::new(BitRate(rate)))
+            netlink.shape(device, &sender.shape(rate))
         }
         (Some(_), None) => {
             netlink.unshape(device)?;
@@ -41,14 +59,16 @@ pub(super) fn apply(
 
 /// A note on the rate that was set, and on the rate that a stream reached.
 pub(super) fn note(rate: f64, reached: Option<f64>) -> String {
-    let shape = Shape::new(BitRate(rate));
+    let (node, port) = (Sender::Node.shape(rate), Sender::Port.shape(rate));
     let got = reached
         .map_or(String::new(), |reached| format!("; a stream got {:.0} % of it", 100.0 * reached / rate));
     format!(
-        "links held to {} in each direction, frame headers included: bucket {} B, queue {}, segmentation off{got}",
+        "links held to {} in each direction, frame headers included: bucket {} B, queue {} in the switch and {} in a \
+         node, segmentation off{got}",
         human(rate, "bit/s"),
-        shape.burst.0,
-        human(shape.queue.0 as f64, "B"),
+        port.burst.0,
+        human(port.queue.0 as f64, "B"),
+        human(node.queue.0 as f64, "B"),
     )
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use super::addresses::{address, hardware, port};
 use super::node::{self, NodeSpec};
 use super::protocol::{Answer, ToNode};
+use super::shaping::Sender;
 use super::{rate_meter, shaping};
 
 /// The bridge's name in its namespace.
@@ -141,7 +142,7 @@ impl Switch {
         self.nodes[number] = self.start_node(number, close_in_child)?;
         self.connect_node(number)?;
         if self.rate.is_some() {
-            shaping::apply(&mut self.netlink, &port(number), None, self.rate)?;
+            shaping::apply(&mut self.netlink, (Sender::Port, &port(number)), None, self.rate)?;
             order(&self.nodes[number], &ToNode::Shape { rate: self.rate })?.done()?;
         }
         Ok(())
@@ -167,7 +168,7 @@ impl Switch {
     fn set(&mut self, rate: Option<f64>) -> Result<(), Fault> {
         if rate != self.rate {
             for number in 0..self.nodes.len() {
-                shaping::apply(&mut self.netlink, &port(number), self.rate, rate)?;
+                shaping::apply(&mut self.netlink, (Sender::Port, &port(number)), self.rate, rate)?;
                 order(&self.nodes[number], &ToNode::Shape { rate })
                     .and_then(Answer::done)
                     .map_err(|fault| fault.on(number))?;
