@@ -253,6 +253,22 @@ fn a_user_s_cluster_is_selected_by_its_masters_address() {
     assert!(fault.contains("cannot reach the Spark master spark://no-such-host.invalid:7077"), "{fault}");
     let _own = Own::start(port, scratch.path());
     answered(&params, scratch.path());
+}
+
+#[test]
+fn a_worker_of_the_users_cluster_that_is_killed_is_reported() {
+    if !there() {
+        return;
+    }
+    if std::env::var_os("CROSSTALK_LONG").is_none() {
+        eprintln!("skipped: until Spark gives a killed worker up takes half a minute (CROSSTALK_LONG=1)");
+        return;
+    }
+    let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let _closed = Closed::alone();
+    let port = free_port();
+    let params = on_own(port, "512 MiB");
+    let _own = Own::start(port, scratch.path());
     let fault = without_a_worker(&params, scratch.path());
     assert!(fault.contains("was lost"), "{fault}");
 }
