@@ -112,8 +112,7 @@ impl Fabric {
     /// The costs of the same nodes and software (o, O, g) stay.
     pub fn with_links(mut self, links: &Links) -> Self {
         let slower = links.rate.map_or(1.0, |rate| self.rate.0 / rate.0);
-        for costs in std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
-        {
+        for costs in self.all_costs() {
             costs.gap_per_byte = Seconds(costs.gap_per_byte.0 * slower);
             costs.latency = links.latency.unwrap_or(costs.latency);
         }
@@ -121,11 +120,15 @@ impl Fabric {
         self
     }
 
+    /// The costs of messages of all sizes, step by step.
+    pub fn all_costs(&mut self) -> impl Iterator<Item = &mut Costs> {
+        std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
+    }
+
     /// This fabric on nodes of that speed: the CPU's costs are longer where they are slower.
     pub fn on_nodes(mut self, speed: f64) -> Self {
         let longer = self.node_speed.map_or(1.0, |own| own / speed);
-        for costs in std::iter::once(&mut self.costs).chain(self.step.iter_mut().map(|step| &mut step.costs))
-        {
+        for costs in self.all_costs() {
             costs.overhead = Seconds(costs.overhead.0 * longer);
             costs.overhead_per_byte = Seconds(costs.overhead_per_byte.0 * longer);
         }

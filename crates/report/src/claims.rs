@@ -10,11 +10,14 @@ use crate::words;
 pub fn found_in_words(claim: &ClaimFinding) -> Option<String> {
     let found = claim.found.as_ref()?;
     let text = number::format_estimate(found, &claim.unit);
-    let with_ranges = claim.over_ranges.as_ref().and_then(|over| {
-        number::format_interval(&Estimate { interval: Some(over.together), ..*found }, &claim.unit)
-    });
-    let with_ranges = with_ranges.map(|ends| format!("; with ranges {ends}")).unwrap_or_default();
+    let with_ranges = ends_with_ranges(claim).map(|ends| format!("; with ranges {ends}")).unwrap_or_default();
     Some(format!("{} {text}{with_ranges}", claim.quantity).trim_start().to_string())
+}
+
+/// The ends of its interval with the ranges of the model's parameters; `None` where it was not replayed over them.
+pub fn ends_with_ranges(claim: &ClaimFinding) -> Option<String> {
+    let (over, found) = (claim.over_ranges.as_ref()?, claim.found.as_ref()?);
+    number::format_interval(&Estimate { interval: Some(over.together), ..*found }, &claim.unit)
 }
 
 /// The published number of a claim, and whether the data refute its size.

@@ -10,6 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use over_ranges::{OverRanges, ParameterEffect};
+
+mod over_ranges;
+
 /// The version of this schema.
 pub const FINDINGS_SCHEMA: &str = "crosstalk.findings/2";
 
@@ -299,30 +303,6 @@ pub struct ClaimFinding {
     /// Where the extra time goes, for a ratio of two cells' times; `None` where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
-}
-
-/// A number over the ranges of the model's parameters, around what was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OverRanges {
-    /// Between what 95 % of the clusters lie that were drawn from the ranges: the error of the model alone.
-    pub of_model: (f64, f64),
-    /// The same with the noise of this machine: the interval of both.
-    pub together: (f64, f64),
-    /// What each parameter alone does, the greatest effect first.
-    pub parameters: Vec<ParameterEffect>,
-}
-
-/// A number at both ends of the range of one parameter, all others as they are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ParameterEffect {
-    /// The parameter: `system moonshot: speed`.
-    pub name: String,
-    /// The ends of its range, for people: "0.1", "15.0 µs"; of a parameter that follows another, of the factor between them.
-    pub range: (String, String),
-    /// The number at the lower end.
-    pub at_lower: f64,
-    /// The number at the upper end.
-    pub at_upper: f64,
 }
 
 /// The attempts at one cell.

@@ -195,10 +195,7 @@ impl Uncertainty {
             for cost in COSTS {
                 let parameter = Parameter::Cost { fabric: fabric.name.clone(), cost };
                 let change = self.change(&parameter, &now);
-                let steps = fabric.step.iter_mut().map(|step| &mut step.costs);
-                std::iter::once(&mut fabric.costs)
-                    .chain(steps)
-                    .for_each(|costs| change.apply(&mut cost.of(costs).0));
+                fabric.all_costs().for_each(|costs| change.apply(&mut cost.of(costs).0));
             }
             fabric
         };

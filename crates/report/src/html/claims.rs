@@ -1,7 +1,7 @@
 //! Claims with their verdicts: found and published numbers, and the reasons.
 
 use crosstalk_core::record::Origin;
-use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Estimate, Findings};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, Findings};
 use crosstalk_study::number;
 
 use super::escape::{Prose, Text};
@@ -81,10 +81,7 @@ fn numbers(claim: &ClaimFinding) -> String {
         let ends = number::format_interval(found, unit).unwrap_or_default();
         let aside = [claim.quantity.as_str(), &ends].join(" ");
         list += &entry("found", number::value(found, unit), aside.trim().into());
-        let both = claim.over_ranges.as_ref().and_then(|over| {
-            number::format_interval(&Estimate { interval: Some(over.together), ..*found }, unit)
-        });
-        if let Some(ends) = both {
+        if let Some(ends) = claims::ends_with_ranges(claim) {
             list += &entry("with ranges", ends, String::new());
         }
     }

@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use super::family::judge;
-use super::over_ranges::OverRanges;
+use super::over_ranges::NumbersByCluster;
 use super::select::View;
 use super::verdict::Evidence;
 use super::{
@@ -19,7 +19,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let data = Data::new(plan, run);
     let family = judge(study, catalogues, &data, data.complete.len());
     let seen = &data.complete[..family.conclusions.blocks.min(data.complete.len())];
-    let over_ranges = OverRanges::of(study, catalogues, plan, run);
+    let over_ranges = NumbersByCluster::of(study, catalogues, plan, run);
     let comparisons: Vec<_> = family
         .pairs
         .iter()

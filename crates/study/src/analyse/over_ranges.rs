@@ -25,7 +25,7 @@ use crate::samples::{Attempt, Run};
 const ENDS: [f64; 2] = [0.025, 0.975];
 
 /// Numbers by cluster.
-pub struct OverRanges<'a> {
+pub struct NumbersByCluster<'a> {
     ranges: &'a Ranges,
     /// Claim → its number, as compared.
     claims: HashMap<String, Vec<f64>>,
@@ -33,7 +33,7 @@ pub struct OverRanges<'a> {
     pairs: HashMap<String, Vec<f64>>,
 }
 
-impl<'a> OverRanges<'a> {
+impl<'a> NumbersByCluster<'a> {
     /// Of a run's claims and comparisons; `None` where it has not been replayed.
     pub fn of(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &'a Run) -> Option<Self> {
         let ranges = run.ranges.as_ref()?;
@@ -53,7 +53,7 @@ impl<'a> OverRanges<'a> {
             let numbers = (0..clusters).map(|cluster| pair.datum.values.get(&cluster).copied());
             Some((key(&pair), numbers.collect::<Option<Vec<f64>>>()?))
         });
-        Some(OverRanges { ranges, claims: claims.collect(), pairs: pairs.collect() })
+        Some(NumbersByCluster { ranges, claims: claims.collect(), pairs: pairs.collect() })
     }
 
     /// Of a claim; `None` where a cluster lacks its number.

@@ -10,7 +10,7 @@ use std::f64::consts::LN_2;
 use super::change::RANGES;
 use super::family::{Family, JudgedClaim};
 use super::implied::implied_above;
-use super::over_ranges::OverRanges;
+use super::over_ranges::NumbersByCluster;
 use super::question::{ClaimQuestion, NumberQuestion, OpenClaim};
 use super::ranged::Ranged;
 use super::select::View;
@@ -37,7 +37,7 @@ pub struct Evidence<'a> {
     /// Fabrics and systems.
     pub catalogues: &'a Catalogues,
     /// The claims' numbers over the ranges of the clusters' parameters, where they were replayed.
-    pub over_ranges: Option<&'a OverRanges<'a>>,
+    pub over_ranges: Option<&'a NumbersByCluster<'a>>,
 }
 
 /// Why an agreement in size of a number that a model made does not count.

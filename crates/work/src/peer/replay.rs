@@ -53,10 +53,7 @@ pub(super) fn file(part: &Part) -> Result<Option<PathBuf>, Fault> {
             .remedy("leave `replay` out, or replace `fabric` by a system"));
     };
     let Some(shared) = &part.shared else { return Ok(None) };
-    let folder = shared.join("schedules");
-    let made = fs::create_dir_all(&folder);
-    made.map_err(|e| Fault::environment(format!("cannot make {}: {e}", folder.display())))?;
-    Ok(Some(folder.join(file_name(part, emulation))))
+    in_folder(shared.join("schedules"), part, emulation).map(Some)
 }
 
 /// Where the schedule of work that is done each time is kept for replays on other clusters; `None` where it is not.
@@ -69,10 +66,14 @@ pub(super) fn kept(part: &Part) -> Result<Option<PathBuf>, Fault> {
     if !part.keep_schedule || is_artifact {
         return Ok(None);
     }
-    let folder = shared.join("schedules").join("each");
+    in_folder(shared.join("schedules").join("each"), part, emulation).map(Some)
+}
+
+/// The file of this work's schedule in a folder, which is made.
+fn in_folder(folder: PathBuf, part: &Part, emulation: &Emulation) -> Result<PathBuf, Fault> {
     let made = fs::create_dir_all(&folder);
     made.map_err(|e| Fault::environment(format!("cannot make {}: {e}", folder.display())))?;
-    Ok(Some(folder.join(file_name(part, emulation))))
+    Ok(folder.join(file_name(part, emulation)))
 }
 
 /// The name of the schedule of this work. Equal on all systems whose nodes have as much memory, and with all libraries:
