@@ -85,9 +85,12 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
         let same = on("kisti-2006-myrinet");
         assert!(same["most_apart"].as_f64().is_some_and(|apart| apart < 1e-9), "{same}");
         let other = on("kisti-2006-infiniband");
-        let wait = |of: &str| other[of]["wait"].as_f64().expect("a number");
-        assert!(wait("replayed") < wait("recorded"), "InfiniBand waits less: {other}");
-        assert_eq!(other["replayed"]["compute"], other["recorded"]["compute"], "computing stays: {other}");
+        let total = |of: &str| other[of]["total"].as_f64().expect("a number");
+        assert!(total("replayed") < total("recorded"), "InfiniBand ends earlier: {other}");
+        // Another rank may end last there, and its computing is its own.
+        let (before, after) = (&other["recorded"]["compute"], &other["replayed"]["compute"]);
+        let same_rank = other["rank"] == other["replayed_rank"];
+        assert!(!same_rank || before == after, "a rank's computing stays: {other}");
     }
     let text =
         stdout(&crosstalk(dir.path(), &["replay", &call, "--system", "kisti-2006-myrinet", "--ranks", "2"]));

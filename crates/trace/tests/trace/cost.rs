@@ -37,6 +37,10 @@ fn least(medians: Vec<f64>) -> f64 {
 
 #[test]
 fn at_half_load_tracing_adds_less_than_half_of_the_latency() {
+    if std::env::var_os("CROSSTALK_LONG").is_none() {
+        eprintln!("skipped: a ratio of two times of 40 µs needs a quiet machine (CROSSTALK_LONG=1)");
+        return;
+    }
     let Some(_alone) = may_trace() else { return };
     // On one processor a wake-up costs less than between two: both must have the same place always.
     let (Some(client), Some(server)) = (allowed().first().copied(), allowed().get(1).copied()) else {
