@@ -162,7 +162,7 @@ fn repeated_attempts(data: &Data) -> Option<String> {
     })
 }
 
-/// Warnings about comparisons and claims whose numbers differ in origin.
+/// Warnings about comparisons and claims whose numbers differ in origin: one for each set of origins.
 fn mixed_origins(family: &Family) -> Vec<String> {
     let pairs = family.pairs.iter().map(|(pair, _)| (pair.title(), &pair.datum.origins));
     let claims = family.claims.iter().filter_map(|judged| match &judged.claim.question {
@@ -171,12 +171,19 @@ fn mixed_origins(family: &Family) -> Vec<String> {
         }
         ClaimQuestion::Steps(_) | ClaimQuestion::NotAsked(_) => None,
     });
-    let sentence = |(what, origins): (String, &BTreeSet<Origin>)| {
+    let mut by_origins: BTreeMap<&BTreeSet<Origin>, Vec<String>> = BTreeMap::new();
+    for (what, origins) in pairs.chain(claims).filter(|(_, origins)| origins.len() > 1) {
+        by_origins.entry(origins).or_default().push(what);
+    }
+    let sentence = |(origins, all): (&BTreeSet<Origin>, Vec<String>)| {
         let origins: Vec<String> = origins.iter().map(|o| o.word().to_string()).collect();
-        (origins.len() > 1)
-            .then(|| format!("{what} compares numbers of different origin: {}", join_in_words(&origins)))
+        format!(
+            "numbers of different origin, {}, are compared in {}",
+            join_in_words(&origins),
+            join_in_words(&all)
+        )
     };
-    pairs.chain(claims).filter_map(sentence).collect()
+    by_origins.into_iter().map(sentence).collect()
 }
 
 /// Why an attempt does not count; empty where it counts or was interrupted.
