@@ -43,6 +43,9 @@ pub struct Findings {
     /// What limits the findings: contradictions, failed checks and more, with remedies. `run.absences` says what the testbed
     /// does not have.
     pub warnings: Vec<String>,
+    /// What the files of fabrics, libraries and systems say is not emulated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
     /// The sources of parameters, with calibrations marked.
     pub sources: Vec<SourceNote>,
     /// Facts about each node's machine when the run began.

@@ -4,7 +4,7 @@ use crate::mock;
 
 use crate::synthetic::graph::{GRAPH, graph, graph_and};
 use crate::synthetic::{claim, is, number, planned_study, with_options};
-use crosstalk_core::record::{Observation, Origin};
+use crosstalk_core::record::Observation;
 use crosstalk_core::units::Bytes;
 use crosstalk_study::findings::{ComparisonVerdict, Findings};
 use crosstalk_study::plan::{Place, PlanOptions};
@@ -446,26 +446,4 @@ fn claims_that_a_quick_run_of_the_bundled_study_leaves_out_are_not_run() {
     let text = serde_json::to_string(&findings).expect("writes");
     let read: Findings = serde_json::from_str(&text).expect("reads");
     assert_eq!((read.headline.text, read.figures.len()), (findings.headline.text, findings.figures.len()));
-}
-
-#[test]
-fn numbers_of_different_origin_are_named_once() {
-    let (planned, mut run) = graph_and(CLAIMS, 12);
-    let warned = |run: &Run| -> Vec<String> {
-        let all = planned.findings(run).warnings;
-        all.into_iter().filter(|warning| warning.starts_with("numbers of different origin")).collect()
-    };
-    assert_eq!(warned(&run), Vec::<String>::new());
-    let kosmos = run.attempts.iter_mut().filter(|one| is(&one.cell.levels, "system", "kosmos-srio"));
-    for reading in kosmos.flat_map(|one| &mut one.readings) {
-        reading.origin = Origin::Computed;
-    }
-    let warnings = warned(&run);
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    let named = |what: &str| warnings[0].contains(what);
-    assert!(
-        named("measured and computed") && named("claim slower") && named("claim anywhere"),
-        "{warnings:?}"
-    );
-    assert!(!named("claim falling"), "both are MicroBlade: {warnings:?}");
 }

@@ -58,7 +58,7 @@ fn libraries_are_compared_and_claimed_about() {
     assert_eq!(claim(&findings, "costs").verdict, ClaimVerdict::Reproduced);
     assert!(findings.sources.iter().any(|of| of.what == "MPI profile mvapich-0.9.4: eager_limit"));
     assert!(findings.sources.iter().any(|of| of.what == "fabric shared-memory-2005: L"));
-    assert!(findings.warnings.iter().any(|text| text.starts_with("MPI profile mvapich-0.9.4: ")));
+    assert!(findings.caveats.iter().any(|text| text.starts_with("MPI profile mvapich-0.9.4: ")));
 }
 
 #[test]

@@ -114,8 +114,8 @@ fn detectable_effect(c: &Comparison) -> String {
     summary::detectable_effect(c).map(small).unwrap_or_default()
 }
 
-/// The warnings: each kind once, and all of them folded.
-pub fn warnings(warnings: &[String]) -> String {
+/// A list of warnings, or of what else is called `what`: each kind once, and all of them folded.
+pub fn warnings(warnings: &[String], what: &str) -> String {
     if warnings.is_empty() {
         return String::new();
     }
@@ -124,7 +124,7 @@ pub fn warnings(warnings: &[String]) -> String {
     let mut out = warning_list(&kinds[..shown]);
     if shown < warnings.len() {
         let all = warnings.len();
-        out += &format!("<details><summary>All {all} warnings</summary>{}</details>", warning_list(warnings));
+        out += &format!("<details><summary>All {all} {what}</summary>{}</details>", warning_list(warnings));
     }
     out
 }

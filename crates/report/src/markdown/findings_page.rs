@@ -27,6 +27,7 @@ pub fn findings_page(findings: &Findings, record: &RunRecord) -> String {
         ("Claims", claims(&findings.claims)),
         ("Tables", tables),
         ("Before you believe it", list(&summary::merge_similar(&findings.warnings))),
+        ("What is not emulated", list(&summary::merge_similar(&findings.caveats))),
         ("Repeat it", escape::command(record.command)),
     ];
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());

@@ -34,6 +34,7 @@ pub fn markdown(findings: &Findings) -> String {
         ("Figures", findings.figures.iter().map(figure::figure).collect()),
         ("Tables", findings.tables.iter().map(table).collect()),
         ("Before you believe it", list(&summary::merge_similar(&findings.warnings))),
+        ("What is not emulated", list(&summary::merge_similar(&findings.caveats))),
         ("What it rests on", methods(findings)),
         ("Fidelity, cell by cell", cells(&findings.cells)),
         ("Where parameters come from", sources(findings)),

@@ -36,6 +36,7 @@ pub fn terminal(findings: &Findings, width: usize, colour: bool) -> String {
         page.warnings(&findings.warnings),
         page.methods(findings),
         page.absences(&findings.run.absences),
+        page.caveats(findings.caveats.len()),
         page.browser_note(findings),
         page.repeat(&findings.headline.command),
     ]);
@@ -267,6 +268,19 @@ impl Page {
             return Vec::new();
         }
         self.item("", &format!("Unlike a real cluster: {}.", absences.join("; ")), Ink::Faint)
+    }
+
+    /// How many properties of the real parts are not emulated: the other renderings list them.
+    fn caveats(&self, count: usize) -> Vec<String> {
+        match count {
+            0 => Vec::new(),
+            1 => self.item("", "1 property of its parts is not emulated; it is in the report.", Ink::Faint),
+            _ => self.item(
+                "",
+                &format!("{count} properties of its parts are not emulated; they are in the report."),
+                Ink::Faint,
+            ),
+        }
     }
 
     /// How many figures the report for the browser has.

@@ -63,6 +63,7 @@ fn the_sentence_stands_first_and_then_the_command_that_repeats_it() {
         "figures",
         "tables",
         "warnings",
+        "caveats",
         "rests",
         "fidelity",
         "sources",

@@ -50,7 +50,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     claims.sort_by_key(|claim| claim.verdict);
     let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
     comparisons.sort_by_key(|comparison| comparison.verdict == ComparisonVerdict::Inconclusive);
-    let (sources, caveats) = sources::notes(plan, catalogues);
+    let sources::Notes { sources, remarks, caveats } = sources::notes(plan, catalogues);
     Findings {
         schema: FINDINGS_SCHEMA.to_string(),
         study: study.name.clone(),
@@ -58,7 +58,8 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         headline,
         run: summary,
         claims,
-        warnings: [scaled, overview::warnings(study, &data, &family, caveats)].concat(),
+        warnings: [scaled, overview::warnings(study, &data, &family, remarks)].concat(),
+        caveats,
         comparisons,
         figures: figures::all_figures(study, catalogues, &data),
         tables: if measured { tables::all_tables(study, catalogues, &data) } else { Vec::new() },

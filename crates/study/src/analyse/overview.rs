@@ -67,7 +67,7 @@ fn ended(data: &Data, family: &Family) -> String {
 }
 
 /// What limits the findings, most important first.
-pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String>) -> Vec<String> {
+pub fn warnings(study: &Study, data: &Data, family: &Family, about_places: Vec<String>) -> Vec<String> {
     let mut all = Vec::from_iter(data.run.busy.as_ref().map(|busy| {
         format!(
             "this machine was busy when the run began: {busy}, so runs took longer and varied more; end them (`top` \
@@ -95,7 +95,7 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, caveats: Vec<String
     all.extend(study.remark.iter().cloned());
     all.extend(remarks(study, data));
     all.extend(data.plan.warnings.iter().cloned());
-    all.extend(caveats);
+    all.extend(about_places);
     all
 }
 

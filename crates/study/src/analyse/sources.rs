@@ -1,4 +1,4 @@
-//! Where the parameters of the fabrics, MPI profiles and systems that were used come from.
+//! Where the parameters of the fabrics, MPI profiles and systems that were used come from, and what of them is not emulated.
 
 use crosstalk_core::fabric::Source;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,22 +7,32 @@ use crate::catalogue::Catalogues;
 use crate::findings::SourceNote;
 use crate::plan::{Place, Plan};
 
-/// The caveat for cells whose links their systems never had.
+/// The remark on cells whose links their systems never had.
 const HYPOTHETICAL_LINKS: &str = "where `rate` or `latency` is given, a system has links it never had: G follows the rate, \
     while o, O and g stay those of its fabric, as if the same software drove a faster network; a real one would \
     cost the CPU more, or need other software";
 
-/// The caveat for cells whose nodes have another memory than their systems'.
+/// The remark on cells whose nodes have another memory than their systems'.
 const LIMITED_MEMORY: &str = "where `memory` is given, nodes have less than their systems: what does not fit is written to \
     a disk of that class and read from it, by programs that can do so; it shows what spilling does, not how much \
     the published nodes spilled";
 
-/// The caveat for cells on machines of the user's.
+/// The remark on cells on machines of the user's.
 const USER_CLUSTER: &str = "what ran on a cluster of the user's was measured there: the machine facts on this page \
     are those of the runner's machine, and what else ran on the cluster is not known";
 
-/// The sources of all parameters, fabrics first; and the caveats.
-pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<String>) {
+/// What a report says of the clusters that a plan has.
+pub struct Notes {
+    /// The sources of all parameters, fabrics first.
+    pub sources: Vec<SourceNote>,
+    /// What limits the findings in cells whose clusters differ from their systems.
+    pub remarks: Vec<String>,
+    /// What the files of fabrics, libraries and systems say is not emulated.
+    pub caveats: Vec<String>,
+}
+
+/// The notes about a plan's clusters.
+pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
     let (mut fabrics, mut rates, mut libraries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     // By a system's name, network included: whether its nodes have several ranks.
     let mut systems: BTreeMap<&str, bool> = BTreeMap::new();
@@ -50,7 +60,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
         fabrics.extend(system.within_node.as_deref().filter(|_| several_ranks));
         of_systems.insert(system.name.as_str(), system);
     }
-    let (mut sources, mut caveats) = (Vec::new(), Vec::new());
+    let (mut sources, mut remarks, mut caveats) = (Vec::new(), Vec::new(), Vec::new());
     for fabric in fabrics.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
         sources.extend(source_notes("fabric", &fabric.name, &fabric.source));
         caveats.extend(fabric.caveats.iter().map(|text| format!("fabric {}: {text}", fabric.name)));
@@ -66,16 +76,16 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
         );
     }
     if hypothetical {
-        caveats.push(HYPOTHETICAL_LINKS.to_string());
+        remarks.push(HYPOTHETICAL_LINKS.to_string());
     }
     if limited {
-        caveats.push(LIMITED_MEMORY.to_string());
+        remarks.push(LIMITED_MEMORY.to_string());
     }
     if on_user_cluster {
-        caveats.push(USER_CLUSTER.to_string());
+        remarks.push(USER_CLUSTER.to_string());
     }
     if largest_scale > 1.0 {
-        caveats.push(format!(
+        remarks.push(format!(
             "links ran at 1/{largest_scale} of their fabrics' rates: the ratios hold for a program with {largest_scale} times the data in as many messages"
         ));
     }
@@ -83,7 +93,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> (Vec<SourceNote>, Vec<Stri
         sources.extend(source_notes("system", &system.name, &system.source));
         caveats.extend(system.caveats.iter().map(|text| format!("system {}: {text}", system.name)));
     }
-    (sources, caveats)
+    Notes { sources, remarks, caveats }
 }
 
 fn source_notes<'a>(
