@@ -65,10 +65,11 @@ fn a_slow_reader_delays_no_run_and_an_interruption_ends_the_wait() {
     let dir = tempfile::tempdir().expect("a directory");
     study(dir.path());
     // Events of more attempts than a pipe holds, and nobody reads them.
-    let size = 1 << 16;
+    let size = 1 << 12;
     let args = ["--json", "run", "./s.toml", "--testbed", "local", "--looks", "100000", "--out", "out"];
     let mut child = Started(command(dir.path(), &args).spawn().expect("starts"));
     let unread = child.0.stdout.take().expect("piped");
+    rustix::pipe::fcntl_setpipe_size(&unread, size).expect("the least that a pipe holds");
     // The event of an attempt is more than a third of a KiB.
     await_samples(&dir.path().join("out"), size / 256);
     interrupt(child.0.id());

@@ -94,7 +94,7 @@ fn await_handler(child: &Child) {
 }
 
 /// The number of moments at which a run is interrupted.
-const MOMENTS: usize = 10;
+const MOMENTS: usize = 7;
 
 /// Random moments over a whole run: one in each part of it. Parts are shorter at the beginning.
 fn moments(count: usize, whole: Duration) -> Vec<Duration> {
