@@ -192,7 +192,11 @@ impl Own {
         let run = |class: &str, words: &[&str]| {
             let mut command = Command::new(Path::new(home).join("bin/spark-class"));
             command.arg(format!("org.apache.spark.deploy.{class}")).args(words).env("SPARK_HOME", home);
-            command.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .env("SPARK_LOCAL_DIRS", folder)
+                .current_dir(folder)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             command.spawn().expect("starts")
         };
         let master =

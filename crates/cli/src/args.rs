@@ -357,6 +357,10 @@ pub struct ReportArgs {
     /// Write the findings to this file as a Markdown page with date, machine and revision; overwrites it.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
+    /// Put another run of the study on the page, such as on another engine: its claims, and rows in the tables under this
+    /// name.
+    #[arg(long, value_name = "NAME=DIR", requires = "page")]
+    pub beside: Vec<String>,
     /// Print only the deciding sentence and the path of the report.
     #[arg(long, conflicts_with = "json")]
     pub quiet: bool,

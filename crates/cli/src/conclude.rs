@@ -76,10 +76,24 @@ struct Reports {
     finished: bool,
 }
 
+/// A run as it was recorded, and its findings.
+fn analysed(dir: &RunDir, resolved: &Resolved) -> Result<(Run, Findings), Fault> {
+    let run = Run { busy: noted_busy(dir)?, ..dir.read_run()? };
+    let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
+    Ok((run, findings))
+}
+
+/// The findings of a run; writes nothing.
+///
+/// # Errors
+/// Faults of its files.
+pub fn findings_of(dir: &RunDir, resolved: &Resolved) -> Result<Findings, Fault> {
+    Ok(analysed(dir, resolved)?.1)
+}
+
 impl Reports {
     fn of(dir: &RunDir, resolved: &Resolved) -> Result<Self, Fault> {
-        let run = Run { busy: noted_busy(dir)?, ..dir.read_run()? };
-        let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
+        let (run, findings) = analysed(dir, resolved)?;
         let json = serde_json::to_string_pretty(&findings)
             .map_err(|e| Fault::environment(format!("cannot write findings: {e}")))?;
         let (html, markdown) = (crosstalk_report::html(&findings), crosstalk_report::markdown(&findings));

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args::TestbedKind;
-use crate::{catalogue, parts};
+use crate::{catalogue, parts, shell};
 
 /// `options.json`: how a run was started, and what is noted of it later.
 #[derive(Serialize, Deserialize)]
@@ -48,6 +48,9 @@ struct RunOptions {
     /// Revisions of this program that measured, in order; absent if its build named none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     revisions: Vec<String>,
+    /// The command line that began the run, without outputs; absent in earlier runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 /// The revision that this program was built from, if its build named one (`make run` does).
@@ -90,6 +93,7 @@ impl Resolved {
             run: None,
             folder: env::current_dir().ok().filter(|folder| folder.to_str().is_some()),
             revisions: REVISION.map(String::from).into_iter().collect(),
+            command: Some(shell::this_command_line()),
         };
         write(dir, &options)
     }
@@ -120,7 +124,7 @@ impl Resolved {
         let own: PathBuf = dir.path().join("catalogue");
         let dirs: Vec<_> = own.is_dir().then_some(own).into_iter().collect();
         let place = dir.path().join("study.toml").display().to_string();
-        let study = crosstalk_study::parse(&dir.read_text("study.toml")?, &place)?;
+        let study = crosstalk_study::parse_recorded(&dir.read_text("study.toml")?, &place)?;
         let options = read(dir)?;
         let options = PlanOptions {
             quick: options.quick,
@@ -174,6 +178,11 @@ pub fn note_revision(dir: &RunDir) -> Result<(), Fault> {
 /// The revisions of this program that measured a run, in order.
 pub fn revisions(dir: &RunDir) -> Result<Vec<String>, Fault> {
     Ok(read(dir)?.revisions)
+}
+
+/// The command line that began the run, without outputs; `None` in early runs.
+pub fn first_command(dir: &RunDir) -> Result<Option<String>, Fault> {
+    Ok(read(dir)?.command)
 }
 
 /// What other programs used of this machine, if it was much.

@@ -206,6 +206,16 @@ fn findings_are_a_page_with_date_machine_and_revision() {
     {
         assert!(page.contains(reported), "no {reported}:\n{page}");
     }
+    // Another run of it stands on the same page, under its name.
+    let output = crosstalk(dir.path(), &["report", "r", "--page", "both.md", "--beside", "once more=r"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let both = fs::read_to_string(dir.path().join("both.md")).expect("a page");
+    assert!(both.contains("## What was measured, once more"), "{both}");
+    for (beside, said) in [("r", "expected a name and a run's directory"), ("x=nowhere", "nowhere")] {
+        let output = crosstalk(dir.path(), &["report", "r", "--page", "both.md", "--beside", beside]);
+        assert_eq!(output.status.code(), Some(2), "{beside}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
     // A part of a run is never overwritten.
     let output = crosstalk(dir.path(), &["report", "r", "--page", "r/journal.ndjson"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

@@ -19,5 +19,5 @@ pub mod trace;
 mod words;
 
 pub use html::html;
-pub use markdown::{RunRecord, findings_page, markdown};
+pub use markdown::{Beside, RunRecord, findings_page, markdown};
 pub use terminal::{terminal, wrap};

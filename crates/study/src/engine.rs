@@ -48,7 +48,16 @@ pub(crate) fn apply(study: &mut Study, registry: &Registry, name: &str, quick: b
 /// Applies an engine's section to the study, and returns the part that is run.
 fn apply_section(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
     for claim in study.claim.values_mut().filter(|_| section.directions_only) {
-        claim.margin = None;
+        if claim.margin.take().is_none() {
+            continue;
+        }
+        if claim.expect.is_some() || claim.states_itself() {
+            claim.size_not_comparable = Some("on this engine only directions are tested".into());
+        } else {
+            claim.not_comparable.get_or_insert_with(|| {
+                "on this engine only directions are tested, and it claims a size".into()
+            });
+        }
     }
     for (claim, why) in section.not_comparable {
         if let Some(found) = study.claim.get_mut(&claim) {

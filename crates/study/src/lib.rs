@@ -54,7 +54,7 @@ pub use command::command_study;
 pub use emulate::{emulated_place, emulation};
 pub use journal::read_journal;
 pub use level::level_word_in_sentence as level_in_sentence;
-pub use parse::parse;
+pub use parse::{parse, parse_recorded};
 pub use plan::PlanOptions;
 pub use prepare::{PreparedStudy, plan, prepare};
 pub use resolve::{parse_setting, resolve};

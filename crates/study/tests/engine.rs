@@ -6,7 +6,7 @@ use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::{Place, Plan};
-use crosstalk_study::{PlanOptions, parse, plan, resolve, to_toml};
+use crosstalk_study::{PlanOptions, bundled_study, parse, plan, resolve, to_toml};
 
 const STUDY: &str = r#"
 schema = "crosstalk.study/1"
@@ -195,5 +195,19 @@ fn a_section_that_names_what_is_not_there_is_refused_with_its_line() {
         let fault =
             read.and_then(|study| planned(&study, &on_spark(false))).expect_err("refused").to_string();
         assert!(fault.starts_with(&format!("my.toml:{line}:")) && fault.contains(what), "{fault}");
+    }
+}
+
+/// The run's directory keeps the study as the engine has it, and every later verb reads it from there.
+#[test]
+fn a_bundled_study_on_an_engine_can_be_read_again() {
+    let text = bundled_study("kosmos").expect("is bundled");
+    let study = parse(text, "studies/kosmos.toml").expect("reads");
+    for quick in [false, true] {
+        let on_engine = resolve(&study, &mock::registry(), &on_spark(quick)).expect("an engine");
+        let again = parse(&to_toml(&on_engine), "study.toml").unwrap_or_else(|fault| panic!("{fault:?}"));
+        assert_eq!(to_toml(&again), to_toml(&on_engine));
+        let without = again.claim.values().filter(|claim| claim.size_not_comparable.is_some());
+        assert!(without.count() > 5, "only directions are tested");
     }
 }

@@ -3,46 +3,99 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crosstalk_core::Fault;
+use crosstalk_core::{Fault, quoted};
 use crosstalk_host::regular;
 use crosstalk_lab::rundir::RunDir;
-use crosstalk_report::RunRecord;
+use crosstalk_report::{Beside, RunRecord};
 use crosstalk_study::findings::Findings;
 
 use crate::args::ReportArgs;
-use crate::conclude::{Outputs, conclude};
+use crate::conclude::{Outputs, conclude, findings_of};
 use crate::exports::{check_writable, unwritable_fault};
 use crate::out::Out;
-use crate::resolved::{Resolved, revisions};
+use crate::resolved::{Resolved, first_command, revisions};
 use crate::signal;
 
 const PAGE: &str = "--page";
+const BESIDE: &str = "--beside";
 
 /// Runs `crosstalk report`.
 pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let interrupted = signal::interrupted()?;
     args.export.check()?;
     args.page.iter().try_for_each(|file| check_writable(PAGE, file))?;
+    let beside = args.beside.iter().map(|text| named_run(text)).collect::<Result<Vec<_>, _>>()?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
     let outputs = Outputs { gate: args.gate, quiet: args.quiet, export: &args.export };
     let (code, findings) = conclude(&dir, resolved, &outputs, &interrupted, out)?;
-    args.page.iter().try_for_each(|file| write_page(file, &dir, &findings))?;
+    let Some(file) = &args.page else { return Ok(code) };
+    let own = Record::of(&dir, findings)?;
+    let others = beside.iter().map(|other| Ok((other.name.as_str(), other.record(&own.findings.study)?)));
+    write_page(file, &own, &others.collect::<Result<Vec<_>, Fault>>()?)?;
     Ok(code)
 }
 
+/// A run that stands on another one's page, under its name.
+struct NamedRun {
+    name: String,
+    dir: RunDir,
+}
+
+impl NamedRun {
+    /// What the page says of it; a usage fault where it is a run of another study.
+    fn record(&self, study: &str) -> Result<Record, Fault> {
+        let findings = findings_of(&self.dir, &Resolved::load(&self.dir)?)?;
+        if findings.study != study {
+            let what =
+                format!("this is a run of `{}`, and the page is about `{study}`", quoted(&findings.study));
+            return Err(Fault::usage(what).at(format!("{BESIDE} {}", self.dir.path().display())));
+        }
+        Record::of(&self.dir, findings)
+    }
+}
+
+/// Reads `NAME=DIR`.
+fn named_run(text: &str) -> Result<NamedRun, Fault> {
+    let (name, dir) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()).ok_or_else(|| {
+        Fault::usage(format!("expected a name and a run's directory, found `{}`", quoted(text)))
+            .at(BESIDE)
+            .remedy("write for example --beside 'on Spark=runs/spark'")
+    })?;
+    Ok(NamedRun { name: name.trim().to_string(), dir: RunDir::open(Path::new(dir))? })
+}
+
+/// What a page says of a run beside its findings.
+struct Record {
+    findings: Findings,
+    revisions: Vec<String>,
+    command: String,
+}
+
+impl Record {
+    fn of(dir: &RunDir, findings: Findings) -> Result<Self, Fault> {
+        let bundled = crosstalk_study::bundled_study(&findings.study).is_some();
+        let quick = if findings.run.quick { " --quick" } else { "" };
+        // A bundled study is known by name everywhere; the run's directory is only known here.
+        let command = match first_command(dir)? {
+            _ if !bundled => findings.headline.command.clone(),
+            Some(typed) => typed,
+            None => format!("crosstalk run {}{quick}", findings.study),
+        };
+        Ok(Record { findings, revisions: revisions(dir)?, command })
+    }
+
+    fn on_page(&self) -> RunRecord<'_> {
+        RunRecord { revisions: &self.revisions, command: &self.command }
+    }
+}
+
 /// Writes the findings as a page that can be committed.
-fn write_page(file: &Path, dir: &RunDir, findings: &Findings) -> Result<(), Fault> {
-    let bundled = crosstalk_study::bundled_study(&findings.study).is_some();
-    let quick = if findings.run.quick { " --quick" } else { "" };
-    // A bundled study is known by name everywhere; the run's directory is only known here.
-    let command = match bundled {
-        true => format!("crosstalk run {}{quick}", findings.study),
-        false => findings.headline.command.clone(),
-    };
-    let page = crosstalk_report::findings_page(
-        findings,
-        &RunRecord { revisions: &revisions(dir)?, command: &command },
-    );
+fn write_page(file: &Path, own: &Record, others: &[(&str, Record)]) -> Result<(), Fault> {
+    let beside: Vec<Beside> = others
+        .iter()
+        .map(|(name, other)| Beside { name, findings: &other.findings, record: other.on_page() })
+        .collect();
+    let page = crosstalk_report::findings_page(&own.findings, &own.on_page(), &beside);
     regular::replace_content(file, &page).map_err(|e| unwritable_fault(PAGE, file, &e))
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crosstalk_core::provenance::Provenance;
 use crosstalk_study::count_in_words;
-use crosstalk_study::findings::{ClaimFinding, Findings};
+use crosstalk_study::findings::{ClaimFinding, Findings, Table};
 
 use super::escape::{self, code, text};
 use super::grid::grid;
+use super::joined::joined;
 use super::report::{claims_legend, list, strings, table};
 use crate::{claims, readable, summary, words};
 
@@ -19,19 +20,43 @@ pub struct RunRecord<'a> {
     pub command: &'a str,
 }
 
-/// The findings of a run as a page of the documentation.
-pub fn findings_page(findings: &Findings, record: &RunRecord) -> String {
-    let tables: String = findings.tables.iter().map(table).collect();
-    let parts = [
-        ("What was measured", measurement(findings, record)),
-        ("Claims", claims(&findings.claims)),
-        ("Tables", tables),
-        ("Before you believe it", list(&summary::merge_similar(&findings.warnings))),
-        ("What is not emulated", list(&summary::merge_similar(&findings.caveats))),
-        ("Repeat it", escape::command(record.command)),
-    ];
+/// Another run of the same study on the page, such as on another engine.
+pub struct Beside<'a> {
+    /// What it is called there: `on Spark`.
+    pub name: &'a str,
+    /// Its findings.
+    pub findings: &'a Findings,
+    /// What else the page says of it.
+    pub record: RunRecord<'a>,
+}
+
+/// The findings of a run as a page of the documentation; those of other runs below, and in the rows of its tables.
+pub fn findings_page(findings: &Findings, record: &RunRecord, beside: &[Beside]) -> String {
+    let join = |table: &Table| {
+        beside.iter().fold(table.clone(), |all, other| joined(&all, other.name, &other.findings.tables))
+    };
+    let tables: String = findings.tables.iter().map(|own| table(&join(own))).collect();
+    let named = |title: &str, name: &str| format!("{title}, {name}");
+    let mut parts = vec![("What was measured".to_string(), measurement(findings, record))];
+    parts.extend(beside.iter().map(|other| {
+        let sentence = format!("{}.\n\n", text(other.findings.headline.text.trim_end_matches('.')));
+        (named("What was measured", other.name), sentence + &measurement(other.findings, &other.record))
+    }));
+    parts.push(("Claims".into(), claims(&findings.claims)));
+    parts.extend(beside.iter().map(|other| (named("Claims", other.name), claims(&other.findings.claims))));
+    parts.push(("Tables".into(), tables));
+    parts.push(("Before you believe it".into(), list(&summary::merge_similar(&findings.warnings))));
+    parts.extend(beside.iter().map(|other| {
+        let own = other.findings.warnings.iter().filter(|warning| !findings.warnings.contains(warning));
+        let own: Vec<String> = own.cloned().collect();
+        (named("Before you believe it", other.name), list(&summary::merge_similar(&own)))
+    }));
+    parts.push(("What is not emulated".into(), list(&summary::merge_similar(&findings.caveats))));
+    let commands = std::iter::once(record.command).chain(beside.iter().map(|other| other.record.command));
+    parts.push(("Repeat it".into(), commands.map(escape::command).collect::<Vec<_>>().join("\n")));
     let parts = parts.into_iter().filter(|(_, body)| !body.is_empty());
-    let parts: String = parts.map(|(title, body)| format!("\n## {title}\n\n{}\n", body.trim_end())).collect();
+    let parts: String =
+        parts.map(|(title, body)| format!("\n## {}\n\n{}\n", text(&title), body.trim_end())).collect();
     let undecided = if summary::is_undecided(findings) { "**Undecided.** " } else { "" };
     format!(
         "# Findings: {}\n\nThis page is written by {}. Change the study, and not the page.\n\n{undecided}{}.\n{parts}",

@@ -4,9 +4,10 @@ mod escape;
 mod figure;
 mod findings_page;
 mod grid;
+mod joined;
 mod report;
 
 pub(crate) use escape::text;
-pub use findings_page::{RunRecord, findings_page};
+pub use findings_page::{Beside, RunRecord, findings_page};
 pub(crate) use grid::grid;
 pub use report::markdown;

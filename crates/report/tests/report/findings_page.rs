@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crosstalk_core::provenance::Provenance;
-use crosstalk_report::{RunRecord, findings_page};
-use crosstalk_study::findings::ClaimVerdict;
+use crosstalk_core::record::Origin;
+use crosstalk_report::{Beside, RunRecord, findings_page};
+use crosstalk_study::findings::{ClaimVerdict, TableCell};
 
 use crate::fixture;
 
@@ -21,7 +22,7 @@ fn the_page_names_date_machines_and_revisions() {
     findings.provenance = nodes.zip(["6.1", "6.18", "6.18"].map(machine)).collect();
     let revisions = ["1111111", "2222222"].map(String::from);
     let page =
-        findings_page(&findings, &RunRecord { revisions: &revisions, command: "crosstalk run kosmos" });
+        findings_page(&findings, &RunRecord { revisions: &revisions, command: "crosstalk run kosmos" }, &[]);
     assert!(page.starts_with("# Findings: "), "{page}");
     for line in [
         "| Machine | processor Xeon, cores 2, kernel 6.1 (1 node) |",
@@ -32,17 +33,56 @@ fn the_page_names_date_machines_and_revisions() {
     ] {
         assert!(page.contains(line), "no {line:?} in {page}");
     }
-    let unknown = findings_page(&findings, &RunRecord { revisions: &[], command: "crosstalk run kosmos" });
+    let unknown =
+        findings_page(&findings, &RunRecord { revisions: &[], command: "crosstalk run kosmos" }, &[]);
     assert!(unknown.contains("revision not recorded"), "{unknown}");
 }
 
 #[test]
 fn every_claim_that_was_run_is_on_the_page() {
     let findings = fixture::example();
-    let page = findings_page(&findings, &RunRecord { revisions: &[], command: "crosstalk run kosmos" });
+    let page = findings_page(&findings, &RunRecord { revisions: &[], command: "crosstalk run kosmos" }, &[]);
     assert!(!findings.claims.is_empty());
     for claim in &findings.claims {
         let is_there = page.contains(&format!("<code>{}</code>", claim.name));
         assert_eq!(is_there, claim.verdict != ClaimVerdict::NotRun, "{}: {page}", claim.name);
     }
+}
+
+#[test]
+fn another_run_stands_in_the_rows_of_its_tables() {
+    let findings = fixture::example();
+    let mut other = fixture::example();
+    other.headline.text = "microblade: no faster on Spark".into();
+    other.warnings = vec!["nodes share this machine's cores".into(), findings.warnings[0].clone()];
+    other.tables.truncate(1);
+    let rows = &mut other.tables[0].rows;
+    rows.remove(1);
+    for cell in rows.iter_mut().flatten() {
+        if let TableCell::Number { origin, estimate, .. } = cell
+            && *origin == Origin::Emulated
+        {
+            *origin = Origin::Measured;
+            estimate.value = 1.75;
+        }
+    }
+    let record = || RunRecord { revisions: &[], command: "crosstalk run kosmos" };
+    let spark = RunRecord { revisions: &[], command: "crosstalk run kosmos --engine spark" };
+    let page =
+        findings_page(&findings, &record(), &[Beside { name: "on Spark", findings: &other, record: spark }]);
+    let rows: Vec<&str> = page.lines().filter(|line| line.contains(", on Spark |")).collect();
+    assert_eq!(rows.len(), 3, "one of four is not in it: {page}");
+    let lines: Vec<&str> = page.lines().collect();
+    let own = lines.iter().position(|line| line.starts_with("| 1 |")).expect("the row of one slave");
+    assert!(lines[own + 1].starts_with("| 1, on Spark | 1.75 x"), "{}", lines[own + 1]);
+    assert!(lines[own + 1].contains("measured | - |") && !lines[own + 1].contains("published"), "{page}");
+    for section in
+        ["## What was measured, on Spark\n\nmicroblade: no faster on Spark.", "## Claims, on Spark"]
+    {
+        assert!(page.contains(section), "{page}");
+    }
+    let (_, warnings) = page.split_once("## Before you believe it, on Spark").expect("a section");
+    assert!(warnings.contains("nodes share"), "{warnings}");
+    assert_eq!(page.matches(&findings.warnings[0][..40]).count(), 1, "once on the page");
+    assert!(page.contains("```sh\ncrosstalk run kosmos --engine spark\n```"), "{page}");
 }

@@ -301,7 +301,10 @@ fn meaning(
         ),
         (Some(true), None) if claim.published.is_some() => (
             ClaimVerdict::DirectionOnly,
-            ": on the published side; how near its size comes is not asked".into(),
+            match &claim.written.size_not_comparable {
+                Some(why) => format!(": on the published side; its size is not comparable: {why}"),
+                None => ": on the published side; how near its size comes is not asked".into(),
+            },
         ),
         (Some(true), None) if modelled => (
             ClaimVerdict::Reproduced,

@@ -184,19 +184,29 @@ fn distinct(levels: &[Value], least: usize) -> Result<(), Fault> {
 
 /// Refuses a claim without an expectation and without a published value with its margin.
 fn decidable(claim: &Claim) -> Result<(), Fault> {
-    let states_itself = claim.order.is_some() || claim.peak.is_some();
     let sized = claim.published.is_some() && claim.margin.is_some();
     let aside = [&claim.calibration, &claim.implied, &claim.not_comparable];
     let set_apart = aside.into_iter().any(Option::is_some);
-    if let (Some(Published::Number(size)), None, false) = (&claim.published, &claim.margin, set_apart) {
-        return Err(Fault::usage(format!(
-            "{size} is published, and no margin says how near the size must come"
-        ))
-        .remedy("add for example margin = \"10 %\""));
-    }
-    if claim.expect.is_some() || states_itself || sized || set_apart {
+    if claim.expect.is_some() || claim.states_itself() || sized || set_apart {
         return Ok(());
     }
     Err(Fault::usage("no data could refute this claim: it expects nothing")
         .remedy("add for example expect = \"> 1\""))
+}
+
+/// Refuses a claim that gives a published size and neither a margin nor the reason why there is none.
+pub(super) fn sized(study: &Study, name: &str, claim: &Claim) -> Result<(), Fault> {
+    let why = &claim.size_not_comparable;
+    let aside = [why, &claim.calibration, &claim.implied, &claim.not_comparable];
+    let excused = aside.into_iter().any(Option::is_some);
+    let fault = match (&claim.published, &claim.margin) {
+        (_, Some(_)) if why.is_some() => Fault::usage("a size that is not comparable has no margin")
+            .remedy("leave out `margin` or `size_not_comparable`"),
+        (Some(Published::Number(size)), None) if !excused => {
+            Fault::usage(format!("{size} is published, and no margin says how near the size must come"))
+                .remedy("add for example margin = \"10 %\", or size_not_comparable with the reason")
+        }
+        _ => return Ok(()),
+    };
+    Err(fault.at(study.key_lines.location_of(&format!("claim.{name}"))))
 }

@@ -44,6 +44,11 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
     study.engine.iter().try_for_each(|(name, on)| engine(study, name, on))
 }
 
+/// Checks what every study that is yet to run has to say. Those that have run may lack it.
+pub(crate) fn check_new(study: &Study) -> Result<(), Fault> {
+    study.claim.iter().try_for_each(|(name, claim)| claim::sized(study, name, claim))
+}
+
 /// Checks an engine's section: its scale, and the claims that it names.
 fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
     let at = |key: &str| study.key_lines.location_of(&format!("engine.{name}.{key}"));

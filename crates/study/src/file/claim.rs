@@ -59,6 +59,9 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Share>")]
     pub margin: Option<AsWritten<SizeMargin>>,
+    /// Why only its direction is compared, where a size is published, and no margin is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_not_comparable: Option<String>,
     /// The parameter that its published figure set: the claim is then no evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<String>,
@@ -75,6 +78,11 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether its kind states what is expected, so that it needs no predicate.
+    pub fn states_itself(&self) -> bool {
+        self.order.is_some() || self.peak.is_some()
+    }
+
     /// Whether it is judged together with the study's other questions: primary, and neither a calibration, implied nor a
     /// stand-in.
     pub fn is_primary_evidence(&self) -> bool {
