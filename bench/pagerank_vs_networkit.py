@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """PageRank's edges a second on one core beside NetworKit and scipy: the same
-generated graph, the same iterations, the same answer, interleaved pairs.
+generated graph, the same order of vertices, the same iterations, the same
+answer, interleaved pairs.
 
 The time of a run is that of its iterations; loading, partitioning and
-relabelling come before it on every side, as GraphX's clock has it, and are
-reported beside it. `make bench` calls this; tools/venv installs the peers.
+relabelling come before it on every side, as GraphX's clock has it. Every side
+gets the graph with vertices in the order of their outgoing edges, which is what
+each is fastest with. `make bench` calls this; tools/venv installs the peers.
 """
 
 import argparse
@@ -14,13 +16,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from lib import pagerank
 from lib.figures import Figures
 from lib.pairs import interleaved
-from lib.wire import ROOT, cargo
+from lib.pagerank import RESET
+from lib.wire import ROOT
 
 PYTHON = ROOT / ".tools" / "venv" / "bin" / "python"
-KERNEL = ROOT / "target" / "release" / "examples" / "pagerank_kernel"
-RESET = 0.15
 
 
 def main():
@@ -28,7 +30,7 @@ def main():
     subprocess.run([ROOT / "tools" / "venv"], check=True)
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
-    cargo("build", "--package", "crosstalk-apps", "--example", "pagerank_kernel")
+    pagerank.build()
     with tempfile.TemporaryDirectory() as directory:
         compare(options, Path(directory))
 
@@ -44,69 +46,29 @@ def arguments():
 
 
 def compare(options, directory):
-    ours = Ours(options, directory)
-    source, target = ours.edges()
-    print(f"R-MAT scale {options.scale}, {len(source)} edges, {options.iterations} iterations, one core")
-    print(f"loading: ours {ours.loading:.2f} s (generating included)")
+    graph = pagerank.generated(options.scale, options.edge_factor, options.seed)
+    print(f"R-MAT scale {options.scale}: {graph.edges} edges left, {graph.count} vertices, {options.iterations} iterations, one core")
+    ours = pagerank.Ours(graph, options.iterations, directory)
     figures = Figures(
-        "pagerank_vs_networkit", scale=options.scale, edges=len(source), iterations=options.iterations,
+        "pagerank_vs_networkit", scale=options.scale, edges=graph.edges, iterations=options.iterations,
         seed=options.seed, our_loading=ours.loading,
     )
     peers = []
     for peer in [NetworKit, Scipy]:
         begin = time.perf_counter()
-        theirs = peer(source, target, options.iterations)
+        theirs = peer(graph, options.iterations)
         loading = time.perf_counter() - begin
-        print(f"loading: {peer.name} {loading:.2f} s (of edges in memory)")
+        print(f"loading: ours {ours.loading:.2f} s, {peer.name} {loading:.2f} s (of edges in memory)")
         times = interleaved(ours.run, theirs.run, options.pairs, options.seed)
         # Edges a second, so that higher is better.
-        work = len(source) * options.iterations
+        work = graph.edges * options.iterations
         speeds = [(work / mine, work / other) for mine, other in times]
         figures.pairs(peer.name, f"edges_per_second one core, {peer.name}", speeds, loading=loading)
         peers.append(theirs)
-    labels, ranks = ours.finish()
+    ranks = ours.finish()
     for theirs in peers:
-        agree(ranks, theirs.ranks()[labels], theirs.name)
+        pagerank.agree(ranks, theirs.ranks(), theirs.name, 1e-9)
     figures.finish()
-
-
-def agree(ours, theirs, name):
-    """Stops where the two have not computed the same, but for a common factor:
-    NetworKit scales its ranks so that they add up to 1."""
-    import numpy as np
-
-    if not np.allclose(ours / ours.sum(), theirs / theirs.sum(), rtol=1e-9, atol=0):
-        sys.exit(f"{name} has another answer: this compares nothing")
-
-
-class Ours:
-    """Our kernel, a process that waits for a line before each run."""
-
-    def __init__(self, options, directory):
-        self.edges_path, self.ranks_path = directory / "edges", directory / "ranks"
-        numbers = [options.scale, options.edge_factor, options.seed, options.iterations]
-        command = [KERNEL, *map(str, numbers), self.edges_path, self.ranks_path]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.loading = float(self.process.stdout.readline().split()[0])
-
-    def edges(self):
-        import numpy as np
-
-        pairs = np.fromfile(self.edges_path, dtype="<u4").reshape(-1, 2)
-        return pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
-
-    def run(self):
-        print(file=self.process.stdin, flush=True)
-        return float(self.process.stdout.readline())
-
-    def finish(self):
-        import numpy as np
-
-        self.process.stdin.close()
-        if self.process.wait() != 0:
-            sys.exit("our kernel failed")
-        found = np.fromfile(self.ranks_path, dtype=[("label", "<u8"), ("rank", "<f8")])
-        return found["label"], found["rank"]
 
 
 class NetworKit:
@@ -114,13 +76,14 @@ class NetworKit:
 
     name = "networkit"
 
-    def __init__(self, source, target, iterations):
+    def __init__(self, graph, iterations):
         import networkit
+        import numpy as np
 
         networkit.setNumberOfThreads(1)
         self.networkit, self.iterations = networkit, iterations
-        self.count = int(max(source.max(), target.max())) + 1
-        self.graph = networkit.GraphFromCoo((source, target), n=self.count, directed=True)
+        pairs = tuple(side.astype(np.int64) for side in graph.pairs())
+        self.graph = networkit.GraphFromCoo(pairs, n=graph.count, directed=True)
 
     def run(self):
         self.algorithm = self.networkit.centrality.PageRank(self.graph, damp=1 - RESET, tol=1e-300)
@@ -143,14 +106,14 @@ class Scipy:
 
     name = "scipy"
 
-    def __init__(self, source, target, iterations):
+    def __init__(self, graph, iterations):
         import numpy as np
         from scipy import sparse
 
-        self.iterations, self.count = iterations, int(max(source.max(), target.max())) + 1
-        out_degree = np.bincount(source, minlength=self.count)
-        weights = 1.0 / out_degree[source]
-        self.matrix = sparse.coo_array((weights, (target, source)), shape=(self.count, self.count)).tocsr()
+        self.iterations, self.count = iterations, graph.count
+        weights = 1.0 / np.diff(graph.out)[graph.sources]
+        shape = (graph.count, graph.count)
+        self.matrix = sparse.csr_array((weights, graph.sources.astype(np.int32), graph.into), shape=shape)
 
     def run(self):
         import numpy as np

@@ -5,6 +5,7 @@
 //! Then rows are sorted, and their sources become slots ([`super::slots`]).
 
 use crosstalk_core::Fault;
+use crosstalk_host::pages::vec_in_huge_pages;
 
 use super::agree::{self, agree_on_names};
 use super::edge::Edge;
@@ -126,7 +127,9 @@ fn place(
 ) -> Result<(Vec<u32>, SampleEdges), Fault> {
     let partition = Partition::new(exchange.parts());
     let mut next = offsets[..rows.len()].to_vec();
-    let mut columns = vec![0; offsets[rows.len()] as usize];
+    let edges = offsets[rows.len()] as usize;
+    let mut columns = vec_in_huge_pages(edges);
+    columns.resize(edges, 0);
     let mut sampled = SampleEdges::new(sample);
     let pack = |edge: &Edge, outgoing: &mut [Vec<u8>]| {
         sampled.keep_if_sampled(edge);

@@ -4,6 +4,8 @@
 //! outgoing edges carries.
 
 use crosstalk_core::Fault;
+use crosstalk_host::pages::vec_in_huge_pages;
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use super::mass::Mass;
@@ -28,9 +30,8 @@ impl Balance {
     fn count(&mut self, rank: f64, out_degree: u32) {
         let mass = Mass::of_rank(rank);
         self.all += mass;
-        if out_degree > 0 {
-            self.flowing += mass;
-        }
+        // A choice of a number, not a branch, which would be unpredictable.
+        self.flowing += if out_degree > 0 { mass } else { Mass::default() };
     }
 
     /// Adds the balance of another part.
@@ -61,9 +62,9 @@ impl<'a> Ranks<'a> {
         Ranks {
             shard,
             reset,
-            shares: shard.out_degree.iter().map(|degree| share(1.0, *degree)).collect(),
-            slots: vec![1.0; shard.slots()],
-            ranks: vec![1.0; shard.vertices()],
+            shares: in_huge_pages(shard.out_degree.iter().map(|degree| share(1.0, *degree))),
+            slots: in_huge_pages(repeat_n(1.0, shard.slots())),
+            ranks: in_huge_pages(repeat_n(1.0, shard.vertices())),
             spare: shard.messages().map(|rows| vec![1; rows.len() * size_of::<f64>()]).collect(),
         }
     }
@@ -163,6 +164,13 @@ impl<'a> Ranks<'a> {
     pub fn last_share(&self, place: u32) -> Option<f64> {
         self.shares.get(self.shard.rows.rank(place)? as usize).copied()
     }
+}
+
+/// These numbers, in huge pages: they are read in random order, and the processor keeps the addresses of few pages at hand.
+fn in_huge_pages(numbers: impl ExactSizeIterator<Item = f64>) -> Vec<f64> {
+    let mut all = vec_in_huge_pages(numbers.len());
+    all.extend(numbers);
+    all
 }
 
 /// The share of each outgoing edge; 0 without such edges.

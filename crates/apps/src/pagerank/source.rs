@@ -1,9 +1,10 @@
-//! The edges: from a generator or a file, distributed in chunks.
+//! The edges: from a generator, a file or memory, distributed in chunks.
 //!
 //! Chunk `k` belongs to reader `k mod readers`. In the order of their numbers, the chunks give the edges in
 //! one order for any number of readers.
 
 use crosstalk_core::Fault;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::edge::Edge;
@@ -12,16 +13,23 @@ use super::name::Name;
 use super::names::Names;
 use super::rmat::Rmat;
 
-/// Generated edges in a chunk.
+/// Edges in a chunk, where no file divides them.
 const CHUNK: u64 = 1 << 16;
 
-/// Where a graph's edges come from: a file, or a generator.
+/// Where a graph's edges come from: a generator, a file, or memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Generated.
     Rmat(Rmat),
     /// Read from an edge list.
     File(PathBuf),
+    /// In memory.
+    List {
+        /// The edges.
+        edges: Vec<Edge>,
+        /// All vertices are below this number.
+        labels: u32,
+    },
 }
 
 /// How large a graph is: its edges, labels and chunks.
@@ -44,6 +52,10 @@ impl Source {
                 edges: graph.edges(),
                 labels: Some(graph.labels()),
             }),
+            Source::List { edges, labels } => {
+                let edges = edges.len() as u64;
+                Ok(Extent { chunks: edges.div_ceil(CHUNK), edges, labels: Some(*labels) })
+            }
             Source::File(path) => {
                 let contents = edge_list::inspect(path)?;
                 Ok(Extent { chunks: contents.blocks, edges: contents.edges, labels: contents.labels })
@@ -61,6 +73,7 @@ impl Source {
         let (first, step) = (reader as u64, readers as u64);
         match self {
             Source::Rmat(graph) => Ok(Chunks::Rmat { graph, next: first, step }),
+            Source::List { edges, .. } => Ok(Chunks::List { edges, next: first, step }),
             Source::File(path) => Ok(Chunks::File { list: EdgeList::open(path, first, step)?, names }),
         }
     }
@@ -93,6 +106,15 @@ pub enum Chunks<'a> {
         /// From chunk to chunk.
         step: u64,
     },
+    /// In memory.
+    List {
+        /// The edges.
+        edges: &'a [Edge],
+        /// The next chunk's number.
+        next: u64,
+        /// From chunk to chunk.
+        step: u64,
+    },
     /// Read from an edge list.
     File {
         /// The edge list.
@@ -108,11 +130,15 @@ impl Chunks<'_> {
         match self {
             Chunks::Rmat { graph, next, step } => {
                 edges.clear();
-                let from = (*next * CHUNK).min(graph.edges());
-                let until = (from + CHUNK).min(graph.edges());
-                *next += *step;
-                edges.extend((from..until).map(|index| graph.edge(index)));
-                Ok(from < until)
+                let chunk = chunk_of(graph.edges(), next, *step);
+                edges.extend(chunk.clone().map(|index| graph.edge(index)));
+                Ok(!chunk.is_empty())
+            }
+            Chunks::List { edges: all, next, step } => {
+                edges.clear();
+                let chunk = chunk_of(all.len() as u64, next, *step);
+                edges.extend_from_slice(&all[chunk.start as usize..chunk.end as usize]);
+                Ok(!chunk.is_empty())
             }
             Chunks::File { list, names } => {
                 edges.clear();
@@ -132,6 +158,13 @@ impl Chunks<'_> {
     }
 }
 
+/// The edges of chunk `next` of so many; `next` moves on by `step`.
+fn chunk_of(edges: u64, next: &mut u64, step: u64) -> Range<u64> {
+    let from = (*next * CHUNK).min(edges);
+    *next += step;
+    from..(from + CHUNK).min(edges)
+}
+
 /// The fault for a file that changed between two passes over it.
 pub fn changed_file_fault() -> Fault {
     Fault::attempt("the edges differ between the first and the second pass")
@@ -142,24 +175,33 @@ pub fn changed_file_fault() -> Fault {
 mod tests {
     use super::*;
 
+    /// All edges as `readers` readers get them, chunk by chunk in turn.
+    fn dealt(source: &Source, readers: usize) -> Vec<Edge> {
+        let names = Names::Same(1 << 12);
+        let extent = source.extent().expect("known");
+        let mut shares: Vec<_> =
+            (0..readers).map(|r| source.open_chunks(&names, r, readers).expect("opens")).collect();
+        let (mut dealt, mut chunk) = (Vec::new(), Vec::new());
+        for k in 0..extent.chunks as usize {
+            assert!(shares[k % readers].next(&mut chunk).expect("there"));
+            dealt.extend_from_slice(&chunk);
+        }
+        assert!(shares.iter_mut().all(|share| !share.next(&mut chunk).expect("ends")));
+        dealt
+    }
+
     #[test]
     fn chunks_dealt_in_turn_give_one_order() {
         let graph = Rmat::new(12, 40, 1);
         let expected: Vec<_> = (0..graph.edges()).map(|index| graph.edge(index)).collect();
-        let source = Source::Rmat(graph);
-        let extent = source.extent().expect("known");
-        assert_eq!(extent, Extent { chunks: 3, edges: 40 << 12, labels: Some(1 << 12) });
-        let names = Names::Same(1 << 12);
-        for readers in 1..=4 {
-            let mut shares: Vec<_> =
-                (0..readers).map(|r| source.open_chunks(&names, r, readers).expect("opens")).collect();
-            let (mut dealt, mut chunk) = (Vec::new(), Vec::new());
-            for k in 0..extent.chunks as usize {
-                assert!(shares[k % readers].next(&mut chunk).expect("generated"));
-                dealt.extend_from_slice(&chunk);
+        let generated = Source::Rmat(graph);
+        let listed = Source::List { edges: expected.clone(), labels: 1 << 12 };
+        for source in [generated, listed] {
+            let extent = source.extent().expect("known");
+            assert_eq!(extent, Extent { chunks: 3, edges: 40 << 12, labels: Some(1 << 12) });
+            for readers in 1..=4 {
+                assert_eq!(dealt(&source, readers), expected);
             }
-            assert_eq!(dealt, expected);
-            assert!(shares.iter_mut().all(|share| !share.next(&mut chunk).expect("ends")));
         }
     }
 }
