@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod disk;
 pub mod ethtool;
 pub mod facts;
+pub mod gather;
 pub mod huge;
 pub mod kernel;
 pub mod launcher;

@@ -4,6 +4,7 @@
 //! outgoing edges carries.
 
 use crosstalk_core::Fault;
+use crosstalk_host::gather::Places;
 use crosstalk_host::pages::vec_in_huge_pages;
 use std::iter::repeat_n;
 use std::ops::Range;
@@ -44,6 +45,8 @@ impl Balance {
 /// The ranks of the vertices of one part, and what an iteration computes with them.
 pub struct Ranks<'a> {
     shard: &'a Shard,
+    /// The shard's edges.
+    columns: Places<'a>,
     reset: f64,
     /// Row → share.
     shares: Vec<f64>,
@@ -61,6 +64,7 @@ impl<'a> Ranks<'a> {
     pub fn new(shard: &'a Shard, reset: f64) -> Self {
         Ranks {
             shard,
+            columns: shard.columns(),
             reset,
             shares: in_huge_pages(shard.out_degree.iter().map(|degree| share(1.0, *degree))),
             slots: in_huge_pages(repeat_n(1.0, shard.slots())),
@@ -124,11 +128,11 @@ impl<'a> Ranks<'a> {
     /// and unpacked before. The last one leaves the shares as they were and sets
     /// the ranks.
     pub fn iterate(&mut self, last: bool) -> Balance {
-        self.gather(self.shard.held(), self.shard.columns(), last)
+        self.gather(self.shard.held(), self.columns, last)
     }
 
     /// The same for other rows, whose edges are `columns`.
-    pub(super) fn gather(&mut self, rows: Range<usize>, columns: &[u32], last: bool) -> Balance {
+    pub(super) fn gather(&mut self, rows: Range<usize>, columns: Places, last: bool) -> Balance {
         let mut balance = Balance::default();
         let degrees = &self.shard.out_degree[rows.clone()];
         let found = self.shard.gather(rows.clone(), columns, &self.slots, self.reset);

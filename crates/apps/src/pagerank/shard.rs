@@ -3,6 +3,7 @@
 //! Pull-based: every edge is stored at its target, as the slot of its source. A slot has the source's share
 //! of this iteration, wherever the source is; slots of one owner are contiguous, those of hubs first.
 
+use crosstalk_host::gather::Places;
 use std::ops::Range;
 
 use super::names::PartNames;
@@ -57,8 +58,13 @@ impl Shard {
     }
 
     /// The edges here.
-    pub(super) fn columns(&self) -> &[u32] {
-        &self.columns
+    pub(super) fn columns(&self) -> Places<'_> {
+        self.places(&self.columns).expect("every edge has a slot")
+    }
+
+    /// Edges that were taken from here; `None` where one of them has no slot.
+    pub(super) fn places<'a>(&self, columns: &'a [u32]) -> Option<Places<'a>> {
+        Places::below(self.slots(), columns)
     }
 
     /// The rows whose edges are here: all, unless [`Shard::keep`] removed some.
@@ -104,29 +110,14 @@ impl Shard {
     pub(super) fn gather(
         &self,
         rows: Range<usize>,
-        columns: &[u32],
+        columns: Places,
         slots: &[f64],
         reset: f64,
     ) -> impl Iterator<Item = f64> {
-        let mut rest = columns;
+        let first = self.offsets[rows.start];
         self.offsets[rows.start..=rows.end].windows(2).map(move |bounds| {
-            let (columns, later) = rest.split_at((bounds[1] - bounds[0]) as usize);
-            rest = later;
-            reset + (1.0 - reset) * sum(columns, slots)
+            let row = (bounds[0] - first) as usize..(bounds[1] - first) as usize;
+            reset + (1.0 - reset) * columns.sum(row, slots)
         })
     }
-}
-
-/// The sum of the slots in `columns`, in an order that depends on their number alone, so that it rounds the
-/// same everywhere. Four sums at once, because one would wait for its own last addition.
-fn sum(columns: &[u32], slots: &[f64]) -> f64 {
-    let (fours, rest) = columns.as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for four in fours {
-        for (sum, column) in sums.iter_mut().zip(four) {
-            *sum += slots[*column as usize];
-        }
-    }
-    let rest: f64 = rest.iter().map(|column| slots[*column as usize]).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
