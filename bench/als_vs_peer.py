@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""ALS on one core beside cmfrec: the same generated ratings, rank, lambda and
-iterations, the same model, interleaved pairs.
+"""ALS on one core beside cmfrec and implicit, at 1, 10 and 100 times MovieLens's ratings: the same generated ratings,
+rank, lambda and iterations, interleaved pairs, with the error of each on the ratings it was trained with.
 
 The time of a run is from ratings in memory, in the order in which they were
 written, to the model. cmfrec is set to do what docs/explanation/als.md says: no biases, no
 centring, lambda times a row's ratings, Cholesky's method; it starts from other
 random numbers, so that the models are compared by their error on the ratings,
-and each by the equations that its last half step must have solved. It computes
-in single precision, which is its faster way; ours sums and solves in double, as
-MLlib does. `make bench` calls this; tools/venv installs the peer.
+and each by the equations that its last half step must have solved. implicit
+solves other equations, of as many numbers: a rating is confidence that a user
+likes an item, and what is not rated counts, too. So its error is shown, and
+decides nothing. Both compute in single precision, which is their faster way;
+ours sums and solves in double, as MLlib does. `make bench` calls this;
+tools/venv installs the peers.
 """
 
 import argparse
@@ -28,6 +31,8 @@ from lib.wire import ROOT, cargo
 
 PYTHON = ROOT / ".tools" / "venv" / "bin" / "python"
 KERNEL = ROOT / "target" / "release" / "examples" / "als_kernel"
+#: Times the ratings; and the ranks, of which larger data have the middle one alone: 100 times take ten minutes.
+SCALES, RANKS, LARGE_RANKS = [1, 10, 100], [8, 12, 64], [12]
 
 
 def main():
@@ -36,70 +41,87 @@ def main():
     if Path(sys.prefix).resolve() != PYTHON.parent.parent.resolve():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
     cargo("build", "--package", "crosstalk-apps", "--example", "als_kernel")
-    figures = Figures("als_vs_peer", scale=options.scale, iterations=options.iterations, seed=options.seed)
-    for rank in options.ranks:
-        with tempfile.TemporaryDirectory() as directory:
-            compare(options, rank, Path(directory), figures)
+    part = set(options.scales) != set(SCALES) or set(options.ranks) != set(RANKS)
+    figures = Figures("als_vs_peer", part=part, iterations=options.iterations, seed=options.seed)
+    for scale in options.scales:
+        for rank in options.ranks if scale == 1 else [rank for rank in options.ranks if rank in LARGE_RANKS]:
+            with tempfile.TemporaryDirectory() as directory:
+                compare(options, scale, rank, Path(directory), figures)
     figures.finish()
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=1, help="times MovieLens's 100,004 ratings")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[8, 12, 64])
+    parser.add_argument("--scales", type=int, nargs="+", choices=SCALES, default=SCALES, help="times MovieLens's 100,004 ratings")
+    parser.add_argument("--ranks", type=int, nargs="+", default=RANKS)
     parser.add_argument("--lambda", type=float, default=0.1, dest="weight")
     parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--pairs", type=int, default=12, help="of the ratings as they are; 6 of more")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
 
-def compare(options, rank, directory, figures):
-    ours = Ours(options, rank, directory)
+def compare(options, scale, rank, directory, figures):
+    ours = Ours(options, scale, rank, directory)
     users, items, stars = ours.ratings()
-    theirs = Cmfrec(users, items, stars, rank, options)
-    times = interleaved(ours.run, theirs.run, options.pairs, options.seed)
+    peers = [peer(users, items, stars, rank, options) for peer in (Cmfrec, Implicit)]
+    pairs = options.pairs if scale == 1 else 6
     # Uses of a rating a second, so that higher is better.
     work = 2 * len(stars) * options.iterations
-    speeds = [(work / mine, work / other) for mine, other in times]
+    speeds = {}
+    for peer in peers:
+        times = interleaved(ours.run, peer.run, pairs, f"{options.seed}{scale}{rank}{peer.name}")
+        speeds[peer.name] = [(work / mine, work / other) for mine, other in times]
     sorting = sorted(ours.sorting)[len(ours.sorting) // 2]
-    error = agree(ours.finish(), theirs.model(), users, items, stars, options.weight)
-    figures.pairs(
-        "cmfrec", f"ratings_per_second one core, rank {rank}", speeds,
-        ratings=len(stars), our_sorting=sorting, rmse_ours_over_theirs=error,
-    )
+    mine = ours.finish()
+    solved("ours", mine, users, items, stars, options.weight)
+    errors = {peer.name: error(peer.model(), users, items, stars) for peer in peers}
+    own = error(mine, users, items, stars)
+    cmfrec = peers[0]
+    solved(cmfrec.name, cmfrec.model(), users, items, stars, options.weight)
+    if abs(own / errors[cmfrec.name] - 1) > 0.02:
+        sys.exit(f"cmfrec has another error ({own / errors[cmfrec.name]:.3f}): this compares nothing")
+    size = "" if scale == 1 else f", {scale} times the ratings"
+    for peer in peers:
+        besides = "" if peer is cmfrec else f", {peer.name}"
+        print(f"rank {rank}{size}: error on the ratings: ours {own:.4f}, {peer.name} {errors[peer.name]:.4f}")
+        figures.pairs(
+            peer.name, f"ratings_per_second one core, rank {rank}{size}{besides}", speeds[peer.name],
+            scale=scale, ratings=len(stars), our_sorting=sorting, our_rmse=own, their_rmse=errors[peer.name],
+        )
 
 
-def agree(ours, theirs, users, items, stars, weight):
-    """Stops where the two have not done the same; the ratio of their errors on
-    the ratings they were trained with."""
+def error(model, users, items, stars):
+    """The root of the mean squared error on the ratings, a million at a time."""
     import numpy as np
 
-    def error(model):
-        return np.sqrt(np.mean((np.einsum("rk,rk->r", model[0][users], model[1][items]) - stars) ** 2))
+    total = 0.0
+    for begin in range(0, len(stars), 1_000_000):
+        some = slice(begin, begin + 1_000_000)
+        total += np.sum((np.einsum("rk,rk->r", model[0][users[some]], model[1][items[some]]) - stars[some]) ** 2)
+    return float(np.sqrt(total / len(stars)))
 
-    for name, model in (("ours", ours), ("cmfrec", theirs)):
-        # Users came last in ours, and in cmfrec's one of the two.
-        left = min(residual(model[0], model[1], users, items, stars, weight),
-                   residual(model[1], model[0], items, users, stars, weight))
-        if left > 1e-3:
-            sys.exit(f"{name}: the model does not solve the equations ({left:.1e} is left): this compares nothing")
-    ratio = error(ours) / error(theirs)
-    if abs(ratio - 1) > 0.02:
-        sys.exit(f"cmfrec has another error ({ratio:.3f}): this compares nothing")
-    return ratio
+
+def solved(name, model, users, items, stars, weight):
+    """Stops where a model does not solve its equations. Users came last in ours, and in cmfrec's one of the two."""
+    left = min(residual(model[0], model[1], users, items, stars, weight),
+               residual(model[1], model[0], items, users, stars, weight))
+    if left > 1e-3:
+        sys.exit(f"{name}: the model does not solve the equations ({left:.1e} is left): this compares nothing")
 
 
 def residual(rows, columns, row, column, stars, weight):
     """How far the rows' vectors are from solving their equations: the largest of
     all, relative to the right-hand sides'."""
     import numpy as np
+    from scipy.sparse import csr_array
 
-    f = columns[column].astype(float)
-    off = np.einsum("rk,rk->r", rows[row], f) - stars
-    left, right = np.zeros(rows.shape), np.zeros(rows.shape)
-    np.add.at(left, row, off[:, None] * f)
-    np.add.at(right, row, stars[:, None] * f)
+    shape = (len(rows), len(columns))
+    off = np.empty(len(stars))
+    for begin in range(0, len(stars), 1_000_000):
+        some = slice(begin, begin + 1_000_000)
+        off[some] = np.einsum("rk,rk->r", rows[row[some]], columns[column[some]]) - stars[some]
+    left, right = (csr_array((values, (row, column)), shape=shape) @ columns for values in (off, stars))
     left += weight * np.bincount(row, minlength=len(rows))[:, None] * rows
     return np.abs(left).max() / np.abs(right).max()
 
@@ -107,10 +129,10 @@ def residual(rows, columns, row, column, stars, weight):
 class Ours:
     """Our kernel, a process that waits for a line before each run."""
 
-    def __init__(self, options, rank, directory):
+    def __init__(self, options, scale, rank, directory):
         self.ratings_path, self.factors_path = directory / "ratings", directory / "factors"
         self.rank, self.sorting = rank, []
-        numbers = [options.scale, options.seed, rank, options.weight, options.iterations]
+        numbers = [scale, options.seed, rank, options.weight, options.iterations]
         command = [KERNEL, *map(str, numbers), self.ratings_path, self.factors_path]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
@@ -143,6 +165,8 @@ class Ours:
 class Cmfrec:
     """Its explicit ALS, on one thread."""
 
+    name = "cmfrec"
+
     def __init__(self, users, items, stars, rank, options):
         import numpy as np
         from cmfrec import CMF
@@ -167,6 +191,37 @@ class Cmfrec:
 
     def model(self):
         return [factors.astype(float) for factors in (self.fitted.A_, self.fitted.B_)]
+
+
+class Implicit:
+    """Its ALS by Cholesky's method, on one thread: the same products and solutions a rating and a row."""
+
+    name = "implicit"
+
+    def __init__(self, users, items, stars, rank, options):
+        import numpy as np
+        from scipy.sparse import coo_matrix
+
+        self.matrix = coo_matrix((stars.astype(np.float32), (users.astype(np.int32), items.astype(np.int32))))
+        self.rank, self.options = rank, options
+
+    def run(self):
+        import time
+
+        from implicit.cpu.als import AlternatingLeastSquares
+
+        model = AlternatingLeastSquares(
+            factors=self.rank, regularization=self.options.weight, iterations=self.options.iterations, alpha=1.0,
+            use_native=True, use_cg=False, num_threads=1, random_state=self.options.seed,
+        )
+        begin = time.perf_counter()
+        model.fit(self.matrix.tocsr(), show_progress=False)
+        spent = time.perf_counter() - begin
+        self.fitted = model
+        return spent
+
+    def model(self):
+        return [factors.astype(float) for factors in (self.fitted.user_factors, self.fitted.item_factors)]
 
 
 if __name__ == "__main__":
