@@ -65,19 +65,21 @@ def closed_forms(figures, _):
 def truth(figures, _):
     code, found, skipped = specification("crosstalk-comm", "truth")
     figures.failed |= code != 0
-    ratios = {line["place"]: line["emulated_over_real"] for line in found if "place" in line}
+    comparisons = {line["place"]: line for line in found if "place" in line}
     for place in ["veth", "loopback"]:
-        measured = ratios.get(place, [])
-        if len(measured) < 6:
-            why = "; ".join(skipped) or "its test ended without a figure"
-            figures.missing(f"truth {place}", why)
-            continue
-        point, low, high = ratio([(one, 1.0) for one in measured])
-        # The test says where real time was too unsteady to be a truth.
-        figures.add(
-            f"truth {place}", point, "ratio", low, high, len(measured),
-            f"two ranks, emulated / undilated truth on the {place}", ratios=measured, doubts=skipped,
-        )
+        # Emulated over real has the transport's own unsteadiness in it: between measuring and program a wake-up changes its
+        # price, most where processors are virtual. Emulated over measured has not.
+        for metric, of, what in [
+            (f"truth {place}", "emulated_over_real", f"two ranks, emulated / undilated truth on the {place}"),
+            (f"measured {place}", "emulated_over_measured", f"two ranks, emulated / what was measured on the {place}"),
+        ]:
+            ratios = comparisons.get(place, {}).get(of, [])
+            if len(ratios) < 6:
+                figures.missing(metric, "; ".join(skipped) or "its test ended without a figure")
+                continue
+            point, low, high = ratio([(one, 1.0) for one in ratios])
+            # The test says where real time was too unsteady to be a truth.
+            figures.add(metric, point, "ratio", low, high, len(ratios), what, ratios=ratios, doubts=skipped)
 
 
 def independence(figures, options):

@@ -219,8 +219,11 @@ fn compare(name: &str, place: impl Fn(usize) -> IpAddr + Sync) {
         ratios
     };
     let ratios = of(|one| one.emulated / one.real);
-    println!("{{\"place\":\"{name}\",\"emulated_over_real\":{ratios:?}}}");
-    let to_predicted = judge("emulated over what was measured", &of(|one| one.emulated / one.predicted));
+    let to_measured = of(|one| one.emulated / one.predicted);
+    println!(
+        "{{\"place\":\"{name}\",\"emulated_over_real\":{ratios:?},\"emulated_over_measured\":{to_measured:?}}}"
+    );
+    let to_predicted = judge("emulated over what was measured", &to_measured);
     let predicted = quantile::estimate(&of(|one| one.predicted / one.real), 0.5, 0.05);
     let to_real = match predicted.filter(|predicted| !WITHIN.contains(&predicted.point)) {
         Some(predicted) => {
