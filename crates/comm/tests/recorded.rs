@@ -6,6 +6,7 @@ use crosstalk_comm::{Envelope, Rank, ReduceOp};
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::Fabric;
+use crosstalk_core::units::BitRate;
 use crosstalk_model::network::TimeBreakdown;
 use crosstalk_model::schedule::Schedule;
 use std::hint::black_box;
@@ -55,6 +56,16 @@ fn a_replay_on_the_recorded_fabric_gives_the_recorded_clocks() {
     let emulation = on(&fabric(20_000.0, 4_000.0, 9_000.0, 8.0, 0.3));
     let schedule = recorded(&emulation);
     assert_eq!(schedule.replay(&emulation), Ok(schedule.clocks));
+}
+
+#[test]
+fn a_replay_where_nodes_share_the_links_of_boards_gives_the_recorded_clocks() {
+    let apart = on(&fabric(20_000.0, 4_000.0, 9_000.0, 8.0, 0.3));
+    let shared = Emulation { board: vec![0, 0, 1, 1], uplink: Some(BitRate(0.25e9)), ..apart.clone() };
+    let schedule = recorded(&shared);
+    let elsewhere = schedule.replay(&apart).expect("replays");
+    assert!(latest(&elsewhere) < latest(&schedule.clocks), "links of a quarter of the cards' rate delay it");
+    assert_eq!(schedule.replay(&shared), Ok(schedule.clocks));
 }
 
 #[test]

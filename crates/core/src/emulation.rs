@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::fabric::Fabric;
 use crate::mpi::Mpi;
 use crate::system::NodeKind;
+use crate::units::BitRate;
 
 /// How the nodes of an attempt are spread over boards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -16,6 +17,8 @@ pub enum Placement {
     /// Every node on a board of its own.
     #[default]
     Many,
+    /// On as few boards as hold them: the next board is used once one is full.
+    Full,
 }
 
 /// What virtual time needs to know about the cluster that it emulates.
@@ -31,6 +34,9 @@ pub struct Emulation {
     pub within: Fabric,
     /// The fabric between nodes of different boards.
     pub across: Fabric,
+    /// The rate of a board's link to the others, in each direction; its nodes share it. `None`: it delays nothing.
+    #[serde(default)]
+    pub uplink: Option<BitRate>,
     /// How many ranks each node has. Ranks that follow each other share a node.
     #[serde(default = "one")]
     pub ranks_per_node: u32,

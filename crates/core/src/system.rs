@@ -54,6 +54,10 @@ pub struct Network {
     pub within: String,
     /// The fabric between nodes of different boards.
     pub across: String,
+    /// The rate of a board's link to the others, in each direction; all nodes of the board share it. Default: no such link
+    /// delays anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<BitRate>,
     /// The message-passing library that is used on it unless a study names another. Default: it costs nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpi: Option<String>,
@@ -85,4 +89,11 @@ pub struct System {
     /// Properties of this system that are not emulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
+}
+
+impl System {
+    /// How many nodes its boards hold together.
+    pub fn number_of_nodes(&self) -> usize {
+        self.boards.count as usize * self.boards.nodes as usize
+    }
 }

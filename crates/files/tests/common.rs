@@ -85,6 +85,7 @@ pub fn emulation(nodes: usize, each: u32, net: Net, disk: Option<Disk>) -> Emula
         board: vec![0; nodes],
         within: fabric.clone(),
         across: fabric,
+        uplink: None,
         ranks_per_node: each,
         memory: None,
         mpi: None,

@@ -124,6 +124,7 @@ pub fn emulation(nodes: usize) -> Emulation {
         board: vec![0; nodes],
         within: fabric.clone(),
         across: fabric,
+        uplink: None,
         ranks_per_node: 1,
         memory: None,
         mpi: None,

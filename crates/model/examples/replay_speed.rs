@@ -125,6 +125,7 @@ fn emulation(ranks: u32) -> Emulation {
         board: (0..ranks).collect(),
         within: across.clone(),
         across,
+        uplink: None,
         ranks_per_node: 1,
         memory: None,
         mpi: Some(mpi),

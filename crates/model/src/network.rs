@@ -26,22 +26,31 @@
 //!    only: until then it handles what else is waited for together.
 //! 5. **One node.** Messages between two ranks of a node go by the fabric `memory` instead, eagerly, and pass no
 //!    card. A rank's message to itself is free.
-//! 6. **Test.** A request is done once its last byte has come, or has left. A test that finds it undone takes o,
+//! 6. **Boards.** Nodes of a board may share its link to the others, which takes U for a byte and has one queue each
+//!    way, as a card has. A message to another board passes both boards' links on its way from card to card. Its head
+//!    comes to the link of the sender's board at `d`, begins to pass at `e` when that is free, and occupies it until
+//!    `e + s·U`. It comes to the link of the receiver's board at `e + L`, begins to pass at `f` when that is free, and
+//!    occupies it until `f + s·U`. At `f` it reaches the receiver's card, and rule 2 holds. In rule 3 its last byte
+//!    comes at `max(a + (s−1)·G, f + (s−1)·U)`. What waits for a link keeps no card busy. An empty message passes as
+//!    one byte does, the answer of rule 4 at once. Default: links of boards delay nothing.
+//! 7. **Test.** A request is done once its last byte has come, or has left. A test that finds it undone takes o,
 //!    and at least a nanosecond.
-//! 7. **Collectives** are rounds of messages ([`crate::collective`]). In each a rank posts its receives, sends,
+//! 8. **Collectives** are rounds of messages ([`crate::collective`]). In each a rank posts its receives, sends,
 //!    and waits for all. Combining takes the time a byte that the host was found to need.
 //!
 //! Closed forms that follow, without contention: an eager message takes `2o + L + (s−1)·max(O, G)`; one by
 //! rendezvous, whose receive is posted before, `2o + 3L + (s−1)·max(O, G)` with the library's preparation on
-//! top; k messages from one card leave `max(o + (s−1)·O, g + (s−1)·G)` apart.
+//! top; k messages from one card leave `max(o + (s−1)·O, g + (s−1)·G)` apart. Where boards share links, write
+//! `max(O, G, U)`: a link that is no slower than a card delays no message that is alone. Of k nodes of a board that
+//! send to as many on other boards at once, the last message is `(k − 1)·s·U` late, and so it is to k nodes of one board.
 //!
 //! **Order.** Everything that ranks have in common happens in the order of virtual time, at equal times in that
 //! of the ranks' numbers. So the result depends on the programs and on the time that they compute, and on
 //! nothing else. If a program runs while it is simulated, an event waits until no running rank can do anything
 //! that comes before it.
 //!
-//! **Not modelled:** switches and shared cables between the cards; loss; the time of packing and copying inside
-//! a collective.
+//! **Not modelled:** switches and cables between the cards but for the links of boards; loss; the time of packing and
+//! copying inside a collective.
 
 mod card;
 mod charge;

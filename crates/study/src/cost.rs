@@ -8,7 +8,7 @@ use crosstalk_core::mpi::Mpi;
 use crosstalk_core::quoted;
 use crosstalk_core::range::Range;
 use crosstalk_core::system::System;
-use crosstalk_core::units::{Bytes, Seconds, human};
+use crosstalk_core::units::{BitRate, Bytes, Seconds, human};
 
 /// A cost of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,18 +148,36 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
     })
 }
 
-/// Checks the range of a system's speed.
+/// Checks the ranges of a system's speed and of the links of its boards: one range for those of all its networks.
 ///
 /// # Errors
 /// As [`check_fabric`].
 pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Result<(), Fault> {
-    check(&system.source, "speed", at, |name, range| {
-        let ends = (name == "speed").then(|| range.numbers())?;
-        Some(ends.and_then(|ends| match ends.0 > 0.0 {
+    let uplinks: Vec<f64> = system.network.values().filter_map(|network| Some(network.uplink?.0)).collect();
+    if uplinks.iter().any(|rate| *rate <= 0.0) {
+        return Err(Fault::usage("expected a rate of a board's link above zero")
+            .at(at("network"))
+            .remedy("leave `uplink` out where no such link delays anything"));
+    }
+    check(&system.source, "speed, and `uplink` where a network has it,", at, |name, range| match name {
+        "speed" => Some(range.numbers().and_then(|ends| match ends.0 > 0.0 {
             true => contains(ends, system.node.speed, |value| value.to_string()),
             false => Err(Fault::usage("expected a range of speeds above zero")),
-        }))
+        })),
+        "uplink" if !uplinks.is_empty() => Some(ends_of_rate(range).and_then(|ends| match ends.0 > 0.0 {
+            true => uplinks.iter().try_for_each(|rate| contains(ends, *rate, |rate| human(rate, "bit/s"))),
+            false => Err(Fault::usage("expected a range of rates above zero")),
+        })),
+        _ => None,
     })
+}
+
+/// The ends of a range of rates, in bit/s.
+///
+/// # Errors
+/// A usage fault where they are no rates, or in the wrong order.
+pub fn ends_of_rate(range: &Range) -> Result<(f64, f64), Fault> {
+    range.quantities::<BitRate>().map(|(low, high)| (low.0, high.0))
 }
 
 /// `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
@@ -211,6 +229,30 @@ mod tests {
             "title = \"T\"\nrate = \"1 Gbit/s\"\ncosts = {{ L = \"20 µs\", o = \"1 µs\", g = \"0 s\", G = \"8 ns\" }}\n[source]\n{source}"
         );
         Catalogues::new().add_fabric("f", &text, "f.toml").map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn the_range_of_boards_links_holds_those_of_all_networks() {
+        let system = |a: &str, source: &str| {
+            let text = format!(
+                "title = \"T\"\nnode = {{ cpu = \"c\", cores = 1, clock = \"1 GHz\", speed = 0.2, memory = \"1 GB\" }}\n\
+                 boards = {{ count = 2, nodes = 4 }}\nnetwork.a = {{ within = \"f\", across = \"f\"{a} }}\n\
+                 network.b = {{ within = \"f\", across = \"f\" }}\n[source]\nuplink = {{ text = \"t\"{source} }}"
+            );
+            Catalogues::new().add_system("s", &text, "s.toml").map_err(|fault| fault.to_string())
+        };
+        let (shared, range) = (", uplink = \"4 Gbit/s\"", ", range = [\"2 Gbit/s\", \"8 Gbit/s\"]");
+        assert_eq!((system(shared, range), system(shared, ""), system("", "")), (Ok(()), Ok(()), Ok(())));
+        for (uplink, range, why) in [
+            ("", range, "`uplink` has a range"),
+            (", uplink = \"9 Gbit/s\"", range, "does not contain the value 9.00 Gbit/s"),
+            (", uplink = \"0 bit/s\"", "", "above zero"),
+            (shared, ", range = [\"0 bit/s\", \"8 Gbit/s\"]", "rates above zero"),
+            (shared, ", range = [1, 8]", "s.toml:"),
+        ] {
+            let fault = system(uplink, range).expect_err(why);
+            assert!(fault.contains(why) && fault.contains("s.toml:"), "{fault}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The emulation of a place: nodes on boards, with their fabrics.
 
 use crate::catalogue::Catalogues;
-use crate::plan::Place;
+use crate::plan::{Place, Uplink};
 use crate::words::count_in_words;
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
@@ -14,7 +14,7 @@ use crosstalk_core::system::{NodeKind, System};
 /// A usage fault where the system, one of its fabrics or the MPI profile is unknown, or where the system has too few
 /// boards or nodes for the placement, or nodes that cannot have so many ranks.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
-    let Place::Virtual { system: name, links, memory, mpi, placement, nodes, ranks } = place else {
+    let Place::Virtual { system: name, links, uplink, memory, mpi, placement, nodes, ranks } = place else {
         return Ok(None);
     };
     let (system, network) = catalogues.find_system(name)?;
@@ -35,12 +35,21 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
                 "{nodes} nodes, each on a board of its own, do not fit in `{name}`, which has {}",
                 count_in_words(system.boards.count as usize, "board")
             ))
-            .remedy(match *nodes <= system.boards.nodes as usize {
-                true => "set boards = \"one\": they fit on one",
-                false => "take fewer nodes, or exclude the combination",
+            .remedy(match *nodes {
+                few if few <= system.boards.nodes as usize => "set boards = \"one\": they fit on one",
+                some if some <= system.number_of_nodes() => "set boards = \"full\": they fit on full boards",
+                _ => "take fewer nodes, or exclude the combination",
             }));
         }
+        Placement::Full if *nodes > system.number_of_nodes() => {
+            return Err(Fault::usage(format!(
+                "{nodes} nodes do not fit in `{name}`, which has {}",
+                count_in_words(system.number_of_nodes(), "node")
+            ))
+            .remedy("take fewer nodes, exclude the combination, or add a larger system to a catalogue"));
+        }
         Placement::One => vec![0; *nodes],
+        Placement::Full => (0..*nodes as u32).map(|node| node / system.boards.nodes).collect(),
         Placement::Many => (0u32..).take(*nodes).collect(),
     };
     let speed = system.node.speed;
@@ -51,6 +60,11 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         board,
         within: fabric(&network.within)?.with_links(links),
         across: fabric(&network.across)?.with_links(links),
+        uplink: match uplink {
+            Uplink::OfSystem => network.uplink,
+            Uplink::Unlimited => None,
+            Uplink::Rate(rate) => Some(*rate),
+        },
         ranks_per_node: *ranks,
         memory: system.within_node.as_ref().map(|name| fabric(name)).transpose()?,
         mpi: mpi.as_ref().map(|name| catalogues.find_mpi(name)).transpose()?.cloned(),
@@ -58,7 +72,7 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
 }
 
 /// A cluster without a study: `nodes` nodes of a system with `ranks` ranks each, on one board if they fit, else on a board
-/// each. `library` replaces that of the system's network.
+/// each, else on full boards. `library` replaces that of the system's network.
 ///
 /// # Errors
 /// If the system or the library is unknown, or nodes or ranks do not fit.
@@ -72,6 +86,7 @@ pub fn emulated_place(
     let on = |placement| Place::Virtual {
         system: system.into(),
         links: Links::default(),
+        uplink: Uplink::OfSystem,
         memory: None,
         mpi: catalogues.library_on(system, library),
         placement,
@@ -82,7 +97,8 @@ pub fn emulated_place(
         let emulation = emulation(catalogues, &place)?;
         Ok(emulation.map(|emulation| (place, emulation)).expect("a place in virtual time is emulated"))
     };
-    emulated(on(Placement::One)).or_else(|of_one| emulated(on(Placement::Many)).map_err(|_: Fault| of_one))
+    let or = |placement| move |of_one| emulated(on(placement)).map_err(|_: Fault| of_one);
+    emulated(on(Placement::One)).or_else(or(Placement::Many)).or_else(or(Placement::Full))
 }
 
 /// Refuses more ranks a node than a node has cores, and several without a fabric between them.
@@ -122,6 +138,7 @@ mod tests {
         Place::Virtual {
             system: "kosmos-srio".into(),
             links: Links::default(),
+            uplink: Uplink::OfSystem,
             memory: None,
             mpi: None,
             placement,
@@ -158,6 +175,7 @@ mod tests {
             |nodes| emulated_place(&catalogues, "kosmos-srio", None, 1, nodes).expect("fits").1.board;
         assert_eq!(boards(4), [0, 0, 0, 0]);
         assert_eq!(boards(5), [0, 1, 2, 3, 4]);
+        assert_eq!(boards(17)[12..], [3, 3, 3, 3, 4], "more than there are boards");
         let library = |requested| {
             let (_, emulation) =
                 emulated_place(&catalogues, "kisti-2006-myrinet", requested, 2, 2).expect("fits");
@@ -210,6 +228,9 @@ mod tests {
         let boards = |place| emulation(&catalogues, &place).expect("fits").expect("virtual").board;
         assert_eq!(boards(on(Placement::One, 2)), [0, 0]);
         assert_eq!(boards(on(Placement::Many, 3)), [0, 1, 2]);
+        assert_eq!(boards(on(Placement::Full, 6)), [0, 0, 0, 0, 1, 1]);
+        let whole = boards(on(Placement::Full, 64));
+        assert_eq!((whole.len(), whole[63]), (64, 15), "all of KOSMOS");
     }
 
     #[test]
@@ -242,9 +263,15 @@ mod tests {
     #[test]
     fn more_nodes_than_there_are_is_a_fault() {
         let catalogues = Catalogues::bundled();
-        for (place, why) in [(on(Placement::One, 5), "holds 4"), (on(Placement::Many, 17), "has 16 boards")] {
+        for (place, why, remedy) in [
+            (on(Placement::One, 5), "holds 4", "boards = \"many\""),
+            (on(Placement::Many, 17), "has 16 boards", "boards = \"full\""),
+            (on(Placement::Many, 65), "has 16 boards", "fewer nodes"),
+            (on(Placement::Full, 65), "has 64 nodes", "fewer nodes"),
+        ] {
             let fault = emulation(&catalogues, &place).expect_err("does not fit");
             assert!(fault.message.contains(why), "{fault}");
+            assert!(fault.remedy.as_deref().is_some_and(|text| text.contains(remedy)), "{fault}");
         }
     }
 

@@ -20,7 +20,7 @@ use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::scene::Effort;
 use crosstalk_core::testbed::Link;
-use crosstalk_core::units::Bytes;
+use crosstalk_core::units::{BitRate, Bytes};
 use crosstalk_core::value::{Params, Value};
 use std::collections::BTreeMap;
 
@@ -118,6 +118,8 @@ pub enum Place {
         system: String,
         /// What differs from the system's own links.
         links: Links,
+        /// The link of a board to the others.
+        uplink: Uplink,
         /// The memory of a node [default: the system's].
         memory: Option<Bytes>,
         /// The MPI profile's name. `None`: the message-passing library costs nothing.
@@ -145,6 +147,18 @@ pub enum Place {
         /// The number of nodes on this host.
         nodes: usize,
     },
+}
+
+/// The link of a board to the others, which its nodes share.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Uplink {
+    /// That of the system's network.
+    #[default]
+    OfSystem,
+    /// It delays nothing.
+    Unlimited,
+    /// Of this rate, in each direction.
+    Rate(BitRate),
 }
 
 impl Plan {

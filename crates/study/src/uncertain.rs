@@ -13,7 +13,7 @@ use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::Seconds;
 
 use crate::catalogue::Catalogues;
-use crate::cost::{COSTS, Cost, SETTINGS, Setting};
+use crate::cost::{COSTS, Cost, SETTINGS, Setting, ends_of_rate};
 use crate::ranged_parameter::RangedParameter;
 
 /// A parameter of a file of a catalogue.
@@ -29,6 +29,11 @@ pub enum Parameter {
     /// Of a system: the speed of a core.
     Speed {
         /// The system's name, without a network.
+        system: String,
+    },
+    /// Of a system's network: the rate of the links of its boards.
+    Uplink {
+        /// The system's name, with the network.
         system: String,
     },
     /// Of a message-passing library.
@@ -57,6 +62,7 @@ impl Parameter {
         match self {
             Parameter::Cost { .. } => "s",
             Parameter::Speed { .. } => "",
+            Parameter::Uplink { .. } => "bit/s",
             Parameter::Setting { setting, .. } => setting.unit(),
         }
     }
@@ -67,6 +73,7 @@ impl Parameter {
         match self {
             Parameter::Cost { cost, .. } => Parameter::Cost { fabric: name, cost: *cost },
             Parameter::Speed { .. } => Parameter::Speed { system: name },
+            Parameter::Uplink { .. } => Parameter::Uplink { system: name },
             Parameter::Setting { setting, .. } => Parameter::Setting { library: name, setting: *setting },
         }
     }
@@ -91,6 +98,12 @@ impl Parameter {
                 let source = system.source.get("speed");
                 Entry { value: system.node.speed, source, ends: Box::new(Range::numbers) }
             }
+            Parameter::Uplink { system } => {
+                let (system, network) = catalogues.find_system(system)?;
+                let Some(rate) = network.uplink else { return Ok(None) };
+                let source = system.source.get("uplink");
+                Entry { value: rate.0, source, ends: Box::new(ends_of_rate) }
+            }
             Parameter::Setting { library, setting } => {
                 let (library, setting) = (catalogues.find_mpi(library)?, *setting);
                 let Some(value) = setting.of(library) else { return Ok(None) };
@@ -106,6 +119,7 @@ impl fmt::Display for Parameter {
         match self {
             Parameter::Cost { fabric, cost } => write!(f, "fabric {fabric}: {}", cost.name()),
             Parameter::Speed { system } => write!(f, "system {system}: speed"),
+            Parameter::Uplink { system } => write!(f, "system {system}: uplink"),
             Parameter::Setting { library, setting } => write!(f, "mpi {library}: {}", setting.name()),
         }
     }
@@ -146,6 +160,7 @@ impl Uncertainty {
             }
             let system = catalogues.find_system(&cluster.system)?.0.name.clone();
             found.add(catalogues, Parameter::Speed { system })?;
+            found.add(catalogues, Parameter::Uplink { system: cluster.system.clone() })?;
         }
         found.parameters.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(found)
@@ -201,6 +216,12 @@ impl Uncertainty {
         };
         let mut speed = cluster.node.speed;
         self.change(&Parameter::Speed { system: system.into() }, &now).apply(&mut speed);
+        let mut uplink = cluster.uplink;
+        let of_boards = Parameter::Uplink { system: cluster.system.clone() };
+        // One that a study sets is not uncertain.
+        if let Some(rate) = uplink.as_mut().filter(|rate| self.values.get(&of_boards) == Some(&rate.0)) {
+            self.change(&of_boards, &now).apply(&mut rate.0);
+        }
         let mut mpi = cluster.mpi.clone();
         if let Some(library) = &mut mpi {
             for setting in SETTINGS {
@@ -215,6 +236,7 @@ impl Uncertainty {
             across: changed(cluster.across.clone()),
             memory: cluster.memory.clone().map(changed),
             node: NodeKind { speed, ..cluster.node.clone() },
+            uplink,
             mpi,
             ..cluster.clone()
         }
@@ -277,6 +299,7 @@ impl Change {
 mod tests {
     use super::*;
     use crate::emulate::emulated_place;
+    use crosstalk_core::units::BitRate;
 
     fn catalogues(of_second: &str) -> Catalogues {
         let mut all = Catalogues::new();
@@ -351,6 +374,32 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
         assert_eq!(one.within.costs.latency, two.within.costs.latency);
         assert_eq!(two.within.costs.gap, Seconds(0.0), "which follows nothing");
         assert!((two.node.speed / one.node.speed - 2.0).abs() < 1e-12, "but for its own range");
+    }
+
+    #[test]
+    fn the_rate_of_boards_links_is_uncertain_where_it_is_the_systems_own() {
+        let mut all = catalogues(FOLLOWS);
+        let text = "title = \"T\"\nnode = { cpu = \"c\", cores = 1, clock = \"1 GHz\", speed = 0.2, memory = \"1 GB\" }\n\
+                    boards = { count = 2, nodes = 4 }\n\
+                    network.a = { within = \"second\", across = \"second\", uplink = \"4 Gbit/s\" }\n\
+                    network.b = { within = \"second\", across = \"second\" }\n\
+                    [source]\nuplink = { text = \"t\", range = [\"2 Gbit/s\", \"8 Gbit/s\"] }";
+        all.add_system("three", text, "s.toml").expect("reads");
+        let cluster = |name| emulated_place(&all, name, None, 1, 8).expect("fits on full boards").1;
+        let (shared, unshared) = (cluster("three-a"), cluster("three-b"));
+        let set = Emulation { uplink: Some(BitRate(1e9)), ..shared.clone() };
+        let uncertainty = Uncertainty::of(&all, [&shared, &unshared, &set]).expect("are there");
+        let names: Vec<&str> =
+            uncertainty.parameters.iter().map(|(_, ranged)| ranged.name.as_str()).collect();
+        assert_eq!(names, ["fabric first: L", "system three-a: uplink"]);
+        let rate = |point, cluster| {
+            let uplink = uncertainty.at(&[0.5, point], cluster, "three").uplink;
+            uplink.map(|rate| (rate.0 / 1e6).round())
+        };
+        let rates =
+            [0.0, 0.5, 1.0].map(|point| [&shared, &unshared, &set].map(|cluster| rate(point, cluster)));
+        assert_eq!(rates.map(|all| all[0]), [Some(2e3), Some(4e3), Some(8e3)]);
+        assert_eq!(rates.map(|all| (all[1], all[2])), [(None, Some(1e3)); 3], "none, and one that is set");
     }
 
     #[test]

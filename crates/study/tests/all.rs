@@ -1,6 +1,7 @@
 //! Everything that is asked of studies, as one program: linked once.
 
 mod background_work;
+mod boards;
 mod calibration;
 mod cells;
 mod command;

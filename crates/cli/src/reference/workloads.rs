@@ -28,7 +28,7 @@ fn list(registry: &Registry) -> Page {
     let text = format!(
         "# Workloads, conditions and observers\n\n`crosstalk show workloads/NAME` prints the same for one \
          workload. In a study file a workload is written as `work.NAME = {{ kind = \"KIND\", PARAMETER = VALUE }}`.\n\n\
-         ## Workloads\n\n{workloads}\n## Conditions\n\nThe conditions of a place are `system`, `boards`, `fabric`, \
+         ## Workloads\n\n{workloads}\n## Conditions\n\nThe conditions of a place are `system`, `boards`, `uplink`, `fabric`, \
          `scale`, `rate`, `latency`, `memory`, `mpi` and `ranks`. Other conditions: {}.\n\n## Observers\n{observers}",
         conditions.join(", ")
     );

@@ -33,6 +33,7 @@ const FABRIC: &str = "\
 const SYSTEM: &str = "\
 # A system: nodes on boards, and networks by name, each with its fabric within and across boards.
 # `speed` is a core's relative to one of this machine, `within_node` the fabric between ranks of one node.
+# A network's `uplink` is the rate of a board's link to the others, which the board's nodes share; without it, none delays.
 # For one of your own, save this as my/systems/NAME.toml, change it, and run with --catalogue my.
 ";
 

@@ -56,6 +56,7 @@ pub fn emulation(nodes: usize, fabric: &Fabric) -> Emulation {
         board: vec![0; nodes],
         within: fabric.clone(),
         across: fabric.clone(),
+        uplink: None,
         ranks_per_node: 1,
         memory: None,
         mpi: None,

@@ -1,5 +1,6 @@
 //! A node's network card: one queue of messages that leave, and one of messages that arrive. Both serve in the
-//! order in which messages are ready, whichever of the node's ranks they belong to.
+//! order in which messages are ready, whichever of the node's ranks they belong to. A board's link has the same queues,
+//! which the board's nodes share.
 
 use crate::time::VirtualTime;
 

@@ -3,6 +3,8 @@
 use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Costs, Fabric};
 
+use crosstalk_core::units::Seconds;
+
 use crate::time::VirtualTime;
 
 /// The costs of one message, in virtual time.
@@ -42,6 +44,15 @@ impl Charge {
     pub fn card(&self) -> VirtualTime {
         self.gap + self.stream
     }
+}
+
+/// What a message takes of the link of a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Passage {
+    /// s·U: how long it occupies the link. An empty message does so as one byte does: none is passed by the next.
+    pub(super) busy: VirtualTime,
+    /// (s − 1)·U: from its head to its last byte.
+    pub(super) stream: VirtualTime,
 }
 
 /// The route of a message from one rank to another.
@@ -112,6 +123,22 @@ impl<'e> CostModel<'e> {
         let Some(fabric) = self.fabric(from, to) else { return Charge::default() };
         let charge = Charge::for_message(fabric.costs_for(bytes), bytes);
         Charge { overhead: charge.overhead + self.overhead, ..charge }
+    }
+
+    /// What a message of `bytes` takes of its boards' links; `None` where it passes none that is shared.
+    pub(super) fn passage(&self, from: u32, to: u32, bytes: u64) -> Option<Passage> {
+        let rate = self.emulation.uplink?;
+        let across = self.board(from) != self.board(to);
+        let byte = Seconds(8.0 / rate.0);
+        across.then(|| Passage {
+            busy: VirtualTime::product(bytes.max(1), byte),
+            stream: VirtualTime::product(bytes.saturating_sub(1), byte),
+        })
+    }
+
+    /// The board of a rank's node.
+    pub(super) fn board(&self, rank: u32) -> u32 {
+        self.emulation.board[self.node(rank) as usize]
     }
 
     /// The CPU time of a test that finds nothing.

@@ -1,4 +1,4 @@
-//! Collectives on the network: rule 7. All members of a communicator call the same ones in the same order.
+//! Collectives on the network: rule 8. All members of a communicator call the same ones in the same order.
 
 use crosstalk_core::Fault;
 use crosstalk_core::mpi::Operation;

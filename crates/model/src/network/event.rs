@@ -12,6 +12,10 @@ pub(super) enum EventKind {
     Arrive(u32),
     /// A message is ready to leave through its sender's card.
     Leave(u32),
+    /// The head of a message reaches the link that its sender's board shares.
+    LeaveBoard(u32),
+    /// The head of a message reaches the link that its receiver's board shares.
+    ArriveAtBoard(u32),
     /// A rank tests a request.
     Test(u32),
 }

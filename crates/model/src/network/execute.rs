@@ -235,7 +235,7 @@ impl Network<'_> {
         Ok(state.end_wait().map_or(Step::GoOn, Step::Answer))
     }
 
-    /// Rule 6: a rank tests a request.
+    /// Rule 7: a rank tests a request.
     pub(super) fn test(&mut self, rank: u32, source: &mut impl Source) {
         let state = &mut self.ranks[rank as usize];
         let State::Testing(number) = state.state else { return };

@@ -33,6 +33,8 @@ pub(super) struct Message {
     /// When its head came, and when the card began to receive it.
     pub(super) head: VirtualTime,
     pub(super) arrived: VirtualTime,
+    /// When the links of its boards have let its last byte pass.
+    pub(super) passed: VirtualTime,
     /// Which one it is of all that found no receive.
     pub(super) arrival: u64,
     /// Whether all of it was there before the clocks began.
@@ -78,7 +80,8 @@ impl Messages {
     /// Clocks begin anew: what has arrived was there before.
     pub(super) fn all_have_arrived(&mut self) {
         for message in &mut self.all {
-            (message.head, message.arrived, message.was_there) = (VirtualTime::ZERO, VirtualTime::ZERO, true);
+            (message.head, message.arrived, message.passed) = Default::default();
+            message.was_there = true;
         }
     }
 }

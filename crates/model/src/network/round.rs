@@ -1,4 +1,4 @@
-//! How a rank takes part in a collective, round by round: rule 7.
+//! How a rank takes part in a collective, round by round: rule 8.
 
 use crosstalk_core::Fault;
 use smallvec::SmallVec;

@@ -33,6 +33,8 @@ pub struct Network<'e> {
     /// Seconds of the host's CPU to combine a byte.
     pub(super) combine: Seconds,
     pub(super) cards: Vec<Card>,
+    /// The links of boards.
+    pub(super) boards: Vec<Card>,
     pub(super) ranks: Vec<Rank>,
     pub(super) communicators: Communicators,
     pub(super) messages: Messages,
@@ -66,6 +68,7 @@ impl<'e> Network<'e> {
             choices: Choices::new(emulation.mpi.as_ref().map_or(&[][..], |mpi| &mpi.collectives)),
             combine,
             cards: vec![Card::default(); nodes],
+            boards: vec![Card::default(); emulation.board.iter().max().map_or(0, |last| *last as usize + 1)],
             communicators: Communicators::of_world(ranks),
             messages: Messages::default(),
             events: Events::default(),
@@ -112,13 +115,16 @@ impl<'e> Network<'e> {
     /// Whether no running rank can do anything that comes before the event.
     fn is_safe(&self, event: &Event) -> bool {
         let (to_arrive, to_leave) = self.lookahead;
-        let ahead = if matches!(event.kind, EventKind::Leave(_)) { to_leave } else { to_arrive };
+        let leaves = matches!(event.kind, EventKind::Leave(_) | EventKind::LeaveBoard(_));
+        let ahead = if leaves { to_leave } else { to_arrive };
         self.running.iter().all(|rank| event.at < self.ranks[*rank as usize].clock.total() + ahead)
     }
 
     fn happen(&mut self, event: Event, source: &mut impl Source) {
         match event.kind {
             EventKind::Leave(message) => self.leave(message, event.at),
+            EventKind::LeaveBoard(message) => self.leave_board(message, event.at),
+            EventKind::ArriveAtBoard(message) => self.arrive_at_board(message, event.at),
             EventKind::Arrive(message) => self.arrive(message, event.at),
             EventKind::Test(rank) => self.test(rank, source),
         }
@@ -126,7 +132,7 @@ impl<'e> Network<'e> {
 
     /// Everything on its way has arrived: all clocks and cards begin anew.
     fn restart(&mut self, source: &mut impl Source) {
-        self.cards.iter_mut().for_each(Card::restart);
+        self.cards.iter_mut().chain(&mut self.boards).for_each(Card::restart);
         self.messages.all_have_arrived();
         for (number, rank) in self.ranks.iter_mut().enumerate() {
             rank.restart();

@@ -2,6 +2,7 @@
 //! test. `c`, `n`, `t`, `r`: the CPU's time for a message, the card's, one message end to end, the same by
 //! rendezvous.
 
+mod boards;
 mod closed_forms;
 mod collectives;
 mod deadlock;
@@ -57,6 +58,7 @@ fn cluster(nodes: usize) -> Emulation {
         board: (0..nodes as u32).collect(),
         within: across.clone(),
         across,
+        uplink: None,
         ranks_per_node: 1,
         memory: None,
         mpi: None,

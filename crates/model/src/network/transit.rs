@@ -1,6 +1,6 @@
 //! How messages leave, arrive, and find their receive.
 
-use super::charge::{Charge, Route};
+use super::charge::{Charge, Passage, Route};
 use super::event::{Event, EventKind, Moment, Order};
 use super::matching::{Key, NONE};
 use super::message::{Message, Sending, Stage};
@@ -37,6 +37,7 @@ impl Network<'_> {
             site,
             head: VirtualTime::ZERO,
             arrived: VirtualTime::ZERO,
+            passed: VirtualTime::ZERO,
             arrival: 0,
             was_there: false,
             next: NONE,
@@ -59,7 +60,7 @@ impl Network<'_> {
             self.push(ready, order, EventKind::Leave(message));
         } else {
             let leaves = card.leave(ready, charge.card());
-            self.push(leaves + charge.latency, order, EventKind::Arrive(message));
+            self.send_off(message, leaves, charge);
         }
         if stage == Stage::Announced {
             // Until its data have left, others of this card may have to wait for them.
@@ -88,12 +89,45 @@ impl Network<'_> {
         let card = &mut self.cards[self.costs.node(message.from) as usize];
         card.queued -= 1;
         let leaves = card.leave(event, charge.card());
-        self.push(leaves + charge.latency, message.order, EventKind::Arrive(index));
+        self.send_off(index, leaves, &charge);
         if let Stage::Data(_) = message.stage {
             let whole = leaves + charge.stream;
             let ready = Ready { begin: leaves, cpu: charge.handling, whole, ..Ready::default() };
             self.make_ready(message.from, message.waiting, (event, message.order), ready);
         }
+    }
+
+    /// The head of a message leaves its card: for its receiver, or for the link of its board.
+    fn send_off(&mut self, index: u32, leaves: VirtualTime, charge: &Charge) {
+        let message = *self.messages.get(index);
+        match self.passage(&message) {
+            Some(_) => self.push(leaves, message.order, EventKind::LeaveBoard(index)),
+            None => self.push(leaves + charge.latency, message.order, EventKind::Arrive(index)),
+        }
+    }
+
+    /// What a message takes of its boards' links at this stage.
+    fn passage(&self, message: &Message) -> Option<Passage> {
+        let bytes = if message.stage == Stage::Announced { 0 } else { message.bytes };
+        self.costs.passage(message.from, message.to, bytes)
+    }
+
+    /// Rule 6: the head of a message reaches the link of its sender's board.
+    pub(super) fn leave_board(&mut self, index: u32, head: VirtualTime) {
+        let message = *self.messages.get(index);
+        let Some(passage) = self.passage(&message) else { return };
+        let latency = self.charge(&message).latency;
+        let leaves = self.boards[self.costs.board(message.from) as usize].leave(head, passage.busy);
+        self.push(leaves + latency, message.order, EventKind::ArriveAtBoard(index));
+    }
+
+    /// Rule 6: the head of a message reaches the link of its receiver's board.
+    pub(super) fn arrive_at_board(&mut self, index: u32, head: VirtualTime) {
+        let message = *self.messages.get(index);
+        let Some(passage) = self.passage(&message) else { return };
+        let begins = self.boards[self.costs.board(message.to) as usize].arrive(head, passage.busy);
+        self.messages.get_mut(index).passed = begins + passage.stream;
+        self.push(begins, message.order, EventKind::Arrive(index));
     }
 
     /// Rule 2: the head of a message reaches its receiver.
@@ -157,7 +191,7 @@ impl Network<'_> {
         let ready = Ready {
             begin: begins,
             cpu: charge.cpu(),
-            whole: begins + stream,
+            whole: message.passed.max(begins + stream),
             after: charge.overhead,
             received: Some((message.received, message.bytes)),
         };

@@ -83,7 +83,8 @@ fn at_least_as_costly(a: &Emulation, b: &Emulation) -> bool {
         (x, y) => x.is_none() && y.is_none(),
     };
     a.board.len() == b.board.len()
-        && pairs_of_boards(a) == pairs_of_boards(b)
+        && a.board == b.board
+        && link_costs_more(a, b)
         && (a.ranks_per_node, &a.mpi) == (b.ranks_per_node, &b.mpi)
         && x.cores <= y.cores
         && x.speed <= y.speed
@@ -94,9 +95,10 @@ fn at_least_as_costly(a: &Emulation, b: &Emulation) -> bool {
         && fabric_costs_more(&a.across, &b.across)
 }
 
-/// Which nodes share a board.
-fn pairs_of_boards(of: &Emulation) -> Vec<bool> {
-    of.board.iter().map(|board| *board == of.board[0]).collect()
+/// Whether the links of boards of `a` are as slow as those of `b`, or slower.
+fn link_costs_more(a: &Emulation, b: &Emulation) -> bool {
+    let [a, b] = [a, b].map(|of| of.uplink.map_or(f64::INFINITY, |rate| rate.0));
+    a <= b
 }
 
 fn costs_of_disk(disk: Disk) -> [f64; 2] {

@@ -5,12 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Catalogues;
 use crate::findings::SourceNote;
-use crate::plan::{Place, Plan};
+use crate::plan::{Place, Plan, Uplink};
 
 /// The remark on cells whose links their systems never had.
 const HYPOTHETICAL_LINKS: &str = "where `rate` or `latency` is given, a system has links it never had: G follows the rate, \
     while o, O and g stay those of its fabric, as if the same software drove a faster network; a real one would \
     cost the CPU more, or need other software";
+
+/// The remark on cells whose boards' links were set.
+const ASSUMED_UPLINKS: &str = "where `uplink` is given, the rate of the link that a board's nodes share is assumed: no source of \
+    the system gives it";
 
 /// The remark on cells whose nodes have another memory than their systems'.
 const LIMITED_MEMORY: &str = "where `memory` is given, nodes have less than their systems: what does not fit is written to \
@@ -37,13 +41,14 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
     // By a system's name, network included: whether its nodes have several ranks.
     let mut systems: BTreeMap<&str, bool> = BTreeMap::new();
     let mut largest_scale: f64 = 1.0;
-    let (mut hypothetical, mut limited, mut on_user_cluster) = (false, false, false);
+    let (mut hypothetical, mut assumed, mut limited, mut on_user_cluster) = (false, false, false, false);
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
-            Place::Virtual { system, links, memory, mpi, ranks, .. } => {
+            Place::Virtual { system, links, uplink, memory, mpi, ranks, .. } => {
                 *systems.entry(system).or_default() |= *ranks > 1;
                 libraries.extend(mpi.as_deref());
                 hypothetical |= !links.is_unchanged();
+                assumed |= matches!(uplink, Uplink::Rate(_));
                 limited |= memory.is_some();
             }
             Place::Real { fabric, scale, .. } => {
@@ -74,6 +79,9 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
         sources.extend(
             source_notes("fabric", &fabric.name, &fabric.source).filter(|note| note.what.ends_with(": rate")),
         );
+    }
+    if assumed {
+        remarks.push(ASSUMED_UPLINKS.to_string());
     }
     if hypothetical {
         remarks.push(HYPOTHETICAL_LINKS.to_string());

@@ -1,6 +1,6 @@
 //! The place of a cell, from its conditions: a catalogued system in virtual time, or links of a certain rate in real time.
 
-use super::Place;
+use super::{Place, Uplink};
 use crate::catalogue::{Catalogues, NO_FABRIC};
 use crate::emulate::emulation;
 use crate::scale::{parse_scale, scaled_link};
@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// The conditions that make the place of a scene.
-pub(super) const PLACE: [&str; 9] =
-    ["system", "boards", "rate", "latency", "memory", "mpi", "ranks", "fabric", "scale"];
+pub(super) const PLACE: [&str; 10] =
+    ["system", "boards", "uplink", "rate", "latency", "memory", "mpi", "ranks", "fabric", "scale"];
 
 /// What the place of a cell is made from.
 pub(super) struct PlaceRequest<'a> {
@@ -83,9 +83,11 @@ impl PlaceRequest<'_> {
         let memory = self.above_zero("memory", |size: &Bytes| size.0 as f64)?;
         let (placement, links, mpi) =
             (self.placement()?, self.links()?, self.mpi(catalogues, &system.to_string())?);
+        let uplink = self.uplink()?;
         let with = |ranks| Place::Virtual {
             system: system.to_string(),
             links,
+            uplink,
             memory,
             mpi: mpi.clone(),
             placement,
@@ -105,6 +107,7 @@ impl PlaceRequest<'_> {
         let why = |name: &str| format!("`{kinds}` runs in real time, where `{name}` means nothing");
         self.refuse("memory", &why("memory"), "leave it out: a program has what its node really has")?;
         self.refuse("latency", &why("latency"), "leave it out: in real time only rates are held")?;
+        self.refuse("uplink", &why("uplink"), "leave it out: only virtual time has links of boards")?;
         self.refuse("mpi", &why("mpi"), "leave it out: a program has the library that it really uses")?;
         self.refuse("ranks", &why("ranks"), "leave it out: only virtual time emulates ranks of one node")?;
         let scale = match self.given("scale") {
@@ -165,7 +168,7 @@ impl PlaceRequest<'_> {
         let (_, network) = catalogues.find_system(system)?;
         let name = match self.placement()? {
             Placement::One => &network.within,
-            Placement::Many => &network.across,
+            Placement::Many | Placement::Full => &network.across,
         };
         Ok((name.clone(), catalogues.find_fabric(name)?.clone().with_links(&self.links()?).rate))
     }
@@ -182,8 +185,19 @@ impl PlaceRequest<'_> {
         match boards.to_string().as_str() {
             "many" => Ok(Placement::Many),
             "one" => Ok(Placement::One),
-            other => Err(unknown("placement on boards", other, ["one", "many"]).at(at)),
+            "full" => Ok(Placement::Full),
+            other => Err(unknown("placement on boards", other, ["one", "many", "full"]).at(at)),
         }
+    }
+
+    fn uplink(&self) -> Result<Uplink, Fault> {
+        Ok(match self.given("uplink") {
+            None => Uplink::OfSystem,
+            Some((value, _)) if *value == NO_FABRIC.into() => Uplink::Unlimited,
+            Some(_) => {
+                self.above_zero("uplink", |rate: &BitRate| rate.0)?.map_or(Uplink::OfSystem, Uplink::Rate)
+            }
+        })
     }
 
     /// The name of the MPI profile, by default that of the system's network; `None` where the library costs nothing.

@@ -47,6 +47,7 @@ pub fn emulation(nodes: usize) -> Emulation {
         board: (0..nodes as u32).collect(),
         within: fabric.clone(),
         across: fabric,
+        uplink: None,
         ranks_per_node: 1,
         memory: None,
         mpi: None,

@@ -1,4 +1,4 @@
-//! Rules 1 to 6.
+//! Rules 1 to 5 and 7.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Rule 7: each algorithm takes the time of its closed form, eagerly and by rendezvous, with one rank a node;
+//! Rule 8: each algorithm takes the time of its closed form, eagerly and by rendezvous, with one rank a node;
 //! and with several that share a card, where the form is short.
 
 use super::*;

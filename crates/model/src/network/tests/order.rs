@@ -100,10 +100,12 @@ proptest! {
         pauses in prop::collection::vec(0_u8..4, 0..200),
         ranks_per_node in 1_u32..4,
         limit in prop_oneof![Just(0_u64), Just(2000), Just(u64::MAX)],
+        uplink in prop_oneof![Just(None), Just(Some(BitRate(1e9))), Just(Some(BitRate(1e11)))],
+        board in prop::collection::vec(0_u32..3, RANKS),
     ) {
         let memory = Some(fabric(300.0, 100.0, 0.0, 0.25, 0.0));
         let mpi = Some(announcing(limit));
-        let emulation = Emulation { ranks_per_node, memory, mpi, ..cluster(RANKS) };
+        let emulation = Emulation { ranks_per_node, memory, mpi, uplink, board, ..cluster(RANKS) };
         let mut known = Script::new(programs(&acts));
         let mut paused = Script { pauses: pauses.into(), ..Script::new(programs(&acts)) };
         let (one, other) = (known.run(&emulation), paused.run(&emulation));
