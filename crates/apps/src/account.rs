@@ -12,7 +12,7 @@ use crate::coordination::MASTER;
 /// What the master of an application reports: its times and whether the answer is right.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MasterAnswer {
-    /// Time that loading the input took, before the clock was restarted.
+    /// Time that loading the input took: before the clock was restarted, unless the application counts it.
     pub loading: Seconds,
     /// Where the master's time went: its total is the completion time.
     pub account: TimeAccount,

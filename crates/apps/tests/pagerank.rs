@@ -109,6 +109,47 @@ fn a_generated_graph_has_one_answer_whatever_the_number_of_slaves_and_the_clock(
     assert!(checksums.windows(2).all(|pair| pair[0] == pair[1]), "{checksums:?}");
 }
 
+#[test]
+fn loading_within_the_clock_gives_the_same_answer_and_takes_the_master_the_edge_list() {
+    let with_loading = |slaves: i64, virtual_time| {
+        let params = Params::default().with("slaves", slaves).with("scale", 12);
+        let [without, with] = [params.clone(), params.with("clock", "with-loading")]
+            .map(|params| run(params, virtual_time).expect("runs"));
+        assert_eq!(value(&with, "answer_checksum"), value(&without, "answer_checksum"), "{slaves} slaves");
+        assert_eq!(
+            value(&with, "bytes_exchanged"),
+            value(&without, "bytes_exchanged"),
+            "in the iterations alone"
+        );
+        let (whole, loading) = (value(&with, "completion_time"), value(&with, "load_time"));
+        assert!(loading < whole, "loading is part of the time: {loading} s of {whole} s");
+        loading
+    };
+    with_loading(3, false);
+    // 2^16 edges, a line of at least four bytes each, leave through the master's card.
+    let card = emulation(2).across.costs.gap_per_byte.0 * f64::from(4 << 16);
+    for slaves in [1, 2, 5] {
+        let loading = with_loading(slaves, true);
+        assert!(loading > card, "{slaves} slaves load in {loading} s, the card takes {card} s");
+    }
+}
+
+#[test]
+fn loading_within_the_clock_is_for_numbers_and_for_crosstalks_own_engine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let graph = directory.path().join("graph");
+    let params =
+        || Params::default().with("graph", graph.display().to_string()).with("clock", "with-loading");
+    std::fs::write(&graph, "0 1\n1 2\n2 0\n").expect("written");
+    run(params(), true).expect("small numbers");
+    std::fs::write(&graph, "anna bert\nbert anna\n").expect("written");
+    let fault = run(params(), true).expect_err("names");
+    assert!(fault.to_string().contains("`clock`") && fault.remedy.is_some(), "{fault}");
+    let on_spark = Params::default().with("engine", "spark").with("clock", "with-loading");
+    let fault = PAGERANK.deploy(&on_spark).expect_err("refused").to_string();
+    assert!(fault.contains("`clock`") && fault.contains("Spark"), "{fault}");
+}
+
 /// The ranks that slaves write for these edges, by name.
 fn ranks(edges: &str, slaves: i64) -> (BTreeMap<String, f64>, f64) {
     let directory = tempfile::tempdir().expect("a directory");

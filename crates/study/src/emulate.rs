@@ -7,6 +7,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::emulation::{Emulation, Placement};
 use crosstalk_core::fabric::Links;
 use crosstalk_core::system::{NodeKind, System};
+use crosstalk_core::units::BitRate;
 
 /// What is emulated at `place`; `None` in real time.
 ///
@@ -54,17 +55,21 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
     };
     let speed = system.node.speed;
     let fabric = |name: &str| Ok::<_, Fault>(catalogues.find_fabric(name)?.clone().on_nodes(speed));
+    let (within, across) = (fabric(&network.within)?, fabric(&network.across)?);
+    let across = across.with_links(links);
+    let uplink = match uplink {
+        Uplink::OfSystem => network.uplink,
+        Uplink::Unlimited => None,
+        Uplink::Rate(rate) => Some(*rate),
+        Uplink::Oversubscribed(by) => Some(BitRate(f64::from(system.boards.nodes) * across.rate.0 / by)),
+    };
     Ok(Some(Emulation {
         system: name.clone(),
         node: NodeKind { memory: memory.unwrap_or(system.node.memory), ..system.node.clone() },
         board,
-        within: fabric(&network.within)?.with_links(links),
-        across: fabric(&network.across)?.with_links(links),
-        uplink: match uplink {
-            Uplink::OfSystem => network.uplink,
-            Uplink::Unlimited => None,
-            Uplink::Rate(rate) => Some(*rate),
-        },
+        within: within.with_links(links),
+        across,
+        uplink,
         ranks_per_node: *ranks,
         memory: system.within_node.as_ref().map(|name| fabric(name)).transpose()?,
         mpi: mpi.as_ref().map(|name| catalogues.find_mpi(name)).transpose()?.cloned(),
@@ -132,7 +137,7 @@ mod tests {
     use super::*;
     use crosstalk_core::fabric::Links;
     use crosstalk_core::testbed::Link;
-    use crosstalk_core::units::{BitRate, Bytes, Seconds};
+    use crosstalk_core::units::{Bytes, Seconds};
 
     fn on(placement: Placement, nodes: usize) -> Place {
         Place::Virtual {

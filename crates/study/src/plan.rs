@@ -159,6 +159,8 @@ pub enum Uplink {
     Unlimited,
     /// Of this rate, in each direction.
     Rate(BitRate),
+    /// The rate of the links of all of a board's nodes together, over this: `4:1` is 4.
+    Oversubscribed(f64),
 }
 
 impl Plan {

@@ -13,7 +13,7 @@ const STUDY: &str = r#"
     [experiment.e]
     work.s = { kind = "stream", size = 64 }
     conditions = { system = "$system", boards = "full", uplink = "$uplink" }
-    factors = { system = ["kosmos-srio", "kosmos-ethernet"], uplink = ["none", "10 Gbit/s", "20 Gbit/s"] }
+    factors = { system = ["kosmos-srio", "kosmos-ethernet"], uplink = ["none", "10 Gbit/s", "4:1"] }
     [claim.costs]
     statement = "The shared link costs something"
     experiment = "e"
@@ -36,7 +36,7 @@ fn the_shared_link_takes_levels_of_a_factor() {
         let rate = match () {
             () if is(&cell.id.levels, "uplink", "none") => None,
             () if is(&cell.id.levels, "uplink", "10 Gbit/s") => Some(BitRate(1e10)),
-            () => Some(BitRate(2e10)),
+            () => Some(emulated.across.rate),
         };
         assert_eq!(emulated.uplink, rate);
         assert_eq!(emulated.board, [0, 0], "both nodes fit on the first board");
@@ -44,7 +44,7 @@ fn the_shared_link_takes_levels_of_a_factor() {
     }
     let without = STUDY
         .replace(", uplink = \"$uplink\"", "")
-        .replace(", uplink = [\"none\", \"10 Gbit/s\", \"20 Gbit/s\"]", "");
+        .replace(", uplink = [\"none\", \"10 Gbit/s\", \"4:1\"]", "");
     let without = planned_study(without.split("[claim").next().expect("has a beginning"));
     let own = |cell: &plan::Cell| emulation(&mock::catalogues(), &cell.scene.place);
     assert!(
@@ -70,8 +70,10 @@ fn that_a_slower_link_costs_something_is_implied_and_how_much_is_not() {
 #[test]
 fn a_rate_that_is_none_and_boards_that_are_none_are_refused() {
     for (from, to, why) in [
-        ("\"20 Gbit/s\"", "\"0 bit/s\"", "more than zero"),
-        ("\"20 Gbit/s\"", "\"fast\"", "fast"),
+        ("\"4:1\"", "\"0 bit/s\"", "more than zero"),
+        ("\"4:1\"", "\"4:0\"", "such as `4:1`"),
+        ("\"4:1\"", "\"4:x\"", "such as `4:1`"),
+        ("\"4:1\"", "\"fast\"", "fast"),
         ("boards = \"full\"", "boards = \"packed\"", "placement on boards"),
     ] {
         let study = parse(&STUDY.replace(from, to), "s.toml").expect("reads");

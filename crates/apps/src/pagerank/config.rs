@@ -23,6 +23,12 @@ const OWN: &[Parameter] = &[
     Parameter::new("iterations", "3", "of the recurrence"),
     Parameter::new("reset", "0.15", "probability of starting anew somewhere"),
     Parameter::new("variant", "graphx", "`graphx`, or `graphx-normalised`: ranks scaled once at the end"),
+    Parameter::new(
+        "clock",
+        "iterations",
+        "what the time counts: `iterations`, once all is loaded, or `with-loading`: also that the master sends each slave \
+         its part of the edge list as text, and that slaves build the graph",
+    ),
     Parameter::new("seed", "1", "of the generated graph"),
     Parameter::new("output", "none", "a directory for the ranks, a file a slave"),
 ];
@@ -56,6 +62,8 @@ pub struct Config {
     pub reset: f64,
     /// The ranks' scale.
     pub variant: RankScale,
+    /// Whether loading the edges counts, too: the master then sends them.
+    pub counts_loading: bool,
     /// The engine.
     pub engine: Engine,
     /// The directory for the slaves' ranks, if any.
@@ -77,13 +85,23 @@ impl Config {
             "graphx-normalised" => RankScale::Normalised,
             _ => RankScale::Plain,
         };
+        let counts_loading = params.choice("clock", &["iterations", "with-loading"])? == "with-loading";
+        let engine = Engine::from_params(params)?;
+        if counts_loading && engine.spark().is_some() {
+            return Err(parameter_fault(
+                "clock",
+                "on Spark the clock starts once the edges are cached".into(),
+            )
+            .remedy("leave out `clock`"));
+        }
         Ok(Config {
+            counts_loading,
             slaves: params.bounded("slaves", 1, 1, 4096)? as usize,
             source: source(params)?,
             iterations: params.bounded("iterations", 3, 1, 1_000_000)? as usize,
             reset,
             variant,
-            engine: Engine::from_params(params)?,
+            engine,
             output: params.path("output")?,
         })
     }
@@ -93,7 +111,7 @@ impl Config {
         match &self.source {
             Source::Rmat(graph) => Some(graph.edges()),
             Source::List { edges, .. } => Some(edges.len() as u64),
-            Source::File(_) => None,
+            Source::File(_) | Source::Held(_) => None,
         }
     }
 }
@@ -149,6 +167,7 @@ mod tests {
         assert!(refusal("reset", "x").contains("a finite number"));
         assert!(refusal("graph", 3).contains("expected a path"));
         assert!(refusal("variant", "graphx-normalized").contains("did you mean `graphx-normalised`?"));
+        assert!(refusal("clock", "loading").contains("with-loading"));
         assert!(refusal("iteration", 3).contains("did you mean `iterations`?"));
     }
 

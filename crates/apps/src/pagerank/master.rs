@@ -9,6 +9,7 @@ use crosstalk_work::peer::replay::origin;
 
 use super::build::exchanges;
 use super::config::{Config, RankScale};
+use super::loading::EdgeText;
 use super::ranks::{Balance, highest_ranks};
 use super::slave::TOP_RANKS;
 use super::source::Extent;
@@ -18,9 +19,17 @@ use crate::coordination::{
     broadcast_words, collect_exactly_from_slaves, collect_from_slaves, join_exchange_empty,
 };
 
-/// Runs the master. Time counts from the start of the first iteration until the highest ranks have arrived.
+/// Runs the master. Time counts from the start of the first iteration, or from that of loading, until the highest ranks
+/// have arrived.
 pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Result<MasterAnswer, Fault> {
+    let text = config.counts_loading.then(|| EdgeText::of(&config.source, extent)).transpose()?;
+    if config.counts_loading {
+        rank.restart_clock()?;
+    }
     broadcast_words(rank, extent.to_words())?;
+    if let Some(text) = text {
+        text.send(config.slaves, rank)?;
+    }
     for _ in 0..exchanges(extent, config.slaves) {
         join_exchange_empty(rank)?;
     }
@@ -30,7 +39,9 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
     let mut balances = vec![total(parts.iter().map(|[_, _, a, b, c, d]| [*a, *b, *c, *d]))];
     let loading = rank.now()?;
 
-    rank.restart_clock()?;
+    if !config.counts_loading {
+        rank.restart_clock()?;
+    }
     for _ in 0..config.iterations {
         broadcast_words(rank, [0])?;
         join_exchange_empty(rank)?;
@@ -58,7 +69,8 @@ pub fn run(config: &Config, extent: Extent, part: &Part, rank: &mut Rank) -> Res
         .and_then(|()| verify::check_highest(&top, vertices))
         .and_then(|()| testimony.verify(config.reset, factor));
     let gathered = edges as f64 * config.iterations as f64;
-    let speed = gathered / (account.total().0 * slave_cores(part));
+    let before = if config.counts_loading { loading.0 } else { 0.0 };
+    let speed = gathered / ((account.total().0 - before) * slave_cores(part));
     let spilled: u64 = sums.iter().map(|[_, _, spilled]| spilled).sum();
     Ok(MasterAnswer {
         loading,

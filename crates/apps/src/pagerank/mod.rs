@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `config` | the parameters |
 //! | `rmat`, `edge_list`, `source` | the edges |
+//! | `loading` | the edges from the master, where loading them counts |
 //! | `edge`, `name` | an edge, and a vertex's name in a file |
 //! | `names`, `table`, `column`, `agree` | the labels of the vertices, on which all slaves agree |
 //! | `partition`, `ranked_bits`, `build`, `slots`, `shard` | the graph in parts, and the kernel |
@@ -33,6 +34,7 @@ mod column;
 pub mod config;
 pub mod edge;
 pub mod edge_list;
+mod loading;
 mod mass;
 mod master;
 mod message_words;
@@ -101,10 +103,15 @@ fn prepare(config: Config, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
     let role = match application::slave_number(part, config.slaves)? {
         None => {
             let (extent, part) = (config.source.extent()?, part.clone());
+            if config.counts_loading {
+                loading::check_labels(extent)?;
+            }
             Role::Master(Box::new(move |rank| master::run(&config, extent, &part, rank)))
         }
         Some(slave) => {
-            config.source.open_chunks(&names::Names::Same(0), slave, config.slaves)?;
+            if !config.counts_loading {
+                config.source.open_chunks(&names::Names::Same(0), slave, config.slaves)?;
+            }
             let seed = part.seed;
             let memory = part.emulation.as_ref().map(|emulation| emulation.node.memory);
             Role::Slave(Box::new(move |rank| slave::run(&config, seed, memory, rank)))

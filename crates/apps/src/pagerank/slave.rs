@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::build::build;
 use super::config::{Config, RankScale};
+use super::loading;
 use super::name::Name;
 use super::overflow::Overflow;
 use super::partition::Partition;
@@ -23,8 +24,19 @@ pub const TOP_RANKS: usize = 10;
 
 /// Runs a slave on a node with so much `memory`, if known; returns where its time went.
 pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -> Result<TimeAccount, Fault> {
+    if config.counts_loading {
+        rank.restart_clock()?;
+    }
     let extent = Extent::from_words(broadcast_words(rank, [0; 3])?);
-    let (mut shard, sampled) = build(&config.source, extent, seed, &mut SlaveExchange(rank))?;
+    let (mut shard, sampled) = match config.counts_loading {
+        false => build(&config.source, extent, seed, &mut SlaveExchange(rank))?,
+        true => {
+            let received = loading::receive(extent, rank)?;
+            rank.compute_in_parallel_spilling(|rank| {
+                build(&received, extent, seed, &mut SlaveExchange(rank))
+            })?
+        }
+    };
     let mut overflow = match memory {
         Some(memory) => Overflow::move_excess(&mut shard, memory, rank)?,
         None => None,
@@ -33,7 +45,9 @@ pub fn run(config: &Config, seed: u64, memory: Option<Bytes>, rank: &mut Rank) -
     let [a, b, c, d] = ranks.balance().to_words();
     send_to_master(rank, &[shard.vertices() as u64, shard.edges() as u64, a, b, c, d])?;
 
-    rank.restart_clock()?;
+    if !config.counts_loading {
+        rank.restart_clock()?;
+    }
     let sent = iterate(config.iterations, &mut ranks, overflow.as_mut(), rank)?;
     if config.variant == RankScale::Normalised {
         let [factor] = broadcast_words(rank, [0])?;

@@ -30,6 +30,8 @@ pub enum Source {
         /// All vertices are below this number.
         labels: u32,
     },
+    /// In memory: one part's own chunks.
+    Held(Vec<Vec<Edge>>),
 }
 
 /// How large a graph is: its edges, labels and chunks.
@@ -60,6 +62,11 @@ impl Source {
                 let contents = edge_list::inspect(path)?;
                 Ok(Extent { chunks: contents.blocks, edges: contents.edges, labels: contents.labels })
             }
+            Source::Held(chunks) => Ok(Extent {
+                chunks: chunks.len() as u64,
+                edges: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+                labels: None,
+            }),
         }
     }
 
@@ -75,6 +82,7 @@ impl Source {
             Source::Rmat(graph) => Ok(Chunks::Rmat { graph, next: first, step }),
             Source::List { edges, .. } => Ok(Chunks::List { edges, next: first, step }),
             Source::File(path) => Ok(Chunks::File { list: EdgeList::open(path, first, step)?, names }),
+            Source::Held(chunks) => Ok(Chunks::Held(chunks.iter())),
         }
     }
 
@@ -122,6 +130,8 @@ pub enum Chunks<'a> {
         /// Its vertices' labels.
         names: &'a Names,
     },
+    /// In memory.
+    Held(std::slice::Iter<'a, Vec<Edge>>),
 }
 
 impl Chunks<'_> {
@@ -153,6 +163,12 @@ impl Chunks<'_> {
                     return Err(changed_file_fault());
                 }
                 Ok(more)
+            }
+            Chunks::Held(chunks) => {
+                edges.clear();
+                let next = chunks.next();
+                edges.extend(next.into_iter().flatten());
+                Ok(next.is_some())
             }
         }
     }

@@ -48,7 +48,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
                 *systems.entry(system).or_default() |= *ranks > 1;
                 libraries.extend(mpi.as_deref());
                 hypothetical |= !links.is_unchanged();
-                assumed |= matches!(uplink, Uplink::Rate(_));
+                assumed |= matches!(uplink, Uplink::Rate(_) | Uplink::Oversubscribed(_));
                 limited |= memory.is_some();
             }
             Place::Real { fabric, scale, .. } => {

@@ -15,6 +15,18 @@ use crosstalk_core::{Fault, quoted};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+/// `4:1`: the links of a board's nodes together over the board's link.
+fn oversubscription(nodes: &str, link: &str) -> Result<Uplink, Fault> {
+    let number =
+        |text: &str| text.trim().parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number(nodes).zip(number(link)).map(|(nodes, link)| Uplink::Oversubscribed(nodes / link)).ok_or_else(
+        || {
+            let found = quoted(format!("{nodes}:{link}"));
+            Fault::usage(format!("expected two numbers above zero, such as `4:1`, found `{found}`"))
+        },
+    )
+}
+
 /// The conditions that make the place of a scene.
 pub(super) const PLACE: [&str; 10] =
     ["system", "boards", "uplink", "rate", "latency", "memory", "mpi", "ranks", "fabric", "scale"];
@@ -194,9 +206,12 @@ impl PlaceRequest<'_> {
         Ok(match self.given("uplink") {
             None => Uplink::OfSystem,
             Some((value, _)) if *value == NO_FABRIC.into() => Uplink::Unlimited,
-            Some(_) => {
-                self.above_zero("uplink", |rate: &BitRate| rate.0)?.map_or(Uplink::OfSystem, Uplink::Rate)
-            }
+            Some((value, at)) => match value.to_string().split_once(':') {
+                Some((nodes, link)) => oversubscription(nodes, link).map_err(|fault| fault.at(at))?,
+                None => {
+                    self.above_zero("uplink", |rate: &BitRate| rate.0)?.map_or(Uplink::OfSystem, Uplink::Rate)
+                }
+            },
         })
     }
 
