@@ -125,9 +125,12 @@ fn keys_that_mean_nothing_or_too_much() {
     let fault = |text: &str| {
         plan(&kosmos(), &mock::catalogues(), &mock::registry(), &set(&[text])).expect_err(text).to_string()
     };
-    assert!(fault("system=moonshot").contains("name one: bandwidth.system, data.system"));
-    assert!(fault("scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
-    assert!(fault("pagerank.scale=12").contains("name one: aa.pagerank.scale, graph.pagerank.scale"));
+    assert!(
+        fault("system=moonshot")
+            .contains("name one: bandwidth.system, board-alltoall.system, chassis.system")
+    );
+    assert!(fault("scale=12").contains("name one: aa.pagerank.scale, chassis.pagerank.scale"));
+    assert!(fault("pagerank.scale=12").contains("name one: aa.pagerank.scale, chassis.pagerank.scale"));
     let seeds = fault("seed=12");
     assert!(
         ["aa", "graph"].iter().all(|name| seeds.contains(&format!("{name}.pagerank.seed"))),
@@ -166,7 +169,9 @@ fn the_estimate_adds_up_blocks_and_looks() {
     let curves = 3.0 * (12.0 + 10.0);
     let three_applications = 3.0 * 20.0 + curves;
     let short_of_memory = 12.0 + 8.0;
-    assert_eq!(time.block, 2.0 * (36.0 + three_applications + short_of_memory + 2.0 + 2.0));
+    let boards = 6.0 + 8.0 + 8.0;
+    let (loading, twice) = (4.0, 2.0 + 2.0);
+    assert_eq!(time.block, 2.0 * (36.0 + three_applications + short_of_memory + boards + loading + twice));
     // Curves are drawn from 8 blocks.
     let until = |look: f64| look * time.block - (look - 8.0) * 2.0 * curves;
     assert_eq!((time.least, time.most), (until(16.0), until(32.0)));

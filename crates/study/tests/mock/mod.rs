@@ -131,7 +131,7 @@ const APPLICATION: &[(&str, &str, Better)] = &[
     ("time_serialise", "s", Neither),
 ];
 
-const MOCKS: [Mock; 22] = [
+const MOCKS: [Mock; 23] = [
     Mock {
         name: "stream",
         timing: Virtual,
@@ -142,7 +142,7 @@ const MOCKS: [Mock; 22] = [
     Mock {
         name: "pagerank",
         timing: Either,
-        parameters: named!["slaves", "scale", "iterations", "seed", "engine"],
+        parameters: named!["slaves", "scale", "iterations", "clock", "seed", "engine"],
         nodes: 1,
         metrics: APPLICATION,
     },
@@ -251,6 +251,13 @@ const MOCKS: [Mock; 22] = [
         parameters: named!["users", "mix", "groups"],
         nodes: 1,
         metrics: &[("jobs_per_minute", "jobs/min", Higher)],
+    },
+    Mock {
+        name: "collective",
+        timing: Either,
+        parameters: named!["function", "size", "nodes"],
+        nodes: 0,
+        metrics: &[("time", "s", Lower)],
     },
     Mock {
         name: "mpi-function",
