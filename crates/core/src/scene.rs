@@ -110,6 +110,12 @@ pub trait Workload: Send + Sync {
     fn runs_until_stopped(&self) -> bool {
         false
     }
+    /// Whether all that it reports in virtual time follows from the cluster's parameters alone, so that every attempt
+    /// reports the same. [`Workload::deploy`] has accepted `params`.
+    fn is_computed(&self, params: &Params) -> bool {
+        let _ = params;
+        false
+    }
     /// Prepares one node, on the node: reads input, binds listeners.
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault>;
     /// What `part` would report on each of these clusters in virtual time, from the schedule that an attempt has kept

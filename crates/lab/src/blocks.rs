@@ -139,6 +139,7 @@ mod tests {
             metrics: Vec::new(),
             hard: Vec::new(),
             blocks: None,
+            computed: false,
             pending: None,
             stage: 0,
         };

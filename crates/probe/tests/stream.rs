@@ -10,6 +10,7 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::units::Seconds;
 use crosstalk_core::value::Params;
+use crosstalk_probe::collective::COLLECTIVE;
 use crosstalk_probe::stream::STREAM;
 use scene::value;
 
@@ -44,6 +45,17 @@ fn bandwidth_is_as_the_closed_form_says_at_every_size() {
             assert!(error < 0.01, "{size} B, o = {overhead}, O = {overhead_per_byte}: off by {error}");
         }
     }
+}
+
+#[test]
+fn its_numbers_follow_from_the_cluster_alone() {
+    assert!(STREAM.is_computed(&Params::default()));
+    for (function, computed) in [("alltoall", true), ("pingpong", true), ("allreduce", false)] {
+        let params = Params::default().with("function", function).with("nodes", 4);
+        assert_eq!(COLLECTIVE.is_computed(&params), computed, "{function}");
+    }
+    let unknown = Params::default().with("function", "alltonone");
+    assert!(!COLLECTIVE.is_computed(&unknown), "`deploy` refuses it");
 }
 
 #[test]

@@ -90,7 +90,13 @@ pub fn methods(findings: &Findings) -> Vec<Fact> {
         facts.push(fact("Estimates", ESTIMATES));
         facts.push(fact("Intervals", INTERVALS));
     }
-    if run.noise.is_empty() {
+    if run.noise.is_empty()
+        && origins(findings)
+            .iter()
+            .all(|origin| origin.is_same_in_each_block() || *origin == Origin::Published)
+    {
+        facts.push(fact("Noise floor", "none: all numbers are computed, the same in each block"));
+    } else if run.noise.is_empty() {
         facts.push(fact(
             "Noise floor",
             format!("not measured: no equal cells were compared (A/A); {HOW_TO_MEASURE}"),

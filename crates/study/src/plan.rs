@@ -62,6 +62,8 @@ pub struct PlannedExperiment {
     pub hard: Vec<String>,
     /// The most blocks that it runs in [default: all of the plan's].
     pub blocks: Option<usize>,
+    /// Whether all its numbers follow from the parameters of emulated clusters: it runs in one block.
+    pub computed: bool,
     /// Every combination of levels that is not excluded.
     pub cells: Vec<Cell>,
     /// Why it has no cells yet: a factor waits for an earlier experiment's result. `None` where none does.

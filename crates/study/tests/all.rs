@@ -5,6 +5,7 @@ mod boards;
 mod calibration;
 mod cells;
 mod command;
+mod computed;
 mod counts;
 mod earlier;
 mod engine;

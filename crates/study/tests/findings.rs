@@ -423,7 +423,6 @@ fn claims_that_a_quick_run_of_the_bundled_study_leaves_out_are_not_run() {
         match (experiment, metric) {
             ("bandwidth", _) if srio => 3e9,
             ("bandwidth", _) => 1e9,
-            ("aa-bandwidth", _) => 1e9,
             ("aa", "completion_time") => 1.4 / 6.0,
             (_, "completion_time") => (if srio { 1.0 } else { 1.4 }) / number(levels, "slaves"),
             _ => 0.5,

@@ -59,22 +59,26 @@ fn an_aa_measurement_sets_the_floor_and_compares_nothing() {
 fn nothing_is_detectable_below_the_floor_of_its_metric() {
     let planned = with_equal_cells(
         r#"[experiment.wire]
-        work.stream = { kind = "stream", size = "64 B" }
-        conditions = { system = "$system", boards = "many" }
-        factors = { system = ["microblade", "moonshot", "kosmos-ethernet", "kosmos-srio"] }
-        compare = { factor = "system", base = "microblade" }"#,
+        work.ping = { kind = "latency", size = "64 B" }
+        conditions = { fabric = "$fabric" }
+        factors = { fabric = ["ethernet-1g", "ethernet-2.5g", "ethernet-10g", "srio"] }
+        compare = { factor = "fabric", base = "ethernet-1g" }"#,
     );
     let mut run = run(&planned, 24, 0.1, 1.4);
-    // Streams are alike to the last digit, and more comparisons than the others.
+    // Round trips are alike to the last digit, and more comparisons than the others.
     for attempt in run.attempts.iter_mut().filter(|a| a.cell.experiment == "wire") {
         attempt.readings.iter_mut().for_each(|reading| reading.observation = Observation::Value(1e9));
     }
     let findings = planned.findings(&run);
-    let (times, wire) = (floor(&findings, "completion_time"), floor(&findings, "bandwidth"));
+    let (times, wire) = (floor(&findings, "completion_time"), floor(&findings, "round_trip"));
     let measured = times.floor.expect("was measured");
     let (least, most) = times.detectable.expect("is known");
     assert!(measured <= least && least <= most && least < 0.2, "{times:?}");
-    assert_eq!((wire.floor, wire.cells.len(), wire.comparisons), (None, 0, 3), "no equal streams were run");
+    assert_eq!(
+        (wire.floor, wire.cells.len(), wire.comparisons),
+        (None, 0, 3),
+        "no equal round trips were measured"
+    );
     assert_eq!(wire.margin, 0.005, "what was stated beforehand");
     assert!(wire.detectable.is_some_and(|(least, most)| least >= 0.005 && most < 0.006), "{wire:?}");
     for comparison in &findings.comparisons {

@@ -170,9 +170,10 @@ fn the_estimate_adds_up_blocks_and_looks() {
     let three_applications = 3.0 * 20.0 + curves;
     let short_of_memory = 12.0 + 8.0;
     let boards = 6.0 + 8.0 + 8.0;
-    let (loading, twice) = (4.0, 2.0 + 2.0);
-    assert_eq!(time.block, 2.0 * (36.0 + three_applications + short_of_memory + boards + loading + twice));
-    // Curves are drawn from 8 blocks.
-    let until = |look: f64| look * time.block - (look - 8.0) * 2.0 * curves;
+    let (loading, equal_cells, streams) = (4.0, 2.0, 36.0);
+    let all = streams + three_applications + short_of_memory + boards + loading + equal_cells;
+    assert_eq!(time.block, 2.0 * all);
+    // Curves are drawn from 8 blocks, and streams are computed once.
+    let until = |look: f64| look * time.block - (look - 8.0) * 2.0 * curves - (look - 1.0) * 2.0 * streams;
     assert_eq!((time.least, time.most), (until(16.0), until(32.0)));
 }

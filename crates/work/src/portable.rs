@@ -25,6 +25,9 @@ pub struct Portable<C> {
 pub enum Elsewhere<C> {
     /// A replay; how it is reported, with these parameters.
     Replayed(fn(&C) -> Report),
+    /// A replay as well; and whether these parameters have messages alone charged, no computing. Then all that is reported
+    /// follows from the cluster.
+    Charged(fn(&C) -> Report, fn(&C) -> bool),
     /// A formula of the parameters and the cluster.
     Computed(fn(&C, &Emulation) -> Vec<Reading>),
 }
@@ -54,6 +57,16 @@ impl<C: PartialEq + Sync> Workload for Portable<C> {
         self.declared.same(one, other)
     }
 
+    fn is_computed(&self, params: &Params) -> bool {
+        match self.elsewhere {
+            Elsewhere::Replayed(_) => false,
+            Elsewhere::Charged(_, computed) => {
+                (self.declared.read)(params).is_ok_and(|config| computed(&config))
+            }
+            Elsewhere::Computed(_) => true,
+        }
+    }
+
     fn prepare(&self, part: &Part) -> Result<Box<dyn Prepared>, Fault> {
         self.declared.prepare(part)
     }
@@ -61,7 +74,9 @@ impl<C: PartialEq + Sync> Workload for Portable<C> {
     fn on_clusters(&self, part: &Part, clusters: &[Emulation]) -> Result<Option<Vec<Vec<Reading>>>, Fault> {
         let config = (self.declared.read)(&part.params)?;
         match self.elsewhere {
-            Elsewhere::Replayed(report) => on_clusters(part, clusters, || report(&config)),
+            Elsewhere::Replayed(report) | Elsewhere::Charged(report, _) => {
+                on_clusters(part, clusters, || report(&config))
+            }
             Elsewhere::Computed(readings) => {
                 Ok(Some(clusters.iter().map(|cluster| readings(&config, cluster)).collect()))
             }

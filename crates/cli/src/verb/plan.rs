@@ -36,9 +36,10 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         let waits =
             resolved.plan.experiments.iter().any(|now| now.name == experiment.name && now.pending.is_some());
         let head = format!(
-            "{} ({}{}; reports {})",
+            "{} ({}{}{}; reports {})",
             experiment.name,
             count_in_words(experiment.cells.len(), "cell"),
+            if experiment.computed { ", computed in one block" } else { "" },
             if waits { ", at an assumed level" } else { "" },
             same.map_or_else(
                 || names(&experiment.metrics),
@@ -71,6 +72,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         "experiments": plan.experiments.iter().map(|e| json!({
             "name": e.name,
             "metrics": e.metrics,
+            "computed": e.computed,
             "cells": e.cells.iter().map(|c| &c.id.levels).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "left_out": left_out,

@@ -32,8 +32,13 @@ pub const COLLECTIVE: Portable<Spec> = Portable {
         needs: |_| Vec::new(),
         prepare,
     },
-    elsewhere: Elsewhere::Replayed(replayed),
+    elsewhere: Elsewhere::Charged(replayed, is_computed),
 };
+
+/// Combining numbers takes what this host needs for it. All else follows from the fabric and the library.
+fn is_computed(spec: &Spec) -> bool {
+    !spec.function.combines()
+}
 
 fn metrics() -> Vec<Metric> {
     vec![
@@ -98,8 +103,7 @@ pub fn run(
 
 fn emulate(spec: &Spec, size: Bytes, rank: &mut Rank) -> Result<Vec<(Reading, u64)>, Fault> {
     let Some(seconds) = emulated::time(spec.function, size.0 as usize, rank)? else { return Ok(Vec::new()) };
-    // Combining numbers takes what this host needs for it. All else follows from the fabric and the library.
-    let origin = if spec.function.combines() { Origin::Emulated } else { Origin::Computed };
+    let origin = if is_computed(spec) { Origin::Computed } else { Origin::Emulated };
     Ok(whole(spec, size, seconds, 1, origin))
 }
 

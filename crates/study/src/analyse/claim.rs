@@ -139,12 +139,7 @@ impl<'a> Kind<'a> {
     fn paired(scale: Scale, neutral: f64, views: &[View<'a>], metric: &str, unit: f64) -> Self {
         let Margin { beyond, within } = margins();
         let margin = Margin { beyond: beyond * unit, within: within * unit };
-        let source = |view: &View<'a>| NoiseSource {
-            experiment: view.experiment.name(),
-            metric: metric.to_string(),
-            scale: unit,
-        };
-        let noise = views.iter().map(source).collect();
+        let noise = views.iter().filter_map(|view| NoiseSource::of(view, metric, unit)).collect();
         Kind { scale, neutral, margin, paired: true, noise, contrast: None }
     }
 

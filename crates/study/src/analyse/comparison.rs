@@ -9,7 +9,7 @@ use super::causes::{self, Shares};
 use super::change::{self, Change, RANGES};
 use super::family::Family;
 use super::latency_effect::{self, LatencyEffect};
-use super::over_ranges::Spread;
+use super::over_ranges::NumbersByCluster;
 use super::pair::Pair;
 use super::{attribution, cell_value, detectable, network, ranged};
 use crate::catalogue::Catalogues;
@@ -21,6 +21,12 @@ use crate::{estimate, level, number};
 const NOISE_ALONE: &str =
     "; that is of this machine's noise alone: it was not replayed over the ranges of the model's parameters";
 
+/// The same of numbers without noise.
+const NOT_OVER_RANGES: &str = "; it was not replayed over the ranges of the model's parameters";
+
+/// The same of numbers that were replayed to no effect.
+const NO_PARAMETER: &str = "; no parameter that has a range changes that";
+
 /// The finding of a comparison whose log (other / base) has this `answer`. `None` where no block has both cells.
 pub fn finding(
     pair: &Pair,
@@ -28,9 +34,10 @@ pub fn finding(
     family: &Family,
     blocks: &[usize],
     catalogues: &Catalogues,
-    spread: Option<Spread>,
+    over_ranges: Option<&NumbersByCluster>,
 ) -> Option<Comparison> {
     let ratio = ratio(pair, answer, blocks)?;
+    let spread = over_ranges.and_then(|over| over.pair(pair));
     let withheld = reason_withheld(pair, ratio.value, blocks, catalogues).is_some();
     // A withheld verdict is no direction, and no equality either.
     let side = answer.side.filter(|_| !withheld);
@@ -51,7 +58,15 @@ pub fn finding(
         (false, Some(_)) => change.finding_in_words(verdict, changed, &base),
     };
     if verdict == ComparisonVerdict::Equivalent && pair.datum.modelled {
-        change += &together.map_or(NOISE_ALONE.to_string(), |(low, high)| {
+        let left = over_ranges.is_some_and(|over| over.leave_pair(pair));
+        let without = if left {
+            NO_PARAMETER
+        } else if pair.view.has_no_noise() {
+            NOT_OVER_RANGES
+        } else {
+            NOISE_ALONE
+        };
+        change += &together.map_or(without.to_string(), |(low, high)| {
             let ends = Estimate { interval: Some((low, high)), ..ratio };
             let ends = number::format_interval(&ends, "ratio").unwrap_or_default();
             format!("; {ends} of {base} over {RANGES}")

@@ -24,8 +24,8 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         .pairs
         .iter()
         .map(|(pair, conclusion)| {
-            let spread = over_ranges.as_ref().and_then(|over| over.pair(pair));
-            comparison::finding(pair, &conclusion.answer, &family, seen, catalogues, spread)
+            let over_ranges = over_ranges.as_ref();
+            comparison::finding(pair, &conclusion.answer, &family, seen, catalogues, over_ranges)
         })
         .collect();
     let evidence = Evidence { family: &family, blocks: seen, catalogues, over_ranges: over_ranges.as_ref() };

@@ -35,6 +35,11 @@ impl Datum {
         self.values_or_none_in(blocks).into_iter().flatten().collect()
     }
 
+    /// The number of its first block: of a computed one, the only number.
+    pub fn first_value(&self) -> Option<f64> {
+        self.values.values().next().copied()
+    }
+
     /// The number of each of `blocks`; `None` where a block has none.
     pub fn values_or_none_in(&self, blocks: &[usize]) -> Vec<Option<f64>> {
         blocks.iter().map(|block| self.values.get(block).copied()).collect()

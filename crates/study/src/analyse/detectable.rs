@@ -49,17 +49,17 @@ pub fn noise_floors(family: &Family, comparisons: &[Option<Comparison>], seen: &
             entry.detectable = Some((least.min(effect), most.max(effect)));
         }
     };
-    for ((pair, _), found) in family.pairs.iter().zip(comparisons) {
+    let noisy = |((pair, _), _): &(&(Pair, _), _)| !pair.view.experiment.planned.computed;
+    for ((pair, _), found) in family.pairs.iter().zip(comparisons).filter(noisy) {
         note(pair.view.experiment.name(), &pair.query, found.as_ref().map(|found| found.detectable));
     }
     for claim in &family.claims {
-        match &claim.claim.question {
-            ClaimQuestion::Number(number) => {
-                number.noise.iter().for_each(|source| note(source.experiment, &source.metric, None));
-            }
-            ClaimQuestion::Steps(steps) => note(steps.noise.experiment, &steps.noise.metric, None),
-            ClaimQuestion::NotAsked(_) => {}
-        }
+        let sources = match &claim.claim.question {
+            ClaimQuestion::Number(number) => &number.noise[..],
+            ClaimQuestion::Steps(steps) => &steps.noise[..],
+            ClaimQuestion::NotAsked(_) => &[],
+        };
+        sources.iter().for_each(|source| note(source.experiment, &source.metric, None));
     }
     family.noise.measurements().for_each(|(experiment, metric)| note(experiment, metric, None));
     all

@@ -1,10 +1,11 @@
 //! Everything a study asks, judged together.
 //!
 //! The family holds every comparison and every primary claim whose cells are planned and can run on this host. It is
-//! known before the first run. Claims that are no evidence (calibration, not comparable) and claims that are not
+//! known before the first run. Numbers that are computed from a model have no error to share: what is asked of them is
+//! answered apart. Claims that are no evidence (calibration, not comparable) and claims that are not
 //! primary are judged one by one, at the full error, and the findings say so.
 
-use crosstalk_stats::family::{Conclusion, Conclusions, Question, conclude, level_per_question};
+use crosstalk_stats::family::{Answer, Conclusion, Conclusions, Question, conclude, level_per_question};
 use crosstalk_stats::looks::Looks;
 use crosstalk_stats::order::Order;
 use crosstalk_stats::paired::blocks_needed;
@@ -13,7 +14,7 @@ use crosstalk_stats::verdict::Side;
 
 use super::claim::open;
 use super::data::Data;
-use super::hypothesis::Hypothesis;
+use super::hypothesis::{Hypothesis, answer_of_number};
 use super::lookup::PublishedNumbers;
 use super::noise::{self, Noise};
 use super::pair::{Pair, pairs};
@@ -71,11 +72,11 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let pairs: Vec<Pair> = views.iter().filter(|view| !noise::is_aa(view)).flat_map(pairs).collect();
     let mut hypotheses: Vec<Hypothesis> = Vec::new();
     let mut stages: Vec<usize> = Vec::new();
-    // Which hypothesis each pair has: none where this host cannot run it.
+    // Which hypothesis each pair has: none where this host cannot run it, or where it is computed.
     let indices: Vec<Option<usize>> = pairs
         .iter()
         .map(|pair| {
-            pair.can_run().then(|| {
+            (pair.can_run() && !pair.view.experiment.planned.computed).then(|| {
                 hypotheses.push(Hypothesis::Paired {
                     by_block: pair.datum.values_or_none_in(&data.complete),
                     margin: pair.margin(),
@@ -112,14 +113,22 @@ pub fn judge<'a>(study: &'a Study, catalogues: &Catalogues, data: &'a Data<'a>, 
     let answers = sources.into_iter().map(|source| match source? {
         AnswerSource::Family(index, interpretation) => Some((conclusions.by_question[index], interpretation)),
         AnswerSource::Alone(hypothesis, interpretation) => Some((alone(&hypothesis), interpretation)),
+        AnswerSource::Computed(answer, interpretation) => Some((at_once(answer), interpretation)),
     });
     let claims = claims
         .into_iter()
         .zip(answers)
         .map(|(claim, answer)| JudgedClaim { primary: in_family(&claim), claim, answer })
         .collect();
-    let concluded =
-        indices.iter().map(|index| index.map_or_else(Conclusion::default, |i| conclusions.by_question[i]));
+    let computed = |pair: &Pair| match pair.view.experiment.planned.computed {
+        true => at_once(answer_of_number(pair.datum.first_value(), pair.margin(), None)),
+        false => Conclusion::default(),
+    };
+    let concluded: Vec<Conclusion> = pairs
+        .iter()
+        .zip(&indices)
+        .map(|(pair, index)| index.map_or_else(|| computed(pair), |index| conclusions.by_question[index]))
+        .collect();
     let pairs = pairs.into_iter().zip(concluded).collect();
     Family { pairs, claims, noise, looks, questions: hypotheses.len(), stages, conclusions }
 }
@@ -139,6 +148,13 @@ enum AnswerSource {
     Family(usize, Interpretation),
     /// A hypothesis that is judged by itself.
     Alone(Hypothesis, Interpretation),
+    /// A number without an error.
+    Computed(Answer, Interpretation),
+}
+
+/// The conclusion from a computed number: no analysis is awaited.
+fn at_once(answer: Answer) -> Conclusion {
+    Conclusion { answer, settled_at: answer.settled.then_some(1) }
 }
 
 fn in_family(claim: &OpenClaim) -> bool {
@@ -153,10 +169,14 @@ fn answer_source(
     data: &Data,
     noise: &Noise,
 ) -> Option<AnswerSource> {
+    if is_computed(claim, data) {
+        return computed_answer(&claim.question);
+    }
     let (hypothesis, interpretation) = match &claim.question {
         ClaimQuestion::NotAsked(_) => return None,
         ClaimQuestion::Steps(steps) => {
-            let order = Order { noise: noise_of(&steps.noise, noise, data), ..steps.order.clone() };
+            let noise = steps.noise.iter().flat_map(|source| noise_of(source, noise, data)).collect();
+            let order = Order { noise, ..steps.order.clone() };
             (Hypothesis::Steps(order), steps.interpretation)
         }
         ClaimQuestion::Number(number) => {
@@ -173,6 +193,29 @@ fn answer_source(
     }
     hypotheses.push(hypothesis);
     Some(AnswerSource::Family(hypotheses.len() - 1, interpretation))
+}
+
+/// Whether all experiments that a claim is about are computed.
+fn is_computed(claim: &OpenClaim, data: &Data) -> bool {
+    let mut all = claim.written.experiments().map(|(_, name)| data.experiment(name));
+    all.all(|experiment| experiment.is_some_and(|experiment| experiment.planned.computed))
+}
+
+fn computed_answer(question: &ClaimQuestion) -> Option<AnswerSource> {
+    match question {
+        ClaimQuestion::NotAsked(_) => None,
+        ClaimQuestion::Number(number) => {
+            let size = number.size.map(|(value, margin)| Published { value, margin });
+            let answer = answer_of_number(number.datum.first_value(), number.margin, size);
+            Some(AnswerSource::Computed(answer, number.interpretation))
+        }
+        ClaimQuestion::Steps(steps) => {
+            let each = steps.order.steps.iter().map(|step| step.iter().flatten().next().copied());
+            let least = each.collect::<Option<Vec<f64>>>()?.into_iter().min_by(f64::total_cmp);
+            let answer = answer_of_number(least, steps.order.margin.into(), None);
+            Some(AnswerSource::Computed(answer, steps.interpretation))
+        }
+    }
 }
 
 /// What equal cells showed, on the claim's scale.

@@ -1,5 +1,6 @@
 //! What is tested on the data, for comparisons and claims alike.
 
+use crosstalk_stats::Interval;
 use crosstalk_stats::family::{Answer, Question};
 use crosstalk_stats::order::Order;
 use crosstalk_stats::question::{Comparison, Published};
@@ -48,6 +49,21 @@ impl Question for Hypothesis {
             Hypothesis::Steps(order) => order.answer(blocks, tail, earlier),
             Hypothesis::Pending => Answer::default(),
         }
+    }
+}
+
+/// The answer that a computed number gives: it has no error, so that nothing is left open. `None`: there is no number.
+pub fn answer_of_number(number: Option<f64>, margin: Margin, size: Option<Published>) -> Answer {
+    let Some(number) = number else { return Answer::default() };
+    let interval = Interval { point: number, low: number, high: number, count: 1 };
+    let side = Side::of(&interval, margin);
+    Answer {
+        interval: Some(interval),
+        side,
+        margin: if side == Some(Side::Within) { margin.within } else { margin.beyond },
+        size: size.and_then(|size| agrees_in_size(&interval, size.value, size.margin)),
+        settled: true,
+        frees: false,
     }
 }
 

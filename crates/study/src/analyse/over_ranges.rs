@@ -61,6 +61,16 @@ impl<'a> NumbersByCluster<'a> {
         Spread::of(self.ranges, self.claims.get(name)?)
     }
 
+    /// Whether a claim was replayed, and no parameter that has a range changes its number.
+    pub fn leave_claim(&self, name: &str) -> bool {
+        self.claims.contains_key(name) && self.claim(name).is_none()
+    }
+
+    /// Whether a comparison was replayed, and no parameter that has a range changes it.
+    pub fn leave_pair(&self, pair: &Pair) -> bool {
+        self.pairs.contains_key(&key(pair)) && self.pair(pair).is_none()
+    }
+
     /// Of a comparison.
     pub fn pair(&self, pair: &Pair) -> Option<Spread<'a>> {
         Spread::of(self.ranges, self.pairs.get(&key(pair))?)

@@ -49,7 +49,9 @@ fn attempts(data: &Data) -> BTreeMap<String, usize> {
 
 /// `stopped at interim analysis 2 of 3 (24 blocks)`, `the budget of 48 blocks was used up`, `ended after 17 of 48 blocks`.
 fn ended(data: &Data, family: &Family) -> String {
-    let (planned, budget) = (family.looks.blocks(), family.looks.most_blocks());
+    let (planned, most) = (family.looks.blocks(), family.looks.most_blocks());
+    let each = data.plan.experiments.iter().map(|experiment| experiment.blocks_within(most));
+    let budget = each.max().unwrap_or(most);
     let done = data.complete.len();
     let look = planned.iter().position(|blocks| *blocks == done);
     match look {

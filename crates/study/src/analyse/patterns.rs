@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::cell::ByBlock;
 use super::datum::{Datum, combine_by_block, log_ratio, mean_value};
 use super::question::{ClaimQuestion, NoiseSource, StepsQuestion};
-use super::select::{View, best_by_halves};
+use super::select::View;
 use super::statement::{Interpretation, Scale};
 use crate::file::{Correlation, Order, Peak, Trend};
 use crate::label;
@@ -109,11 +109,8 @@ pub fn peak_claim<'a>(view: &View<'a>, peak: &Peak, at: &Levels) -> ClaimQuestio
         return ClaimQuestion::NotAsked(absent.missing.first().cloned().unwrap_or_default());
     }
     let variants: Vec<Rc<ByBlock>> = claimed.iter().map(|d| Rc::new(d.values.clone())).collect();
-    let best = if let [only] = variants.as_slice() {
-        only.as_ref().clone()
-    } else {
-        best_by_halves(&variants, false)
-    };
+    let best =
+        if let [only] = variants.as_slice() { only.as_ref().clone() } else { view.best(&variants, false) };
     let others = view
         .levels_of(&peak.along, at)
         .into_iter()
@@ -161,7 +158,7 @@ fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuesti
         size_asked: false,
     };
     let order = StepsData { steps, margin: BEYOND.ln_1p(), noise: Vec::new() };
-    let noise = NoiseSource { experiment: view.experiment.name(), metric: metric.to_string(), scale: 1.0 };
+    let noise = NoiseSource::of(view, metric, 1.0).into_iter().collect();
     ClaimQuestion::Steps(StepsQuestion { order, interpretation, noise })
 }
 
@@ -207,7 +204,7 @@ pub fn correlation_by_block(views: &[View], spec: &Correlation, at: &Levels) -> 
     let (blocks, rows) = rows(&all);
     let (x, y) = rows.split_at(x.len());
     // The two may share a cell's time, whose noise would make equal cells correlate. So they are of different blocks.
-    let x = match views.iter().any(|view| view.data.is_replayed) {
+    let x = match views.iter().all(View::has_no_noise) {
         true => x.to_vec(),
         false => x.iter().map(|row| of_the_block_before(row)).collect(),
     };

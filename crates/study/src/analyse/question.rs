@@ -63,7 +63,7 @@ pub struct StepsQuestion<'a> {
     /// How to read an answer.
     pub interpretation: Interpretation,
     /// Where noise was measured that counts as margin.
-    pub noise: NoiseSource<'a>,
+    pub noise: Vec<NoiseSource<'a>>,
 }
 
 /// The metric whose noise a claim's number must exceed.
@@ -75,6 +75,19 @@ pub struct NoiseSource<'a> {
     pub metric: String,
     /// What one unit of the natural logarithm is on the claim's scale.
     pub scale: f64,
+}
+
+impl<'a> NoiseSource<'a> {
+    /// That of a metric in an experiment, where one unit of the natural logarithm is `scale`. `None` where its numbers are
+    /// computed, and have no noise.
+    pub fn of(view: &View<'a>, metric: &str, scale: f64) -> Option<Self> {
+        let experiment = view.experiment.name();
+        (!view.experiment.planned.computed).then(|| NoiseSource {
+            experiment,
+            metric: metric.to_string(),
+            scale,
+        })
+    }
 }
 
 impl OpenClaim<'_> {

@@ -105,6 +105,11 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether its numbers are without noise: replayed on other clusters, or computed from a model.
+    pub fn has_no_noise(&self) -> bool {
+        self.data.is_replayed || self.experiment.planned.computed
+    }
+
     fn optimised(&self, factor: &str) -> bool {
         matches!(self.written.factors.get(factor), Some(Factor::Detailed(spec)) if spec.best)
     }
@@ -117,10 +122,15 @@ impl<'a> View<'a> {
         }
         let lower = self.metric(metric).better != Better::Higher;
         let variants: Vec<_> = combination.cells.iter().map(of_cell).collect();
-        Rc::new(match self.data.is_replayed {
-            true => best_of_each(&variants, lower),
-            false => best_by_halves(&variants, lower),
-        })
+        Rc::new(self.best(&variants, lower))
+    }
+
+    /// The best of several variants, block by block. It is chosen on other blocks, unless there is no noise.
+    pub fn best(&self, variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
+        match self.has_no_noise() {
+            true => best_of_each(variants, lower),
+            false => best_by_halves(variants, lower),
+        }
     }
 }
 
@@ -139,7 +149,7 @@ fn cloned((name, level): (&String, &Value)) -> (String, Value) {
 }
 
 /// In each block the value of the variant that is best in the blocks of the other half.
-pub fn best_by_halves(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
+fn best_by_halves(variants: &[Rc<ByBlock>], lower: bool) -> ByBlock {
     let blocks: BTreeSet<usize> = variants.iter().flat_map(|v| v.keys().copied()).collect();
     let half = |parity: usize| blocks.iter().copied().skip(parity).step_by(2).collect::<Vec<_>>();
     let mut chosen = ByBlock::new();

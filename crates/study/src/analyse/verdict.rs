@@ -40,9 +40,42 @@ pub struct Evidence<'a> {
     pub over_ranges: Option<&'a NumbersByCluster<'a>>,
 }
 
-/// Why an agreement in size of a number that a model made does not count.
-const NOISE_ALONE: &str = "that is no evidence of size, since the interval holds this machine's noise, not the \
-    error of the model's parameters, over whose ranges this was not replayed";
+/// Why a number that a model made is known on the cluster as it is alone.
+#[derive(Clone, Copy)]
+enum AsItIs {
+    /// It was not replayed, and its interval holds this machine's noise.
+    NoiseAlone,
+    /// It was not replayed, and has no noise.
+    NotReplayed,
+    /// It was replayed, and is the same on all clusters.
+    NothingChangesIt,
+}
+
+impl AsItIs {
+    /// Why an agreement in size does not count.
+    fn is_no_evidence(self) -> &'static str {
+        match self {
+            AsItIs::NoiseAlone => {
+                "that is no evidence of size, since the interval holds this machine's noise, not the error of the model's \
+                 parameters, over whose ranges this was not replayed"
+            }
+            AsItIs::NotReplayed => {
+                "that is no evidence of size, since the model's parameters have errors, over whose ranges this was not replayed"
+            }
+            AsItIs::NothingChangesIt => {
+                "that is no evidence of size, since no parameter that has a range changes it"
+            }
+        }
+    }
+
+    /// What follows a direction that holds.
+    fn in_words(self) -> String {
+        match self {
+            AsItIs::NoiseAlone | AsItIs::NotReplayed => format!("it was not replayed over {RANGES}"),
+            AsItIs::NothingChangesIt => "no parameter that has a range changes it".into(),
+        }
+    }
+}
 
 /// A claim with its verdict. `view` is that of its experiment, where it was planned.
 pub fn finding(judged: &JudgedClaim, view: Option<&View>, evidence: &Evidence) -> ClaimFinding {
@@ -55,7 +88,7 @@ pub fn finding(judged: &JudgedClaim, view: Option<&View>, evidence: &Evidence) -
     let ranged = ranged.as_ref();
     let (verdict, why, found) = match (&judged.answer, &claim.question, view) {
         (Some((conclusion, interpretation)), ClaimQuestion::Number(question), _) => {
-            number_verdict(judged, family, (conclusion, interpretation), question, view, ranged)
+            number_verdict(judged, evidence, (conclusion, interpretation), question, view, ranged)
         }
         (Some((conclusion, interpretation)), ClaimQuestion::Steps(_), Some(view)) => {
             steps_verdict(judged, family, (conclusion, interpretation), view, ranged)
@@ -204,7 +237,7 @@ fn unless_no_evidence(
 /// The verdict on a claim about one number.
 fn number_verdict(
     judged: &JudgedClaim,
-    family: &Family,
+    evidence: &Evidence,
     (conclusion, interpretation): (&Conclusion, &Interpretation),
     question: &NumberQuestion,
     view: Option<&View>,
@@ -216,10 +249,15 @@ fn number_verdict(
         let values: Vec<f64> = question.datum.values.values().copied().collect();
         let found =
             estimate::estimate_of_values(&values).map(|e| question.interpretation.point(e.value, e.n));
-        return (ClaimVerdict::Inconclusive, too_few(values.len(), judged, family) + &missing, found);
+        return (
+            ClaimVerdict::Inconclusive,
+            too_few(values.len(), judged, evidence.family) + &missing,
+            found,
+        );
     };
     let found = at_known_precision(interpretation.estimate(&interval), claim, question, view);
-    let modelled = question.datum.modelled && ranged.is_none();
+    let modelled =
+        (question.datum.modelled && ranged.is_none()).then(|| as_it_is(claim, view, evidence.over_ranges));
     let (verdict, mut means) = meaning(claim, interpretation, &conclusion.answer, modelled);
     let verdict =
         match ranged.and_then(|ranged| ranged.changed(claim, verdict, &conclusion.answer, judged.size())) {
@@ -235,6 +273,17 @@ fn number_verdict(
         why += &format!(" after {}{missing}", count_in_words(found.n, "block"));
     }
     (verdict, why, estimate::if_finite(found))
+}
+
+/// Why a number that a model made is known on the cluster as it is alone.
+fn as_it_is(claim: &OpenClaim, view: Option<&View>, over_ranges: Option<&NumbersByCluster>) -> AsItIs {
+    if over_ranges.is_some_and(|over| over.leave_claim(claim.name)) {
+        AsItIs::NothingChangesIt
+    } else if view.is_some_and(View::has_no_noise) {
+        AsItIs::NotReplayed
+    } else {
+        AsItIs::NoiseAlone
+    }
 }
 
 /// A number no more precise than it is known. What formulas and models give is the same in each block and has no
@@ -259,12 +308,13 @@ fn at_known_precision(
     }
 }
 
-/// The verdict that an answer gives, and its reason: about direction and size.
+/// The verdict that an answer gives, and its reason: about direction and size. `modelled`: a model made the
+/// number, and its parameters' error is not known.
 fn meaning(
     claim: &OpenClaim,
     interpretation: &Interpretation,
     answer: &Answer,
-    modelled: bool,
+    modelled: Option<AsItIs>,
 ) -> (ClaimVerdict, String) {
     let margin = format_percent(claim.margin.unwrap_or(WITHIN));
     match (interpretation.holds(answer), answer.size) {
@@ -278,15 +328,21 @@ fn meaning(
         (Some(false), _) => {
             (ClaimVerdict::NotReproduced, why_refuted(claim, interpretation, answer, &margin))
         }
-        (Some(true), _) if interpretation.holds_on == Side::Within && modelled => {
-            (ClaimVerdict::DirectionOnly, format!(": as published, within {margin}; {NOISE_ALONE}"))
+        (Some(true), _)
+            if interpretation.holds_on == Side::Within
+                && let Some(why) = modelled =>
+        {
+            (
+                ClaimVerdict::DirectionOnly,
+                format!(": as published, within {margin}; {}", why.is_no_evidence()),
+            )
         }
         (Some(true), _) if interpretation.holds_on == Side::Within => {
             (ClaimVerdict::Reproduced, format!(": as published, within {margin}"))
         }
-        (Some(true), Some(true)) if modelled => (
+        (Some(true), Some(true)) if let Some(why) = modelled => (
             ClaimVerdict::DirectionOnly,
-            format!(": on the published side, and within {margin} of its size; {NOISE_ALONE}"),
+            format!(": on the published side, and within {margin} of its size; {}", why.is_no_evidence()),
         ),
         (Some(true), Some(true)) => {
             (ClaimVerdict::Reproduced, format!(": on the published side, and within {margin} of its size"))
@@ -306,12 +362,9 @@ fn meaning(
                 None => ": on the published side; how near its size comes is not asked".into(),
             },
         ),
-        (Some(true), None) if modelled => (
+        (Some(true), None) if let Some(known) = modelled => (
             ClaimVerdict::Reproduced,
-            format!(
-                ": as claimed ({}), on the cluster as it is; it was not replayed over {RANGES}",
-                expected(claim)
-            ),
+            format!(": as claimed ({}), on the cluster as it is; {}", expected(claim), known.in_words()),
         ),
         (Some(true), None) => (ClaimVerdict::Reproduced, format!(": as claimed ({})", expected(claim))),
     }

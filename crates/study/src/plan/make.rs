@@ -2,7 +2,7 @@
 
 use super::base::missing_base;
 use super::scene::CellBuilder;
-use super::{Place, Plan, PlanOptions, PlannedExperiment, cells, equal_levels, metrics};
+use super::{Cell, Place, Plan, PlanOptions, PlannedExperiment, Work, cells, equal_levels, metrics};
 use crate::catalogue::Catalogues;
 use crate::check;
 use crate::factor::AA_FACTOR;
@@ -101,6 +101,7 @@ fn experiment(
         metrics: Vec::new(),
         hard: cells::hard_factors(experiment),
         blocks: experiment.blocks,
+        computed: false,
         cells: Vec::new(),
         pending,
         stage: stages::stage(whole, name),
@@ -123,6 +124,12 @@ fn experiment(
         let (cell, metrics) = builder.cell(&levels)?;
         add_new(&mut planned.metrics, metrics);
         planned.cells.push(cell);
+    }
+    planned.computed =
+        !planned.cells.is_empty() && planned.cells.iter().all(|cell| is_computed(cell, registry));
+    if planned.computed {
+        measures_noise(study, name, experiment)?;
+        planned.blocks = Some(1);
     }
     compares_something(study, name, experiment)?;
     compares_over_links(study, name, experiment, &planned.cells)?;
@@ -149,6 +156,23 @@ fn add_new(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
     }
 }
 
+/// Whether all numbers of a cell follow from the parameters of an emulated cluster.
+fn is_computed(cell: &Cell, registry: &Registry) -> bool {
+    let computed =
+        |work: &Work| registry.workload(&work.kind).is_ok_and(|workload| workload.is_computed(&work.params));
+    matches!(cell.scene.place, Place::Virtual { .. }) && cell.scene.work.values().all(computed)
+}
+
+/// Refuses to measure the noise of numbers that have none.
+fn measures_noise(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
+    if !experiment.factors.contains_key(AA_FACTOR) {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("experiment `{name}` is computed from a model, so equal cells do not differ"))
+        .at(study.key_lines.location_of(&format!("experiment.{name}.factors.{AA_FACTOR}")))
+        .remedy("leave the experiment out: numbers without noise have no noise floor"))
+}
+
 /// Refuses a comparison of levels that change nothing: it would only measure noise.
 fn compares_something(study: &Study, name: &str, experiment: &Experiment) -> Result<(), Fault> {
     let unused = cells::unused_factors(experiment);
@@ -170,7 +194,7 @@ fn compares_over_links(
     study: &Study,
     name: &str,
     experiment: &Experiment,
-    cells: &[super::Cell],
+    cells: &[Cell],
 ) -> Result<(), Fault> {
     let Some(factor) = experiment.compare.as_ref().map(|compare| &compare.factor) else { return Ok(()) };
     let reference = Value::from(format!("${factor}"));
@@ -180,7 +204,7 @@ fn compares_over_links(
     let is_used =
         works.chain(others.map(|(_, value)| value)).any(|value| factors_in(value).contains(&factor.as_str()));
     let shapes = experiment.conditions.values().any(|value| *value == reference);
-    let alone = |cell: &super::Cell| matches!(cell.scene.place, Place::Real { nodes: 1, .. });
+    let alone = |cell: &Cell| matches!(cell.scene.place, Place::Real { nodes: 1, .. });
     let levels: BTreeSet<String> =
         cells.iter().filter_map(|cell| cell.id.levels.get(factor)).map(ToString::to_string).collect();
     if is_used || !shapes || levels.len() < 2 || !cells.iter().all(alone) {
