@@ -103,8 +103,27 @@ fn what_is_decided_on_runs_as_long_as_the_study() {
         "say how long an experiment runs",
         "leave `blocks` out",
     );
-    expect(compared, "blocks = 1", 7, "say how long an experiment runs", "leave `blocks` out");
+    expect(compared, "blocks = 1", 7, "has a primary claim", "write primary = false");
     expect(compared, "blocks = 0", 7, "at least 1 block", "");
+    let secondary = STUDY.replace(compared, "blocks = 8").replace("margin =", "primary = false\nmargin =");
+    planned(&secondary).expect("a secondary claim is judged by itself");
+}
+
+#[test]
+fn a_ratio_against_itself_or_two_others() {
+    let to = "to = { system = \"microblade\" }";
+    let against = |levels: &str| format!("{to}, against = {{ {levels} }}");
+    expect(to, &against("size = 64"), 15, "always 1", "in which the others differ");
+    expect(to, &against("size = 96"), 15, "no level `96`", "64, 128");
+    expect(
+        to,
+        &against("system = \"microblade\""),
+        15,
+        "gives factor `system` its level",
+        "leave to `where`",
+    );
+    expect(to, &format!("{}, over = \"e\"", against("size = 128")), 15, "names experiment `e` already", "");
+    planned(&STUDY.replacen(to, &against("size = 128"), 1)).expect("plans");
 }
 
 #[test]

@@ -245,6 +245,35 @@ fn a_ratio_over_that_of_another_experiment_gives_each_verdict() {
 }
 
 #[test]
+fn a_ratio_against_the_same_at_other_levels_gives_each_verdict() {
+    let text = |expect: &str| {
+        of(
+            &["graph"],
+            &format!(
+                "where = {{ nodes = 4 }}\n{}, against = {{ nodes = 2 }} }}\nexpect = \"{expect}\"",
+                RATIO.trim().trim_end_matches('}').trim()
+            ),
+        )
+    };
+    let verdict = |expect: &str, at_4: f64, at_2: f64| {
+        let planned = planned_study(&text(expect));
+        let run = planned.run(24, 0.01, 7, &|_, levels, _| {
+            slower(if number(levels, "nodes") == 4.0 { at_4 } else { at_2 })(levels)
+        });
+        let findings = planned.findings(&run);
+        let found = claim(&findings, "it");
+        let value = found.found.expect("a number").value;
+        assert!((value - at_4 / at_2).abs() < 0.02, "{value}");
+        assert!(found.attribution.is_none(), "two differences have no common split: {found:?}");
+        found.verdict
+    };
+    assert_eq!(verdict("< 1.1", 1.5, 1.48), ClaimVerdict::Reproduced);
+    assert_eq!(verdict("> 0.9", 1.5, 1.48), ClaimVerdict::Reproduced);
+    assert_eq!(verdict("< 1.1", 1.5, 1.2), ClaimVerdict::NotReproduced);
+    assert_eq!(verdict("> 0.9", 1.2, 1.5), ClaimVerdict::NotReproduced);
+}
+
+#[test]
 fn two_ratios_are_off_by_as_much_as_both() {
     let equal = r#"
         [experiment.equal]

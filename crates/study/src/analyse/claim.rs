@@ -1,5 +1,6 @@
 //! Claims, each put as a question to its data.
 
+use crosstalk_core::value::Levels;
 use crosstalk_stats::verdict::{Margin, Side};
 use std::f64::consts::LN_2;
 
@@ -11,6 +12,7 @@ use super::question::{ClaimQuestion, NoiseSource, NumberQuestion, OpenClaim};
 use super::select::View;
 use super::statement::{Expectation, Interpretation, Scale, turn_to_positive};
 use crate::file::Claim;
+use crate::level;
 use crate::predicate::{Predicate, Relation};
 use crate::rules::margins;
 
@@ -59,12 +61,20 @@ fn per(claim: &Claim, view: &View) -> String {
 fn question_to<'a>(open: &OpenClaim<'a>, views: &[View<'a>]) -> ClaimQuestion<'a> {
     let (claim, view) = (open.written, &views[0]);
     if let Some(ratio) = &claim.ratio {
-        let log = |view: &View| log_ratio(view, &ratio.metric, &claim.at, &ratio.of, &ratio.to);
+        let log = |view: &View, at: &Levels| log_ratio(view, &ratio.metric, at, &ratio.of, &ratio.to);
+        let against = ratio.against.as_ref().map(|levels| level::overlaid(&claim.at, levels));
         // Two ratios together are off by as much as both.
-        let kind = Kind::paired(Scale::Ratio, 1.0, views, &ratio.metric, views.len() as f64);
-        match views {
-            [here, there] => about_number(open, patterns::difference_of_views([here, there], log), kind),
-            _ => about_number(open, log(view), Kind { contrast: open.contrast(view), ..kind }),
+        let ratios = views.len() + usize::from(against.is_some());
+        let kind = Kind::paired(Scale::Ratio, 1.0, views, &ratio.metric, ratios as f64);
+        match (views, against) {
+            ([here, there], _) => {
+                let log = |view: &View| log(view, &claim.at);
+                about_number(open, patterns::difference_of_views([here, there], log), kind)
+            }
+            (_, Some(there)) => {
+                about_number(open, patterns::difference([log(view, &claim.at), log(view, &there)]), kind)
+            }
+            _ => about_number(open, log(view, &claim.at), Kind { contrast: open.contrast(view), ..kind }),
         }
     } else if let Some(trend) = &claim.trend {
         // A slope is a log₂ ratio a doubling or step.

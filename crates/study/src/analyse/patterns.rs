@@ -164,7 +164,11 @@ fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuesti
 
 /// The `datum` of the first view less that of the second, over the blocks that have both.
 pub fn difference_of_views(views: [&View; 2], datum: impl Fn(&View) -> Datum) -> Datum {
-    let datums = views.map(|view| with_experiment_name(view, datum(view)));
+    difference(views.map(|view| with_experiment_name(view, datum(view))))
+}
+
+/// The first datum less the second, over the blocks that have both.
+pub fn difference(datums: [Datum; 2]) -> Datum {
     let values = combine_by_block(&datums.each_ref().map(|datum| datum.values.clone()), |v| v[0] - v[1]);
     let mut datum = Datum { values, ..merged(&datums) };
     datum.ensure_reason();

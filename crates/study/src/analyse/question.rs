@@ -102,7 +102,8 @@ impl OpenClaim<'_> {
 
     /// The cells of a ratio within one experiment; `None` for other claims.
     pub fn contrast<'v>(&self, view: &View<'v>) -> Option<Contrast<'v>> {
-        let ratio = self.written.ratio.as_ref().filter(|ratio| ratio.over.is_none())?;
+        let ratio =
+            self.written.ratio.as_ref().filter(|ratio| ratio.over.is_none() && ratio.against.is_none())?;
         Some(Contrast::new(view, &ratio.metric, &self.written.at, &ratio.of, &ratio.to))
     }
 }

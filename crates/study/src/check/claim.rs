@@ -1,7 +1,7 @@
 //! Checks a claim against its experiments.
 
 use super::names;
-use crate::file::{Claim, Experiment, Published, Study};
+use crate::file::{Claim, Experiment, Published, Ratio, Study};
 use crate::label::label;
 use crate::predicate::Predicate;
 use crate::stages::stage;
@@ -68,6 +68,10 @@ fn names(study: &Study, experiment: &Experiment, claim: &Claim, path: &str) -> R
     if let Some(ratio) = &claim.ratio {
         names::factor_levels(study, experiment, &ratio.of, &format!("{path}.ratio.of"))?;
         names::factor_levels(study, experiment, &ratio.to, &format!("{path}.ratio.to"))?;
+        let against = ratio.against.iter();
+        against.into_iter().try_for_each(|levels| {
+            names::factor_levels(study, experiment, levels, &format!("{path}.ratio.against"))
+        })?;
     }
     if let Some(sides) = claim.correlation.as_ref().and_then(|correlation| correlation.ratio.as_ref()) {
         names::factor_levels(study, experiment, &sides.of, &format!("{path}.correlation.ratio.of"))?;
@@ -114,6 +118,7 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
     let bound = claim.expect.as_ref().map(|expect| expect.value);
     if let Some(ratio) = &claim.ratio {
         sides(&ratio.of, &ratio.to, &claim.at).map_err(|fault| ("ratio", fault))?;
+        against(ratio, &claim.at).map_err(|fault| ("ratio.against", fault))?;
         if let Some(Predicate { bound, .. }) = bound.filter(|expected| expected.bound <= 0.0) {
             let fault = Fault::usage(format!("a ratio is above zero, so that {bound} decides nothing"));
             return Err(("expect", fault.remedy("write for example expect = \"> 1\"")));
@@ -141,6 +146,26 @@ fn possible(claim: &Claim) -> Result<(), (&'static str, Fault)> {
     match &claim.peak {
         Some(peak) => distinct(&peak.among, 1).map_err(|fault| ("peak.among", fault)),
         None => Ok(()),
+    }
+}
+
+/// Refuses to set a ratio against itself, or against two things.
+fn against(ratio: &Ratio, at: &Levels) -> Result<(), Fault> {
+    let Some(levels) = &ratio.against else { return Ok(()) };
+    if ratio.over.is_some() {
+        return Err(Fault::usage("a ratio is set against one other: `over` or `against`")
+            .remedy("leave one of them out, or make a claim of each"));
+    }
+    if let Some(factor) =
+        levels.keys().find(|factor| ratio.of.contains_key(*factor) || ratio.to.contains_key(*factor))
+    {
+        return Err(Fault::usage(format!("the ratio itself gives factor `{factor}` its level"))
+            .remedy("name a factor that both sides leave to `where`"));
+    }
+    match levels.iter().all(|(factor, level)| at.get(factor) == Some(level)) {
+        true => Err(Fault::usage("these are the claim's own cells, and the number is always 1")
+            .remedy("name the level in which the others differ")),
+        false => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{limits, names};
 use crate::factor::AA_FACTOR;
-use crate::file::{Experiment, Factor, Study};
+use crate::file::{Claim, Experiment, Factor, Study};
 use crate::substitute::factors_in;
 use crosstalk_core::Fault;
 use crosstalk_core::name::unknown;
@@ -42,15 +42,16 @@ pub(super) fn check(study: &Study, name: &str, experiment: &Experiment) -> Resul
     Ok(())
 }
 
-/// Refuses a limit of blocks for an experiment that decides something: it runs as long as the study.
+/// Refuses a limit of blocks for an experiment that decides what shares the study's error: it runs as long as the study.
 fn blocks(study: &Study, name: &str, experiment: &Experiment, most: usize) -> Result<(), Fault> {
     if most == 0 {
         return Err(Fault::usage("expected at least 1 block, found 0").remedy("or leave the experiment out"));
     }
-    let claimed = study.claim.values().any(|claim| claim.experiments().any(|(_, claimed)| claimed == name));
-    if claimed || experiment.compare.is_some() || experiment.factors.contains_key(AA_FACTOR) {
-        let why = "the interim analyses say how long an experiment runs that is compared, claimed about or measures noise";
-        return Err(Fault::usage(why).remedy("leave `blocks` out"));
+    let is_about = |claim: &Claim| claim.experiments().any(|(_, claimed)| claimed == name);
+    let shares_error = study.claim.values().any(|claim| claim.is_primary_evidence() && is_about(claim));
+    if shares_error || experiment.compare.is_some() || experiment.factors.contains_key(AA_FACTOR) {
+        let why = "the interim analyses say how long an experiment runs that is compared, has a primary claim or measures noise";
+        return Err(Fault::usage(why).remedy("leave `blocks` out, or write primary = false into its claims"));
     }
     Ok(())
 }

@@ -141,6 +141,10 @@ pub struct Ratio {
     /// Another experiment: the number is this ratio over the ratio of the same levels there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
+    /// The same experiment at other levels: the number is this ratio over the same ratio with these levels put in. Says
+    /// whether it depends on them, such as `{ scale = 17 }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Levels>,
 }
 
 /// The slope of log `metric` along the factor `along`: per doubling of levels that are numbers, per step of others.
