@@ -78,3 +78,86 @@ fn a_study_without_a_runnable_cell_is_refused_with_the_remedy() {
     );
     assert!(!dir.path().join("out").exists(), "no run was begun");
 }
+
+const RATINGS: &str = r#"
+schema = "crosstalk.study/1"
+title = "Generated ratings, and published ones, which are not everywhere"
+looks = [1]
+
+[experiment.generated]
+work.als = { kind = "als", slaves = 1, scale = 0.1, rank = 2, lambda = 0.1, iterations = 1 }
+conditions = { system = "kosmos-srio" }
+
+[experiment.published]
+work.als = { kind = "als", slaves = 1, data = "movielens-2016" }
+conditions = { system = "kosmos-srio" }
+
+[claim.published]
+statement = "It ends"
+experiment = "published"
+threshold = { metric = "completion_time" }
+expect = "> 0"
+"#;
+
+fn with_data(dir: &Path, data: &Path, args: &[&str]) -> std::process::Output {
+    finish(command(dir, args).env("CROSSTALK_DATA", data).spawn().expect("starts"))
+}
+
+#[test]
+fn work_on_a_data_set_that_is_not_here_is_left_out_with_the_command_that_gets_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("s.toml"), RATINGS).expect("writes");
+    let data = dir.path().join("sets");
+    let run = with_data(dir.path(), &data, &["run", "./s.toml", "--out", "out", "--testbed", "local"]);
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+    let tried: Vec<_> = journal(&dir.path().join("out"))
+        .into_iter()
+        .filter(|line| line["line"] == "attempt")
+        .map(|line| line["experiment"].as_str().expect("a name").to_string())
+        .collect();
+    assert!(!tried.is_empty() && tried.iter().all(|name| name == "generated"), "{tried:?}");
+    let page = std::fs::read_to_string(dir.path().join("out/report.md")).expect("reads");
+    for said in [
+        "`als` needs data set `movielens-2016`",
+        "sets/movielens/ratings.csv",
+        "crosstalk data get movielens-2016",
+        "not run: 1 cell",
+    ] {
+        assert!(
+            page.replace("\\", "").replace("<code>", "`").replace("</code>", "`").contains(said),
+            "{said}: {page}"
+        );
+    }
+    let findings = std::fs::read_to_string(dir.path().join("out/findings.json")).expect("reads");
+    assert!(findings.contains("was not run: `als` needs data set"), "the claim says so, too: {findings}");
+}
+
+#[test]
+fn another_file_in_the_place_of_a_data_set_is_refused_with_its_place() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let data = dir.path().join("sets");
+    std::fs::create_dir_all(data.join("movielens")).expect("makes");
+    std::fs::write(
+        data.join("movielens/ratings.csv"),
+        "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n",
+    )
+    .expect("writes");
+    std::fs::write(dir.path().join("s.toml"), RATINGS).expect("writes");
+    let planned = stdout(&with_data(dir.path(), &data, &["plan", "./s.toml"]));
+    let one_line = planned.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "this is not data set `movielens-2016`: expected SHA-256 b4239649",
+        "movielens/ratings.csv",
+        "crosstalk data get movielens-2016",
+    ] {
+        assert!(one_line.contains(said), "{said}: {planned}");
+    }
+}
+
+#[test]
+fn the_bundled_study_is_planned_without_its_published_ratings() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let planned = with_data(dir.path(), &dir.path().join("none"), &["plan", "kosmos", "--json"]);
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    assert!(stdout(&planned).contains("not run: 4 cells"), "{}", stdout(&planned));
+}

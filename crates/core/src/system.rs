@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use crate::fabric::Source;
 use crate::units::{BitRate, Bytes, Hertz, Seconds};
+use crate::{Fault, quoted};
 
 /// A kind of node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +36,32 @@ pub struct Disk {
     pub rate: BitRate,
     /// Time from the request to the first byte: seek and rotation.
     pub latency: Seconds,
+}
+
+impl FromStr for Disk {
+    type Err = Fault;
+
+    /// Reads a rate and a latency, `88 MB/s 11.9 ms`, both above zero.
+    fn from_str(text: &str) -> Result<Disk, Fault> {
+        let wrong = |why: String| {
+            Fault::usage(format!(
+                "expected the rate and the latency of a disk, found `{}`{why}",
+                quoted(text)
+            ))
+            .remedy("write for example \"88 MB/s 11.9 ms\"")
+        };
+        let end = text.find("/s").map(|at| at + 2).ok_or_else(|| wrong(String::new()))?;
+        let (rate, latency) = text.split_at(end);
+        let part = |fault: Fault| wrong(format!(": {}", fault.message));
+        let disk = Disk {
+            rate: rate.parse().map_err(part)?,
+            latency: latency.trim_start_matches([',', ' ']).parse().map_err(part)?,
+        };
+        match disk.rate.0 > 0.0 && disk.latency.0 > 0.0 {
+            true => Ok(disk),
+            false => Err(wrong(": both are above zero".into())),
+        }
+    }
 }
 
 /// How nodes are placed on boards.
@@ -95,5 +123,31 @@ impl System {
     /// How many nodes its boards hold together.
     pub fn number_of_nodes(&self) -> usize {
         self.boards.count as usize * self.boards.nodes as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_read_as_it_is_written() {
+        let disk = Disk { rate: BitRate(704e6), latency: Seconds(0.0119) };
+        for text in ["88 MB/s 11.9 ms", "88MB/s 11.9ms", "88 MB/s, 11.9 ms"] {
+            assert_eq!(text.parse(), Ok(disk), "{text}");
+        }
+        let ssd = Disk { rate: BitRate(4e9), latency: Seconds(50e-6) };
+        assert_eq!("500 MB/s 50 µs".parse(), Ok(ssd));
+    }
+
+    #[test]
+    fn what_is_no_disk_is_refused_with_an_example() {
+        for text in
+            ["", "ssd", "11.9 ms", "88 MB/s", "88 MB 11.9 ms", "0 MB/s 1 ms", "88 MB/s 0 ms", "88 MB/s 1 km"]
+        {
+            let fault = text.parse::<Disk>().expect_err(text);
+            assert!(fault.message.contains(&format!("found `{text}`")), "{fault}");
+            assert!(fault.remedy.is_some_and(|remedy| remedy.contains("88 MB/s 11.9 ms")), "{text}");
+        }
     }
 }

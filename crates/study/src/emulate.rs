@@ -15,7 +15,7 @@ use crosstalk_core::units::BitRate;
 /// A usage fault where the system, one of its fabrics or the MPI profile is unknown, or where the system has too few
 /// boards or nodes for the placement, or nodes that cannot have so many ranks.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
-    let Place::Virtual { system: name, links, uplink, memory, mpi, placement, nodes, ranks } = place else {
+    let Place::Virtual { system: name, links, uplink, memory, disk, mpi, placement, nodes, ranks } = place else {
         return Ok(None);
     };
     let (system, network) = catalogues.find_system(name)?;
@@ -65,7 +65,11 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
     };
     Ok(Some(Emulation {
         system: name.clone(),
-        node: NodeKind { memory: memory.unwrap_or(system.node.memory), ..system.node.clone() },
+        node: NodeKind {
+            memory: memory.unwrap_or(system.node.memory),
+            disk: disk.or(system.node.disk),
+            ..system.node.clone()
+        },
         board,
         within: within.with_links(links),
         across,
@@ -93,6 +97,7 @@ pub fn emulated_place(
         links: Links::default(),
         uplink: Uplink::OfSystem,
         memory: None,
+        disk: None,
         mpi: catalogues.library_on(system, library),
         placement,
         nodes,
@@ -136,6 +141,7 @@ fn check_ranks(name: &str, system: &System, ranks: u32) -> Result<(), Fault> {
 mod tests {
     use super::*;
     use crosstalk_core::fabric::Links;
+    use crosstalk_core::system::Disk;
     use crosstalk_core::testbed::Link;
     use crosstalk_core::units::{Bytes, Seconds};
 
@@ -145,6 +151,7 @@ mod tests {
             links: Links::default(),
             uplink: Uplink::OfSystem,
             memory: None,
+            disk: None,
             mpi: None,
             placement,
             nodes,
@@ -263,6 +270,21 @@ mod tests {
         let less = node(Some(Bytes(1 << 20)));
         assert_eq!(less.memory, Bytes(1 << 20));
         assert_eq!(NodeKind { memory: Bytes(8_000_000_000), ..less }, node(None));
+    }
+
+    #[test]
+    fn another_disk_replaces_the_systems_own() {
+        let node = |disk: Option<Disk>| {
+            let mut place = on(Placement::Many, 2);
+            if let Place::Virtual { disk: own, .. } = &mut place {
+                *own = disk;
+            }
+            emulation(&Catalogues::bundled(), &place).expect("fits").expect("virtual").node
+        };
+        let ssd = Disk { rate: BitRate(4e9), latency: Seconds(50e-6) };
+        assert_eq!(node(Some(ssd)).disk, Some(ssd));
+        let own = "88 MB/s 11.9 ms".parse().expect("reads");
+        assert_eq!(node(None).disk, Some(own), "that of the file");
     }
 
     #[test]

@@ -99,8 +99,8 @@ pub struct Experiment {
     pub title: String,
     /// Workloads by a name for each: `{ kind = "pagerank", slaves = "$slaves" }`.
     pub work: BTreeMap<String, WorkSpec>,
-    /// Conditions: `system`, `boards`, `uplink`, `rate`, `latency`, `memory`, `mpi`, `ranks`, `fabric`, `scale`, or a
-    /// registered condition. Each has a value or a `$factor`.
+    /// Conditions: `system`, `boards`, `uplink`, `rate`, `latency`, `memory`, `disk`, `mpi`, `ranks`, `fabric`, `scale`, or
+    /// a registered condition. Each has a value or a `$factor`.
     #[serde(default)]
     pub conditions: BTreeMap<String, Value>,
     /// Registered observers.

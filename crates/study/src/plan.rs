@@ -19,6 +19,7 @@ use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::record::Metric;
 use crosstalk_core::scene::Effort;
+use crosstalk_core::system::Disk;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::{BitRate, Bytes};
 use crosstalk_core::value::{Params, Value};
@@ -124,6 +125,8 @@ pub enum Place {
         uplink: Uplink,
         /// The memory of a node [default: the system's].
         memory: Option<Bytes>,
+        /// The disk of a node [default: the system's].
+        disk: Option<Disk>,
         /// The MPI profile's name. `None`: the message-passing library costs nothing.
         mpi: Option<String>,
         /// How nodes are spread over boards.

@@ -195,6 +195,18 @@ fn virtual_and_real_time_mixed_up() {
     expect(virtual_work, &both, 6, "cannot share a scene", "experiments of their own");
     let limited = format!("{real}\nconditions.memory = \"1 GB\"");
     expect(&scene, &limited, 6, "`latency` runs in real time, where `memory` means nothing", "leave it out");
+    let limited = format!("{real}\nconditions.disk = \"88 MB/s 11.9 ms\"");
+    expect(&scene, &limited, 6, "`latency` runs in real time, where `disk` means nothing", "leave it out");
+    let at = "boards = \"many\"";
+    let disk = |text: &str| format!("{at}, disk = \"{text}\"");
+    expect(
+        at,
+        &disk("ssd"),
+        6,
+        "expected the rate and the latency of a disk, found `ssd`",
+        "88 MB/s 11.9 ms",
+    );
+    planned(&STUDY.replacen(at, &disk("500 MB/s 50 µs"), 1)).expect("plans");
 }
 
 #[test]

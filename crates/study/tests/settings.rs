@@ -166,14 +166,15 @@ fn looks_from_the_command_line_ascend_too() {
 #[test]
 fn the_estimate_adds_up_blocks_and_looks() {
     let time = planned(&PlanOptions::default()).wall_time(1.0);
-    let curves = 3.0 * (12.0 + 10.0);
+    let (sizes, published_ratings) = (3.0 * 6.0, 4.0);
+    let curves = 3.0 * (12.0 + 10.0) + sizes + published_ratings;
     let three_applications = 3.0 * 20.0 + curves;
-    let short_of_memory = 12.0 + 8.0;
+    let short_of_memory = 18.0 + 14.0;
     let boards = 6.0 + 8.0 + 8.0;
     let (loading, equal_cells, streams) = (4.0, 2.0, 36.0);
     let all = streams + three_applications + short_of_memory + boards + loading + equal_cells;
     assert_eq!(time.block, 2.0 * all);
-    // Curves are drawn from 8 blocks, and streams are computed once.
+    // Curves and sizes are drawn from 8 blocks, and streams are computed once.
     let until = |look: f64| look * time.block - (look - 8.0) * 2.0 * curves - (look - 1.0) * 2.0 * streams;
     assert_eq!((time.least, time.most), (until(16.0), until(32.0)));
 }

@@ -6,6 +6,7 @@ use crosstalk_core::value::{Params, Value, parameter_fault};
 use std::path::PathBuf;
 
 use super::source::Source;
+use crate::dataset::checked_set;
 use crate::engine::{Engine, settings as engine};
 use crosstalk_work::peer::record::RECORD;
 use crosstalk_work::peer::replay::REPLAY;
@@ -20,6 +21,11 @@ const OWN: &[Parameter] = &[
         "ratings",
         "generated",
         "MovieLens's ratings.csv, ratings.dat or u.data instead, on the master's node",
+    ),
+    Parameter::new(
+        "data",
+        "generated",
+        "a data set of `crosstalk data` instead, `movielens-2016`, in the directory of $CROSSTALK_DATA, else ./data",
     ),
     Parameter::new("personal", "generated", "a file with the new user's ratings"),
     Parameter::new("rank", "[8, 12]", "numbers in a factor vector: one, or a list"),
@@ -112,6 +118,14 @@ impl Config {
 }
 
 fn source(params: &Params) -> Result<Source, Fault> {
+    if params.get("data").is_some() {
+        let name = params.text("data", "")?;
+        if let Some(other) = ["ratings", "scale"].into_iter().find(|other| params.get(other).is_some()) {
+            return Err(parameter_fault(other, "`data` names the ratings".into())
+                .remedy(format!("leave out `data` or `{other}`")));
+        }
+        return Ok(Source::DataSet(checked_set(name).map_err(|fault| fault.of_parameter("data"))?));
+    }
     if let Some(path) = params.path("ratings")? {
         if params.get("scale").is_some() {
             return Err(parameter_fault(

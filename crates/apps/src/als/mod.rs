@@ -60,7 +60,7 @@ pub const ALS: Portable<Config> = Portable {
         parameters: config::PARAMETERS,
         read: Config::from_params,
         deploy,
-        needs: |config| config.engine.needs(),
+        needs: |config| config.engine.needs().into_iter().chain(config.source.need()).collect(),
         prepare,
     },
     elsewhere: Elsewhere::Replayed(|_| Box::new(crate::account::report_replayed)),

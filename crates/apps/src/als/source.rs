@@ -1,6 +1,7 @@
 //! The ratings: from a generator or a file. Both give a text, which the master reads while the clock runs.
 
 use crosstalk_core::Fault;
+use crosstalk_core::need::Need;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::csv::{self, Layout};
 use super::generate::generate;
 use super::rating::{NEW_USER, Rating, Split};
+use crate::dataset::{DataSet, directory};
 
 /// Number of ratings of the stand-in for CloudSuite's myratings.csv, which has as many.
 const PERSONAL: usize = 11;
@@ -25,6 +27,8 @@ pub enum Source {
     },
     /// Read from a file.
     File(PathBuf),
+    /// A data set in the directory of the data, checked.
+    DataSet(DataSet),
 }
 
 /// The text of a file of ratings that was checked, in memory or in its file.
@@ -47,6 +51,16 @@ impl Source {
         match self {
             Source::Generated { scale, .. } => Some(scale * 1e5),
             Source::File(_) => None,
+            // Each line of ratings.csv is about 23 bytes.
+            Source::DataSet(set) => Some(set.size.0 as f64 / 23.0),
+        }
+    }
+
+    /// What it needs of the machine.
+    pub fn need(&self) -> Option<Need> {
+        match self {
+            Source::DataSet(set) => Some(set.need()),
+            Source::Generated { .. } | Source::File(_) => None,
         }
     }
 
@@ -58,6 +72,10 @@ impl Source {
                 (CheckedText::Here(generate(*scale, *seed)), "generated ratings".into())
             }
             Source::File(path) => (CheckedText::File(path.clone()), path.display().to_string()),
+            Source::DataSet(set) => {
+                let path = set.checked_file(&directory())?;
+                (CheckedText::File(path.clone()), path.display().to_string())
+            }
         };
         let split = good(&text.bytes()?, &place)?;
         let personal = match personal {

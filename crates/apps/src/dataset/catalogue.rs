@@ -30,6 +30,8 @@ pub struct DataSet {
     pub size: Bytes,
     /// Its files below the data directory.
     pub files: Files,
+    /// SHA-256 of its only file, in lower-case hexadecimal digits, where that is on record.
+    pub file_sha256: Option<String>,
     /// How to get it.
     pub supply: Supply,
 }
@@ -70,6 +72,7 @@ struct Entry {
     members: Option<BTreeMap<String, String>>,
     url: Option<String>,
     sha256: Option<String>,
+    file_sha256: Option<String>,
     by_hand: Option<Vec<String>>,
 }
 
@@ -126,13 +129,20 @@ impl DataSet {
             (None, Some(members)) if !members.is_empty() => Files::Members(members),
             _ => return Err(Fault::usage("expected file, or members alone")),
         };
+        if let Some(digits) = &entry.file_sha256 {
+            check_digits(digits)?;
+            if matches!(files, Files::Members(_)) {
+                return Err(Fault::usage("file_sha256 is of `file`, not of members"));
+            }
+        }
         if let Some(path) = files.paths().find(|path| !is_below(path)) {
             return Err(Fault::usage(format!("expected a path below the data directory, found `{path}`")));
         }
         let size =
             entry.size.parse().map_err(|fault: Fault| Fault::usage(format!("size: {}", fault.message)))?;
         let (title, licence, source) = (entry.title, entry.licence, entry.source);
-        Ok(DataSet { name: name.into(), title, licence, source, size, files, supply })
+        let file_sha256 = entry.file_sha256;
+        Ok(DataSet { name: name.into(), title, licence, source, size, files, file_sha256, supply })
     }
 
     /// Whether all its files are in `dir`.
@@ -160,12 +170,18 @@ impl Supply {
                 "expected an address that begins with https://, found `{url}`"
             )));
         }
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        if sha256.len() != 64 || !sha256.bytes().all(is_digit) {
-            return Err(Fault::usage(format!("expected a SHA-256 of 64 digits, found `{sha256}`")));
-        }
+        check_digits(&sha256)?;
         Ok(Supply::Download { url, sha256 })
     }
+}
+
+/// Refuses what is no SHA-256 in lower-case hexadecimal digits.
+fn check_digits(sha256: &str) -> Result<(), Fault> {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    if sha256.len() == 64 && sha256.bytes().all(is_digit) {
+        return Ok(());
+    }
+    Err(Fault::usage(format!("expected a SHA-256 of 64 digits, found `{sha256}`")))
 }
 
 /// Whether a path leads nowhere but below the directory that it is joined to.
@@ -216,6 +232,7 @@ mod tests {
             (good.replace("3 B", "some"), "size"),
             (good.clone() + "by_hand = [\"x\"]\n", "by_hand alone"),
             (good.replace("file =", "files ="), "unknown field"),
+            (good.clone() + "file_sha256 = \"0a\"\n", "64 digits"),
             (good.replace("title = \"A\"\n", ""), "title"),
         ] {
             let fault = Catalogue::parse(&text, "x.toml").expect_err(words);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crosstalk_apps::dataset::{self, Catalogue, DataSet, Supply};
+use crosstalk_apps::dataset::{self, Catalogue, DataSet, Supply, VARIABLE};
 use crosstalk_core::Fault;
 use crosstalk_core::units::human;
 use serde_json::{Value, json};
@@ -11,9 +11,6 @@ use serde_json::{Value, json};
 use crate::args::{Data, DataArgs, DataPlaceArgs};
 use crate::catalogue;
 use crate::out::Out;
-
-/// The variable with the directory of the data, if there is no `--dir`.
-const VARIABLE: &str = "CROSSTALK_DATA";
 
 /// Runs `crosstalk data`.
 pub fn main(args: &DataArgs, out: &Out) -> Result<ExitCode, Fault> {
@@ -33,8 +30,8 @@ fn sets(place: &DataPlaceArgs) -> Result<Catalogue, Fault> {
 }
 
 fn dir(place: &DataPlaceArgs) -> PathBuf {
-    let path = place.dir.clone().or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
-    path.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| "data".into())
+    let named = place.dir.clone().filter(|dir| !dir.as_os_str().is_empty());
+    named.unwrap_or_else(dataset::directory)
 }
 
 fn list(place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {

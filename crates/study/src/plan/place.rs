@@ -8,6 +8,7 @@ use crosstalk_core::emulation::Placement;
 use crosstalk_core::fabric::Links;
 use crosstalk_core::name::unknown;
 use crosstalk_core::scene::Timing;
+use crosstalk_core::system::Disk;
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::{BitRate, Bytes, Seconds};
 use crosstalk_core::value::Value;
@@ -28,8 +29,8 @@ fn oversubscription(nodes: &str, link: &str) -> Result<Uplink, Fault> {
 }
 
 /// The conditions that make the place of a scene.
-pub(super) const PLACE: [&str; 10] =
-    ["system", "boards", "uplink", "rate", "latency", "memory", "mpi", "ranks", "fabric", "scale"];
+pub(super) const PLACE: [&str; 11] =
+    ["system", "boards", "uplink", "rate", "latency", "memory", "disk", "mpi", "ranks", "fabric", "scale"];
 
 /// What the place of a cell is made from.
 pub(super) struct PlaceRequest<'a> {
@@ -93,6 +94,7 @@ impl PlaceRequest<'_> {
             "leave it out",
         )?;
         let memory = self.above_zero("memory", |size: &Bytes| size.0 as f64)?;
+        let disk = self.above_zero("disk", |disk: &Disk| disk.rate.0)?;
         let (placement, links, mpi) =
             (self.placement()?, self.links()?, self.mpi(catalogues, &system.to_string())?);
         let uplink = self.uplink()?;
@@ -101,6 +103,7 @@ impl PlaceRequest<'_> {
             links,
             uplink,
             memory,
+            disk,
             mpi: mpi.clone(),
             placement,
             nodes: self.nodes,
@@ -118,6 +121,7 @@ impl PlaceRequest<'_> {
         let kinds = &self.kinds;
         let why = |name: &str| format!("`{kinds}` runs in real time, where `{name}` means nothing");
         self.refuse("memory", &why("memory"), "leave it out: a program has what its node really has")?;
+        self.refuse("disk", &why("disk"), "leave it out: a program has the disk that its node really has")?;
         self.refuse("latency", &why("latency"), "leave it out: in real time only rates are held")?;
         self.refuse("uplink", &why("uplink"), "leave it out: only virtual time has links of boards")?;
         self.refuse("mpi", &why("mpi"), "leave it out: a program has the library that it really uses")?;

@@ -153,7 +153,7 @@ const MOCKS: [Mock; 23] = [
     Mock {
         name: "als",
         timing: Either,
-        parameters: named!["slaves", "scale", "ratings", "seed", "engine"],
+        parameters: named!["slaves", "scale", "ratings", "data", "seed", "engine"],
         nodes: 1,
         metrics: APPLICATION,
     },

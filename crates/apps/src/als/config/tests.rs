@@ -33,6 +33,20 @@ fn a_grid_is_listed_or_a_single_number() {
 }
 
 #[test]
+fn a_data_set_is_named_alone() {
+    let with = |name: &str| Params::default().with("data", name);
+    let config = Config::from_params(&with("movielens-2016")).expect("reads");
+    assert!(matches!(&config.source, Source::DataSet(set) if set.name == "movielens-2016"));
+    let ratings = config.source.about_ratings().expect("is known");
+    assert!((95_000.0..105_000.0).contains(&ratings), "{ratings} of 100,004");
+    assert!(refusal("data", "movielens-2015").contains("parameter `data`: unknown data set"));
+    for (other, value) in [("scale", Value::from(2)), ("ratings", "my.csv".into())] {
+        let fault = Config::from_params(&with("movielens-2016").with(other, value)).expect_err("refused");
+        assert!(fault.remedy.is_some_and(|remedy| remedy.contains(&format!("`data` or `{other}`"))));
+    }
+}
+
+#[test]
 fn bad_values_are_named() {
     assert!(refusal("slaves", 0).starts_with("parameter `slaves`: expected a whole number of at least 1"));
     assert!(refusal("slaves", 5000).contains("at most 4096"));
