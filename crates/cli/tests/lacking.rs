@@ -86,11 +86,13 @@ looks = [1]
 
 [experiment.generated]
 work.als = { kind = "als", slaves = 1, scale = 0.1, rank = 2, lambda = 0.1, iterations = 1 }
-conditions = { system = "kosmos-srio" }
+conditions = { system = "$system" }
+factors = { system = ["kosmos-srio"] }
 
 [experiment.published]
 work.als = { kind = "als", slaves = 1, data = "movielens-2016" }
-conditions = { system = "kosmos-srio" }
+conditions = { system = "$system" }
+factors = { system = ["kosmos-srio"] }
 
 [claim.published]
 statement = "It ends"
