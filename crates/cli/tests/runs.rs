@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use crate::common::external::await_that;
 use crate::common::{
-    await_samples, command, crosstalk, finish, interrupt, journal, kill, left_behind, samples, stderr,
-    stdout, study, virtual_nodes,
+    await_samples, command, computed_study, crosstalk, finish, interrupt, journal, kill, left_behind,
+    samples, stderr, stdout, study, virtual_nodes,
 };
 
 #[test]
 fn a_study_ends_with_its_deciding_sentence_and_a_report() {
     let dir = tempfile::tempdir().expect("a directory");
-    study(dir.path());
+    computed_study(dir.path());
     let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "out"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));

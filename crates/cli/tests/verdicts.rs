@@ -1,6 +1,6 @@
 //! Verdicts, as a user of the command line reads them.
 
-use crate::common::{command, crosstalk, finish, interrupt, stderr, stdout, study};
+use crate::common::{command, computed_study, crosstalk, finish, interrupt, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 
@@ -164,7 +164,7 @@ fn a_refuted_size_is_reported_although_the_direction_is_inconclusive() {
 #[test]
 fn a_number_from_a_formula_is_labelled_computed_once() {
     let dir = tempfile::tempdir().expect("a directory");
-    study(dir.path());
+    computed_study(dir.path());
     let output = crosstalk(dir.path(), &["run", "./s.toml", "--testbed", "local", "--out", "out"]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));

@@ -11,6 +11,7 @@ mod earlier;
 mod engine;
 mod false_verdicts;
 mod faults;
+mod faults_of_disks;
 mod figures;
 mod findings;
 mod fixture_verdicts;

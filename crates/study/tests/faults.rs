@@ -5,7 +5,7 @@ use crate::mock;
 use crosstalk_core::{Fault, FaultKind};
 use crosstalk_study::{Catalogues, PlanOptions, parse, parse_recorded, plan};
 
-const STUDY: &str = r#"schema = "crosstalk.study/1"
+pub const STUDY: &str = r#"schema = "crosstalk.study/1"
 title = "T"
 looks = [2, 4]
 [experiment.e]
@@ -34,7 +34,7 @@ log = ["x"]
 published = "kosmos/bandwidth/{system}-over-microblade/{size}"
 "#;
 
-fn planned(text: &str) -> Result<(), Fault> {
+pub fn planned(text: &str) -> Result<(), Fault> {
     let study = parse(text, "my.toml")?;
     plan(&study, &mock::catalogues(), &mock::registry(), &PlanOptions::default()).map(|_| ())
 }
@@ -48,7 +48,7 @@ fn fault(from: &str, to: &str) -> String {
 }
 
 #[track_caller]
-fn expect(from: &str, to: &str, line: usize, says: &str, remedy: &str) {
+pub fn expect(from: &str, to: &str, line: usize, says: &str, remedy: &str) {
     let fault = fault(from, to);
     assert!(fault.starts_with(&format!("my.toml:{line}: ")), "not on line {line}: {fault}");
     assert!(fault.contains(says), "does not say `{says}`: {fault}");
@@ -107,23 +107,6 @@ fn what_is_decided_on_runs_as_long_as_the_study() {
     expect(compared, "blocks = 0", 7, "at least 1 block", "");
     let secondary = STUDY.replace(compared, "blocks = 8").replace("margin =", "primary = false\nmargin =");
     planned(&secondary).expect("a secondary claim is judged by itself");
-}
-
-#[test]
-fn a_ratio_against_itself_or_two_others() {
-    let to = "to = { system = \"microblade\" }";
-    let against = |levels: &str| format!("{to}, against = {{ {levels} }}");
-    expect(to, &against("size = 64"), 15, "always 1", "in which the others differ");
-    expect(to, &against("size = 96"), 15, "no level `96`", "64, 128");
-    expect(
-        to,
-        &against("system = \"microblade\""),
-        15,
-        "gives factor `system` its level",
-        "leave to `where`",
-    );
-    expect(to, &format!("{}, over = \"e\"", against("size = 128")), 15, "names experiment `e` already", "");
-    planned(&STUDY.replacen(to, &against("size = 128"), 1)).expect("plans");
 }
 
 #[test]
@@ -195,18 +178,6 @@ fn virtual_and_real_time_mixed_up() {
     expect(virtual_work, &both, 6, "cannot share a scene", "experiments of their own");
     let limited = format!("{real}\nconditions.memory = \"1 GB\"");
     expect(&scene, &limited, 6, "`latency` runs in real time, where `memory` means nothing", "leave it out");
-    let limited = format!("{real}\nconditions.disk = \"88 MB/s 11.9 ms\"");
-    expect(&scene, &limited, 6, "`latency` runs in real time, where `disk` means nothing", "leave it out");
-    let at = "boards = \"many\"";
-    let disk = |text: &str| format!("{at}, disk = \"{text}\"");
-    expect(
-        at,
-        &disk("ssd"),
-        6,
-        "expected the rate and the latency of a disk, found `ssd`",
-        "88 MB/s 11.9 ms",
-    );
-    planned(&STUDY.replacen(at, &disk("500 MB/s 50 µs"), 1)).expect("plans");
 }
 
 #[test]

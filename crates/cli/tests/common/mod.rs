@@ -94,7 +94,7 @@ const STUDY: &str = r#"
     experiment = "b"
     level = "kosmos-srio"
     [experiment.b]
-    work.stream = { kind = "stream", size = "4096 B" }
+    work.call = { kind = "collective", function = "allreduce", size = "4096 B", nodes = 2 }
     conditions = { system = "$system" }
     factors = { system = ["microblade", "kosmos-srio"] }
     compare = { factor = "system", base = "microblade" }
@@ -102,6 +102,14 @@ const STUDY: &str = r#"
 
 pub fn study(dir: &Path) {
     std::fs::write(dir.join("s.toml"), STUDY).expect("writes");
+}
+
+/// The same of streams, whose numbers are computed: it runs in one block.
+pub fn computed_study(dir: &Path) {
+    let call = r#"work.call = { kind = "collective", function = "allreduce", size = "4096 B", nodes = 2 }"#;
+    assert!(STUDY.contains(call));
+    let streams = STUDY.replace(call, r#"work.stream = { kind = "stream", size = "4096 B" }"#);
+    std::fs::write(dir.join("s.toml"), streams).expect("writes");
 }
 
 /// The programs for each compression that is read.

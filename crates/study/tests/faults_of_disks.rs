@@ -1,0 +1,39 @@
+//! What is wrong with a disk, or with a ratio that is set against another.
+
+use crate::faults::{STUDY, expect, planned};
+
+#[test]
+fn a_ratio_against_itself_or_two_others() {
+    let to = "to = { system = \"microblade\" }";
+    let against = |levels: &str| format!("{to}, against = {{ {levels} }}");
+    expect(to, &against("size = 64"), 15, "always 1", "in which the others differ");
+    expect(to, &against("size = 96"), 15, "no level `96`", "64, 128");
+    expect(
+        to,
+        &against("system = \"microblade\""),
+        15,
+        "gives factor `system` its level",
+        "leave to `where`",
+    );
+    expect(to, &format!("{}, over = \"e\"", against("size = 128")), 15, "names experiment `e` already", "");
+    planned(&STUDY.replacen(to, &against("size = 128"), 1)).expect("plans");
+}
+
+#[test]
+fn a_disk_without_a_rate_or_in_real_time() {
+    let conditions = "conditions = { system = \"$system\", boards = \"many\" }";
+    let scene = format!("work.s = {{ kind = \"stream\", size = \"$size\" }}\n{conditions}");
+    let real = "work.s = { kind = \"latency\", size = \"$size\" }";
+    let limited = format!("{real}\nconditions.disk = \"88 MB/s 11.9 ms\"");
+    expect(&scene, &limited, 6, "`latency` runs in real time, where `disk` means nothing", "leave it out");
+    let at = "boards = \"many\"";
+    let disk = |text: &str| format!("{at}, disk = \"{text}\"");
+    expect(
+        at,
+        &disk("ssd"),
+        6,
+        "expected the rate and the latency of a disk, found `ssd`",
+        "88 MB/s 11.9 ms",
+    );
+    planned(&STUDY.replacen(at, &disk("500 MB/s 50 µs"), 1)).expect("plans");
+}
