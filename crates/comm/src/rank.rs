@@ -70,8 +70,8 @@ impl<'c> Rank<'c> {
         self.world.size()
     }
 
-    /// Runs `work` as computing on all cores of the node, assumed to scale ideally: its
-    /// CPU time is divided by the number of cores. Work outside of `parallel` uses one core.
+    /// Runs `work` as computing on all cores of the node: its CPU time is divided by their
+    /// speedup ([`crosstalk_core::system::NodeKind::speedup`]). All other work uses one core.
     pub fn compute_in_parallel<R>(&mut self, work: impl FnOnce() -> R) -> R {
         self.used_for(PARALLEL, |_| work())
     }

@@ -21,11 +21,30 @@ pub struct NodeKind {
     pub clock: Hertz,
     /// The speed of a core, relative to a core of the reference machine (see the source).
     pub speed: f64,
+    /// What all cores together reach of their number times one core's speed, above 0 and at most 1. Computing on all cores
+    /// is divided by it; work on one core is not. Default: 1, as if cores shared nothing.
+    #[serde(default = "linear")]
+    pub scaling: f64,
     /// Memory of a node.
     pub memory: Bytes,
     /// The node's disk, if it has one. Data that do not fit into memory are moved there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
+}
+
+fn linear() -> f64 {
+    1.0
+}
+
+impl NodeKind {
+    /// How many times as fast as one core a rank computes that has a part of the node's cores, with as many ranks on the
+    /// node. Never slower than one core.
+    pub fn speedup(&self, ranks: u32) -> f64 {
+        match self.cores / ranks.max(1) {
+            0 | 1 => 1.0,
+            cores => (f64::from(cores) * self.scaling).max(1.0),
+        }
+    }
 }
 
 /// A node's disk. Consecutive bytes take the latency once, then the rate.
@@ -149,5 +168,22 @@ mod tests {
             assert!(fault.message.contains(&format!("found `{text}`")), "{fault}");
             assert!(fault.remedy.is_some_and(|remedy| remedy.contains("88 MB/s 11.9 ms")), "{text}");
         }
+    }
+
+    fn node(cores: u32, scaling: &str) -> NodeKind {
+        let text = format!(
+            "cpu = \"c\"\ncores = {cores}\nclock = \"1 GHz\"\nspeed = 1\nmemory = \"1 GB\"\n{scaling}"
+        );
+        toml::from_str(&text).expect("reads")
+    }
+
+    #[test]
+    fn all_cores_reach_their_number_times_the_scaling() {
+        assert_eq!(node(8, "").speedup(1), 8.0, "nothing is shared by default");
+        assert_eq!(node(8, "scaling = 0.75").speedup(1), 6.0);
+        assert_eq!(node(8, "scaling = 0.75").speedup(2), 3.0, "ranks of a node divide its cores");
+        assert_eq!(node(8, "scaling = 0.75").speedup(8), 1.0, "one core has nobody to wait for");
+        assert_eq!(node(2, "scaling = 0.25").speedup(1), 1.0, "work that does not scale keeps to one core");
+        assert_eq!(node(1, "scaling = 0.5").speedup(1), 1.0);
     }
 }

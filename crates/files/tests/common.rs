@@ -79,6 +79,7 @@ pub fn emulation(nodes: usize, each: u32, net: Net, disk: Option<Disk>) -> Emula
             cores: 2,
             clock: Hertz(1e9),
             speed: 1.0,
+            scaling: 1.0,
             memory: Bytes(1 << 30),
             disk,
         },

@@ -118,6 +118,7 @@ pub fn emulation(nodes: usize) -> Emulation {
             cores: 1,
             clock: Hertz(1e9),
             speed: 1.0,
+            scaling: 1.0,
             memory: Bytes(1 << 30),
             disk: None,
         },

@@ -1,9 +1,10 @@
 //! The catalogues: fabrics, systems, MPI profiles and published values by name.
 
-use crate::cost::{check_fabric, check_library, check_system};
+use crate::cost::{check_fabric, check_library};
 use crate::key_lines::KeyLines;
 use crate::mpi::{NO_MPI, check_collectives};
 use crate::name::{file_name, stem};
+use crate::node_number::check_system;
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
@@ -333,6 +334,13 @@ fn check_node(system: &System) -> Result<(), Fault> {
     let (node, boards) = (&system.node, &system.boards);
     if !(node.speed.is_finite() && node.speed > 0.0) {
         return Err(Fault::usage(format!("expected a speed above zero, found {}", node.speed)));
+    }
+    if !(node.scaling > 0.0 && node.scaling <= 1.0) {
+        return Err(Fault::usage(format!(
+            "expected a scaling above 0 and at most 1, found {}",
+            node.scaling
+        ))
+        .remedy("write what all cores together reach of their number times one core's speed"));
     }
     if let Some(rate) = node.disk.map(|disk| disk.rate.0).filter(|rate| *rate <= 0.0) {
         return Err(Fault::usage(format!("expected a disk with a rate above zero, found {rate} bit/s")));

@@ -7,8 +7,7 @@ use crosstalk_core::fabric::{Costs, Fabric, Source};
 use crosstalk_core::mpi::Mpi;
 use crosstalk_core::quoted;
 use crosstalk_core::range::Range;
-use crosstalk_core::system::System;
-use crosstalk_core::units::{BitRate, Bytes, Seconds, human};
+use crosstalk_core::units::{Bytes, Seconds, human};
 
 /// A cost of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,40 +147,8 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
     })
 }
 
-/// Checks the ranges of a system's speed and of the links of its boards: one range for those of all its networks.
-///
-/// # Errors
-/// As [`check_fabric`].
-pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Result<(), Fault> {
-    let uplinks: Vec<f64> = system.network.values().filter_map(|network| Some(network.uplink?.0)).collect();
-    if uplinks.iter().any(|rate| *rate <= 0.0) {
-        return Err(Fault::usage("expected a rate of a board's link above zero")
-            .at(at("network"))
-            .remedy("leave `uplink` out where no such link delays anything"));
-    }
-    check(&system.source, "speed, and `uplink` where a network has it,", at, |name, range| match name {
-        "speed" => Some(range.numbers().and_then(|ends| match ends.0 > 0.0 {
-            true => contains(ends, system.node.speed, |value| value.to_string()),
-            false => Err(Fault::usage("expected a range of speeds above zero")),
-        })),
-        "uplink" if !uplinks.is_empty() => Some(ends_of_rate(range).and_then(|ends| match ends.0 > 0.0 {
-            true => uplinks.iter().try_for_each(|rate| contains(ends, *rate, |rate| human(rate, "bit/s"))),
-            false => Err(Fault::usage("expected a range of rates above zero")),
-        })),
-        _ => None,
-    })
-}
-
-/// The ends of a range of rates, in bit/s.
-///
-/// # Errors
-/// A usage fault where they are no rates, or in the wrong order.
-pub fn ends_of_rate(range: &Range) -> Result<(f64, f64), Fault> {
-    range.quantities::<BitRate>().map(|(low, high)| (low.0, high.0))
-}
-
-/// `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
-fn check(
+/// Checks the ranges of a file. `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
+pub(crate) fn check(
     sources: &BTreeMap<String, Source>,
     which: &str,
     at: impl Fn(&str) -> String,
@@ -205,7 +172,11 @@ fn check(
     Ok(())
 }
 
-fn contains((low, high): (f64, f64), value: f64, in_words: impl Fn(f64) -> String) -> Result<(), Fault> {
+pub(crate) fn contains(
+    (low, high): (f64, f64),
+    value: f64,
+    in_words: impl Fn(f64) -> String,
+) -> Result<(), Fault> {
     // Text of a quantity is rounded: a value that stands at an end is in its range.
     let slack = 1e-9 * high.abs();
     match low - slack <= value && value <= high + slack {

@@ -15,7 +15,8 @@ use crosstalk_core::units::BitRate;
 /// A usage fault where the system, one of its fabrics or the MPI profile is unknown, or where the system has too few
 /// boards or nodes for the placement, or nodes that cannot have so many ranks.
 pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulation>, Fault> {
-    let Place::Virtual { system: name, links, uplink, memory, disk, mpi, placement, nodes, ranks } = place else {
+    let Place::Virtual { system: name, links, uplink, memory, disk, mpi, placement, nodes, ranks } = place
+    else {
         return Ok(None);
     };
     let (system, network) = catalogues.find_system(name)?;

@@ -15,6 +15,7 @@ pub mod journal;
 pub mod key_lines;
 pub mod measurements;
 pub mod mpi;
+pub mod node_number;
 pub mod number;
 pub mod parse;
 pub mod part;

@@ -9,11 +9,11 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::fabric::{Fabric, Source};
 use crosstalk_core::quoted;
 use crosstalk_core::range::Range;
-use crosstalk_core::system::NodeKind;
 use crosstalk_core::units::Seconds;
 
 use crate::catalogue::Catalogues;
-use crate::cost::{COSTS, Cost, SETTINGS, Setting, ends_of_rate};
+use crate::cost::{COSTS, Cost, SETTINGS, Setting};
+use crate::node_number::{NODE_NUMBERS, NodeNumber, ends_of_rate};
 use crate::ranged_parameter::RangedParameter;
 
 /// A parameter of a file of a catalogue.
@@ -26,10 +26,12 @@ pub enum Parameter {
         /// Which of its costs.
         cost: Cost,
     },
-    /// Of a system: the speed of a core.
-    Speed {
+    /// Of a system: a number of its nodes.
+    Node {
         /// The system's name, without a network.
         system: String,
+        /// Which of its numbers.
+        number: NodeNumber,
     },
     /// Of a system's network: the rate of the links of its boards.
     Uplink {
@@ -61,7 +63,7 @@ impl Parameter {
     fn unit(&self) -> &'static str {
         match self {
             Parameter::Cost { .. } => "s",
-            Parameter::Speed { .. } => "",
+            Parameter::Node { number, .. } => number.unit(),
             Parameter::Uplink { .. } => "bit/s",
             Parameter::Setting { setting, .. } => setting.unit(),
         }
@@ -72,7 +74,7 @@ impl Parameter {
         let name = name.to_string();
         match self {
             Parameter::Cost { cost, .. } => Parameter::Cost { fabric: name, cost: *cost },
-            Parameter::Speed { .. } => Parameter::Speed { system: name },
+            Parameter::Node { number, .. } => Parameter::Node { system: name, number: *number },
             Parameter::Uplink { .. } => Parameter::Uplink { system: name },
             Parameter::Setting { setting, .. } => Parameter::Setting { library: name, setting: *setting },
         }
@@ -90,13 +92,15 @@ impl Parameter {
                     ends: Box::new(seconds),
                 }
             }
-            Parameter::Speed { system } => {
+            Parameter::Node { system, number } => {
+                let number = *number;
                 let known = catalogues.systems().find(|known| known.name == *system);
                 let system = known.ok_or_else(|| {
                     Fault::usage(format!("there is no system `{}` to follow", quoted(system)))
                 })?;
-                let source = system.source.get("speed");
-                Entry { value: system.node.speed, source, ends: Box::new(Range::numbers) }
+                let Some(value) = number.of(&system.node) else { return Ok(None) };
+                let source = system.source.get(number.name());
+                Entry { value, source, ends: Box::new(move |range| number.ends(range)) }
             }
             Parameter::Uplink { system } => {
                 let (system, network) = catalogues.find_system(system)?;
@@ -118,7 +122,7 @@ impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Parameter::Cost { fabric, cost } => write!(f, "fabric {fabric}: {}", cost.name()),
-            Parameter::Speed { system } => write!(f, "system {system}: speed"),
+            Parameter::Node { system, number } => write!(f, "system {system}: {}", number.name()),
             Parameter::Uplink { system } => write!(f, "system {system}: uplink"),
             Parameter::Setting { library, setting } => write!(f, "mpi {library}: {}", setting.name()),
         }
@@ -159,7 +163,9 @@ impl Uncertainty {
                 }
             }
             let system = catalogues.find_system(&cluster.system)?.0.name.clone();
-            found.add(catalogues, Parameter::Speed { system })?;
+            for number in NODE_NUMBERS {
+                found.add(catalogues, Parameter::Node { system: system.clone(), number })?;
+            }
             found.add(catalogues, Parameter::Uplink { system: cluster.system.clone() })?;
         }
         found.parameters.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -214,11 +220,19 @@ impl Uncertainty {
             }
             fabric
         };
-        let mut speed = cluster.node.speed;
-        self.change(&Parameter::Speed { system: system.into() }, &now).apply(&mut speed);
+        let mut node = cluster.node.clone();
+        for number in NODE_NUMBERS {
+            let Some(mut value) = number.of(&node) else { continue };
+            let parameter = Parameter::Node { system: system.into(), number };
+            // A disk that a study sets is not uncertain.
+            if self.values.get(&parameter) == Some(&value) {
+                self.change(&parameter, &now).apply(&mut value);
+                number.set(&mut node, value);
+            }
+        }
         let mut uplink = cluster.uplink;
         let of_boards = Parameter::Uplink { system: cluster.system.clone() };
-        // One that a study sets is not uncertain.
+        // Nor is a board's link.
         if let Some(rate) = uplink.as_mut().filter(|rate| self.values.get(&of_boards) == Some(&rate.0)) {
             self.change(&of_boards, &now).apply(&mut rate.0);
         }
@@ -235,7 +249,7 @@ impl Uncertainty {
             within: changed(cluster.within.clone()),
             across: changed(cluster.across.clone()),
             memory: cluster.memory.clone().map(changed),
-            node: NodeKind { speed, ..cluster.node.clone() },
+            node,
             uplink,
             mpi,
             ..cluster.clone()
@@ -400,6 +414,39 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
             [0.0, 0.5, 1.0].map(|point| [&shared, &unshared, &set].map(|cluster| rate(point, cluster)));
         assert_eq!(rates.map(|all| all[0]), [Some(2e3), Some(4e3), Some(8e3)]);
         assert_eq!(rates.map(|all| (all[1], all[2])), [(None, Some(1e3)); 3], "none, and one that is set");
+    }
+
+    #[test]
+    fn cores_and_disks_move_within_their_ranges() {
+        let mut all = catalogues(FOLLOWS);
+        let system = |disk: &str, scaling: &str, rate: &str| {
+            format!(
+                "title = \"T\"\nnode = {{ cpu = \"c\", cores = 8, clock = \"1 GHz\", speed = 0.2, memory = \"1 GB\"{disk} }}\n\
+                 boards = {{ count = 1, nodes = 4 }}\nnetwork.n = {{ within = \"second\", across = \"second\" }}\n[source]\n\
+                 scaling = {{ text = \"t\"{scaling} }}\n\"disk.rate\" = {{ text = \"t\"{rate} }}"
+            )
+        };
+        let disk = ", disk = { rate = \"100 MB/s\", latency = \"10 ms\" }";
+        let first = system(disk, ", range = [0.5, 1]", ", range = [\"50 MB/s\", \"200 MB/s\"]");
+        all.add_system("three", &first, "s.toml").expect("reads");
+        let second = system(disk, ", follows = \"three\"", ", follows = \"three\"");
+        all.add_system("four", &second, "s.toml").expect("reads");
+        all.add_system("none", &system("", "", ", follows = \"three\""), "s.toml").expect("reads");
+        let clusters =
+            ["three", "four", "none"].map(|name| emulated_place(&all, name, None, 1, 2).expect("fits").1);
+        let uncertainty = Uncertainty::of(&all, &clusters).expect("are there");
+        let names: Vec<&str> =
+            uncertainty.parameters.iter().map(|(_, ranged)| ranged.name.as_str()).collect();
+        assert_eq!(names, ["fabric first: L", "system three: scaling", "system three: disk.rate"]);
+        assert_eq!(uncertainty.parameters[2].1.value_at(1.0), "1.60 Gbit/s");
+        for (cluster, name) in clusters.iter().zip(["three", "four"]) {
+            let at = uncertainty.at(&[0.5, 0.0, 1.0], cluster, name).node;
+            assert!((at.scaling - 0.5).abs() < 1e-12 && at.speed == 0.2, "{at:?}");
+            let disk = at.disk.expect("has one");
+            assert!((disk.rate.0 - 1.6e9).abs() < 1.0 && disk.latency == Seconds(0.01), "{disk:?}");
+        }
+        let without = uncertainty.at(&[0.5, 0.0, 1.0], &clusters[2], "none").node;
+        assert_eq!((without.scaling, without.disk), (1.0, None));
     }
 
     #[test]

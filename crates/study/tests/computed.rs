@@ -80,7 +80,7 @@ fn run(planned: &PlannedStudy, (low, high): (f64, f64)) -> Run {
         let value = bandwidth(&attempt.cell.levels, 1.0);
         attempt.readings = vec![Reading::value("bandwidth", value, Origin::Computed)];
     }
-    let parameter = Parameter::Speed { system: "srio".into() };
+    let parameter = Parameter::Node { system: "srio".into(), number: NodeNumber::Speed };
     let name = parameter.to_string();
     let ranged = RangedParameter { name, value: 1.0, low, high, unit: String::new() };
     let mut uncertainty = Uncertainty::default();

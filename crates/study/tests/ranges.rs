@@ -6,6 +6,7 @@ use crosstalk_core::record::{Origin, Reading};
 use crosstalk_stats::proportion;
 use crosstalk_stats::rng::Rng;
 use crosstalk_study::findings::{ClaimFinding, ClaimVerdict};
+use crosstalk_study::node_number::NodeNumber;
 use crosstalk_study::ranged_parameter::RangedParameter;
 use crosstalk_study::ranges::Ranges;
 use crosstalk_study::samples::Run;
@@ -40,7 +41,7 @@ fn uncertainty(parameters: &[(&str, f64, f64, f64)]) -> Uncertainty {
     all.parameters = parameters
         .iter()
         .map(|&(system, value, low, high)| {
-            let parameter = Parameter::Speed { system: system.into() };
+            let parameter = Parameter::Node { system: system.into(), number: NodeNumber::Speed };
             let name = parameter.to_string();
             (parameter, RangedParameter { name, value, low, high, unit: String::new() })
         })

@@ -50,6 +50,7 @@ pub fn emulation(nodes: usize, fabric: &Fabric) -> Emulation {
             cores: 1,
             clock: Hertz(1e9),
             speed: 1.0,
+            scaling: 1.0,
             memory: Bytes(1 << 30),
             disk: None,
         },

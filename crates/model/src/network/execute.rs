@@ -260,11 +260,11 @@ impl Network<'_> {
 pub fn scaled(emulation: &Emulation, nanos: u64, used: TimeUse) -> VirtualTime {
     let node = &emulation.node;
     // Ranks of a node have its cores divided between them.
-    let cores = match used {
-        TimeUse::Parallel => f64::from((node.cores / emulation.ranks_per_node).max(1)),
+    let speedup = match used {
+        TimeUse::Parallel => node.speedup(emulation.ranks_per_node),
         TimeUse::Compute | TimeUse::Serialise => 1.0,
     };
-    VirtualTime::from_seconds(nanos as f64 * 1e-9 / (node.speed * cores))
+    VirtualTime::from_seconds(nanos as f64 * 1e-9 / (node.speed * speedup))
 }
 
 /// What follows an operation.

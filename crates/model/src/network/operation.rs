@@ -11,7 +11,7 @@ use crate::disk::Access;
 pub enum TimeUse {
     /// Computing on one core.
     Compute,
-    /// Computing on all cores of the node, assumed to scale ideally.
+    /// Computing on all cores of the node: it takes its CPU time over their speedup.
     Parallel,
     /// Turning data into messages or back, on one core.
     Serialise,

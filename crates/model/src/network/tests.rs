@@ -6,6 +6,7 @@ mod boards;
 mod closed_forms;
 mod collectives;
 mod deadlock;
+mod nodes;
 mod order;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -52,6 +53,7 @@ fn cluster(nodes: usize) -> Emulation {
             cores: 4,
             clock: Hertz(1e9),
             speed: 1.0,
+            scaling: 1.0,
             memory: Bytes(1 << 30),
             disk: None,
         },

@@ -88,6 +88,7 @@ fn at_least_as_costly(a: &Emulation, b: &Emulation) -> bool {
         && (a.ranks_per_node, &a.mpi) == (b.ranks_per_node, &b.mpi)
         && x.cores <= y.cores
         && x.speed <= y.speed
+        && x.scaling <= y.scaling
         && x.memory <= y.memory
         && disk
         && memory

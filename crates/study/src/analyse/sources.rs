@@ -21,6 +21,10 @@ const LIMITED_MEMORY: &str = "where `memory` is given, nodes have less than thei
     a disk of that class and read from it, by programs that can do so; it shows what spilling does, not how much \
     the published nodes spilled";
 
+/// The remark on clusters whose parameters have ranges.
+const RANGES_LEAVE_OUT: &str = "memory has no range: how much an application keeps on disk is decided while it runs, and \
+    replays do what was recorded; what less or more memory does is seen by running with another one";
+
 /// The remark on cells on machines of the user's.
 const USER_CLUSTER: &str = "what ran on a cluster of the user's was measured there: the machine facts on this page \
     are those of the runner's machine, and what else ran on the cluster is not known";
@@ -96,6 +100,10 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
         remarks.push(format!(
             "links ran at 1/{largest_scale} of their fabrics' rates: the ratios hold for a program with {largest_scale} times the data in as many messages"
         ));
+    }
+    let has_range = |source: &Source| source.range.is_some();
+    if of_systems.values().any(|system| system.source.values().any(has_range)) {
+        remarks.push(RANGES_LEAVE_OUT.to_string());
     }
     for system in of_systems.values() {
         sources.extend(source_notes("system", &system.name, &system.source));

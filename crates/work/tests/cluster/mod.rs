@@ -38,6 +38,7 @@ pub fn emulation(nodes: usize) -> Emulation {
         cores: 4,
         clock: Hertz(1e9),
         speed: 1.0,
+        scaling: 1.0,
         memory: Bytes(1 << 30),
         disk: Some(Disk { rate: BitRate(8e8), latency: Seconds(0.01) }),
     };
