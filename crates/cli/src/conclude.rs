@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::ExportArgs;
 use crate::out::Out;
-use crate::resolved::{Resolved, noted_busy};
+use crate::resolved::{Resolved, noted_busy, noted_host_speed};
 use crate::{shell, signal};
 
 /// What a run or an analysis outputs besides its report.
@@ -78,7 +78,7 @@ struct Reports {
 
 /// A run as it was recorded, and its findings.
 fn analysed(dir: &RunDir, resolved: &Resolved) -> Result<(Run, Findings), Fault> {
-    let run = Run { busy: noted_busy(dir)?, ..dir.read_run()? };
+    let run = Run { busy: noted_busy(dir)?, host_speed: noted_host_speed(dir)?, ..dir.read_run()? };
     let findings = crosstalk_study::analyse(&resolved.study, &resolved.catalogues, &resolved.plan, &run);
     Ok((run, findings))
 }

@@ -9,6 +9,7 @@ mod datapaths;
 mod duration;
 mod endpoint;
 mod exports;
+mod host_speed;
 mod links;
 mod load;
 mod out;

@@ -22,8 +22,8 @@ use crate::args::{ExportArgs, PerformArgs};
 use crate::conclude::{Outputs, conclude};
 use crate::load::{OtherPrograms, pace};
 use crate::out::Out;
-use crate::resolved::{Resolved, note_busy};
-use crate::{parts, progress, shell, signal};
+use crate::resolved::{Resolved, note_busy, note_host_speed};
+use crate::{host_speed, parts, progress, shell, signal};
 
 /// How a run is performed, and what it outputs; checked.
 pub struct RunSettings {
@@ -114,6 +114,11 @@ pub fn perform(
     start.notes.into_iter().for_each(|text| progress.event(Event::Note { text }));
     if let Some(others) = others {
         progress.event(Event::Warning { text: others.warning() });
+    }
+    if let Some(speed) = host_speed::of_plan(&resolved.plan, &settings.interrupted)? {
+        let text = speed.sentence();
+        progress.event(if speed.is_doubtful() { Event::Warning { text } } else { Event::Note { text } });
+        note_host_speed(dir, speed)?;
     }
     let (mut resolved, mut before) = (resolved, before);
     let ending = loop {

@@ -13,6 +13,7 @@ use crosstalk_lab::digests::{Digests, check_unchanged, digests_of};
 use crosstalk_lab::rundir::{OPTIONS_FILE, RunDir};
 use crosstalk_study::catalogue::Catalogues;
 use crosstalk_study::file::Study;
+use crosstalk_study::host_speed::HostSpeed;
 use crosstalk_study::plan::{Plan, PlanOptions};
 use crosstalk_study::samples::Run;
 use crosstalk_study::{PreparedStudy, earlier_results};
@@ -36,6 +37,9 @@ struct RunOptions {
     /// What other programs used of this machine when the run began or was resumed, if it was much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     busy: Option<String>,
+    /// How fast this machine is, if it emulates; absent in earlier runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host_speed: Option<HostSpeed>,
     /// Levels that factors took from results of this run, by experiment and factor.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     taken: BTreeMap<String, Value>,
@@ -89,6 +93,7 @@ impl Resolved {
             seal,
             testbed: Some(testbed.into()),
             busy: None,
+            host_speed: None,
             taken: BTreeMap::new(),
             run: None,
             folder: env::current_dir().ok().filter(|folder| folder.to_str().is_some()),
@@ -193,6 +198,16 @@ pub fn noted_busy(dir: &RunDir) -> Result<Option<String>, Fault> {
 /// Notes what other programs use of this machine, for the report.
 pub fn note_busy(dir: &RunDir, busy: String) -> Result<(), Fault> {
     write(dir, &RunOptions { busy: Some(busy), ..read(dir)? })
+}
+
+/// How fast the machine is that emulated, if that was noted.
+pub fn noted_host_speed(dir: &RunDir) -> Result<Option<HostSpeed>, Fault> {
+    Ok(read(dir)?.host_speed)
+}
+
+/// Notes how fast this machine is, for the report.
+pub fn note_host_speed(dir: &RunDir, speed: HostSpeed) -> Result<(), Fault> {
+    write(dir, &RunOptions { host_speed: Some(speed), ..read(dir)? })
 }
 
 fn read(dir: &RunDir) -> Result<RunOptions, Fault> {

@@ -255,6 +255,9 @@ expect = "> 1"
         .iter()
         .filter_map(|one| one["name"].as_str())
         .collect();
+    for name in ["system kosmos: scaling", "system kosmos: disk.rate", "system kosmos: disk.latency"] {
+        assert!(named.contains(&name), "{named:?}");
+    }
     assert!(named.contains(&"system kosmos: speed") && named.contains(&"fabric srio: G"), "{named:?}");
     for cell in ranges["cells"].as_array().expect("a list") {
         let values = cell["readings"][0]["values"].as_array().expect("a list");
@@ -267,6 +270,15 @@ expect = "> 1"
     let over = &findings["claims"][0]["over_ranges"];
     let end = |of: &str, index: usize| over[of][index].as_f64().expect("a number");
     assert!(end("together", 0) < end("of_model", 0) && end("of_model", 1) < end("together", 1), "{over}");
+    let noted = read("options.json")["host_speed"].clone();
+    let over_reference = noted["measured"]["over_reference"].as_f64();
+    assert!(over_reference.is_some_and(|over| over > 0.0) || noted["unknown"].is_string(), "{noted}");
+    let warnings = findings["warnings"].to_string();
+    assert!(
+        warnings.contains("the reference core of systems' speeds") || noted["unknown"].is_string(),
+        "{warnings}"
+    );
+    assert!(warnings.contains("memory has no range"), "{warnings}");
     let page = fs::read_to_string(dir.path().join("run/report.html")).expect("a report");
     assert!(page.contains("What the ranges of the model's parameters do to it"), "the tornado plot");
     let text = fs::read_to_string(dir.path().join("run/ranges.json")).expect("is there");

@@ -119,7 +119,7 @@ fn a_probe_that_cannot_connect_has_no_result() {
 #[test]
 fn every_probe_takes_its_parameters_by_name() {
     let dir = tempfile::tempdir().expect("a directory");
-    for kind in ["latency", "load", "bandwidth", "memory", "cores", "kernel", "pcie", "wire"] {
+    for kind in ["latency", "load", "bandwidth", "memory", "cores", "kernel", "speed", "pcie", "wire"] {
         let output = crosstalk(dir.path(), &["probe", kind, "--set", "nix=1"]);
         assert_eq!(output.status.code(), Some(2), "{kind}: {}", stderr(&output));
         assert!(stderr(&output).contains("unknown parameter `nix`"), "{kind}: {}", stderr(&output));

@@ -1,7 +1,7 @@
 //! Instruments that measure one thing each.
 //!
 //! Of the path between hosts, in real time: [`latency`], [`load`] and [`bandwidth`]; in virtual
-//! time: [`stream`]; in either: [`collective`]. Of one machine: [`memory`], [`cores`], [`kernel`], [`pcie`], and [`wire`],
+//! time: [`stream`]; in either: [`collective`]. Of one machine: [`memory`], [`cores`], [`kernel`], [`speed`], [`pcie`], and [`wire`],
 //! which joins two of its devices. [`path`] computes a catalogued latency.
 //!
 //! Between two hosts a *server* ([`serve`]) does what its *client* asks; the client measures. They
@@ -33,6 +33,7 @@ mod readings;
 mod server;
 mod session;
 mod settle;
+pub mod speed;
 pub mod stream;
 mod transport;
 mod transport_needs;
@@ -64,5 +65,6 @@ pub fn workloads() -> Vec<Box<dyn Workload>> {
         Box::new(pcie::PCIE),
         Box::new(wire::WIRE),
         Box::new(path::PATH),
+        Box::new(speed::SPEED),
     ]
 }

@@ -11,6 +11,7 @@ pub mod cost;
 pub mod emulate;
 pub mod file;
 pub mod findings;
+pub mod host_speed;
 pub mod journal;
 pub mod key_lines;
 pub mod measurements;

@@ -7,6 +7,7 @@ use crosstalk_core::record::{AttemptId, Metric, Reading, Status};
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::host_speed::HostSpeed;
 use crate::ranges::Ranges;
 
 /// One try at a cell with everything it observed.
@@ -97,6 +98,8 @@ pub struct Run {
     /// What other programs used of the machine when the run began: "other programs used 60 % of its 2 processors".
     /// `None` where that was little.
     pub busy: Option<String>,
+    /// How fast the machine is that emulated; `None` where nothing was emulated, and in earlier runs.
+    pub host_speed: Option<HostSpeed>,
     /// What its cells show over the ranges of the clusters' parameters; `None` where they were not replayed.
     pub ranges: Option<Ranges>,
     /// What is odd in the journal: lines that could not be read, samples of no attempt.

@@ -8,6 +8,7 @@ use crosstalk_study::plan::PlanOptions;
 use crosstalk_study::ranged_parameter::RangedParameter;
 use crosstalk_study::ranges::Ranges;
 use crosstalk_study::samples::Run;
+use crosstalk_study::node_number::NodeNumber;
 use crosstalk_study::uncertain::{Parameter, Uncertainty};
 use crosstalk_study::{decide, parse, plan};
 

@@ -51,6 +51,9 @@ All functions: crosstalk show workloads/collective")]
     /// Measure the costs of a system call, a timer and a wake-up.
     #[command(after_help = "Example:\n  crosstalk probe kernel")]
     Kernel(MachineArgs),
+    /// Measure how fast a core computes, beside the machine of the recorded studies.
+    #[command(after_help = "Example:\n  crosstalk probe speed")]
+    Speed(MachineArgs),
     /// Measure the time of a read from each PCI Express device.
     #[command(after_help = "Example:\n  crosstalk probe pcie --set device=0000:00:03.0")]
     Pcie(MachineArgs),

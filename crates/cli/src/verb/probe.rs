@@ -51,6 +51,7 @@ pub fn main(args: &ProbeArgs, out: &Out) -> Result<ExitCode, Fault> {
         Probe::Memory(machine) => on_this_machine("memory", machine, out),
         Probe::Cores(machine) => on_this_machine("cores", machine, out),
         Probe::Kernel(machine) => on_this_machine("kernel", machine, out),
+        Probe::Speed(machine) => on_this_machine("speed", machine, out),
         Probe::Pcie(machine) => on_this_machine("pcie", machine, out),
         Probe::Wire(machine) => on_this_machine("wire", machine, out),
         Probe::Users(users) => ramp::main(users, out),

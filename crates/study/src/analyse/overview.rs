@@ -11,6 +11,7 @@ use super::machine;
 use super::question::ClaimQuestion;
 use crate::file::Study;
 use crate::findings::{NoiseFloor, RunSummary};
+use crate::host_speed::HostSpeed;
 use crate::plan::budget;
 use crate::samples::Attempt;
 use crate::words::{self, count_in_words, join_in_words};
@@ -94,6 +95,7 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, about_places: Vec<S
         ));
     }
     all.extend(data.run.warnings.iter().cloned());
+    all.extend(data.run.host_speed.as_ref().map(HostSpeed::sentence));
     all.extend(study.remark.iter().cloned());
     all.extend(remarks(study, data));
     all.extend(data.plan.warnings.iter().cloned());

@@ -1,0 +1,115 @@
+//! How fast a core of the machine that emulates is, beside the reference core of systems' speeds.
+
+use std::collections::BTreeMap;
+
+use crosstalk_core::units::human;
+use serde::{Deserialize, Serialize};
+
+/// How uncertain systems' speeds are, by their sources: a factor each way.
+pub const SPEEDS_KNOWN_TO: f64 = 1.5;
+
+/// What is known of the speed of the machine that emulates; noted of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostSpeed {
+    /// It was measured.
+    Measured(MeasuredSpeed),
+    /// It could not be: why.
+    Unknown(String),
+}
+
+/// A measured speed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredSpeed {
+    /// A core over the reference core, estimated.
+    pub over_reference: f64,
+    /// The lower end of its interval: what the kernels' intervals and their disagreement leave.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// Kernel → a core over the one of the machine of the recorded studies.
+    pub kernels: BTreeMap<String, f64>,
+}
+
+impl HostSpeed {
+    /// The sentence for a reader.
+    pub fn sentence(&self) -> String {
+        match self {
+            HostSpeed::Measured(measured) => measured.sentence(),
+            HostSpeed::Unknown(why) => format!(
+                "how fast this machine is beside the reference of systems' speeds is not known: {why}"
+            ),
+        }
+    }
+
+    /// Whether the ranges of systems' speeds may be too narrow on this machine, or nobody knows.
+    pub fn is_doubtful(&self) -> bool {
+        match self {
+            HostSpeed::Measured(measured) => measured.is_beyond_ranges(),
+            HostSpeed::Unknown(_) => true,
+        }
+    }
+}
+
+impl MeasuredSpeed {
+    /// Whether its interval leaves what ranges of systems' speeds hold.
+    fn is_beyond_ranges(&self) -> bool {
+        self.low < 1.0 / SPEEDS_KNOWN_TO || self.high > SPEEDS_KNOWN_TO
+    }
+
+    fn sentence(&self) -> String {
+        let MeasuredSpeed { over_reference, low, high, kernels } = self;
+        let [over, low, high] = [over_reference, low, high].map(|value| human(*value, ""));
+        let each: Vec<String> =
+            kernels.iter().map(|(name, speed)| format!("{name} {}", human(*speed, ""))).collect();
+        let beyond = match self.is_beyond_ranges() {
+            false => String::new(),
+            true => format!(
+                ". That may be more than the ranges of speeds hold, which are of a factor of {SPEEDS_KNOWN_TO}: what \
+                 depends on speed holds for other nodes than named; to correct it, divide `speed` by {over} in a copy \
+                 of the system"
+            ),
+        };
+        format!(
+            "a core of this machine is estimated at {over} × the reference core of systems' speeds ({low}–{high}; beside \
+             the machine of the recorded studies: {}), and emulated nodes compute as much faster than their files say{beyond}",
+            each.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(over_reference: f64, low: f64, high: f64) -> HostSpeed {
+        let kernels = BTreeMap::from([("gather".into(), 0.7), ("integer".into(), 0.8)]);
+        HostSpeed::Measured(MeasuredSpeed { over_reference, low, high, kernels })
+    }
+
+    #[test]
+    fn a_machine_within_the_ranges_is_no_doubt() {
+        let within = measured(1.1, 1.0, 1.2);
+        assert!(!within.is_doubtful());
+        let text = within.sentence();
+        assert!(text.contains("1.10 × the reference core of systems' speeds (1.00–1.20;"), "{text}");
+        assert!(text.contains("gather 0.70, integer 0.80") && !text.contains("divide"), "{text}");
+    }
+
+    #[test]
+    fn a_machine_beyond_them_has_a_remedy() {
+        for beyond in [measured(1.5, 1.4, 1.6), measured(0.7, 0.6, 0.8), measured(1.0, 0.5, 2.0)] {
+            assert!(beyond.is_doubtful() && beyond.sentence().contains("divide `speed` by"), "{beyond:?}");
+        }
+        let unknown = HostSpeed::Unknown("this machine is too busy".into());
+        assert!(unknown.is_doubtful() && unknown.sentence().ends_with("too busy"));
+    }
+
+    #[test]
+    fn what_is_noted_reads_back() {
+        for speed in [measured(1.1, 1.0, 1.2), HostSpeed::Unknown("busy".into())] {
+            let text = serde_json::to_string(&speed).expect("is JSON");
+            assert_eq!(serde_json::from_str::<HostSpeed>(&text).expect("reads"), speed);
+        }
+    }
+}
