@@ -190,6 +190,7 @@ fn subject(reading: &Reading) -> String {
         node,
         label("device"),
         label("kind"),
+        label("kernel"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")

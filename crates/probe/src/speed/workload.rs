@@ -43,10 +43,36 @@ fn readings(speed: &HostSpeed) -> Readings {
             of("relative_speed_upper", kernel, interval.high),
         ]
     };
-    let of_kernels = speed.0.iter().flat_map(|kernel| {
-        [of("passes", kernel.kernel, kernel.passes)]
-            .into_iter()
-            .chain(relative(kernel.kernel, &kernel.relative))
-    });
-    of_kernels.chain(relative("all", &speed.all())).collect()
+    let speeds = speed.0.iter().flat_map(|kernel| relative(kernel.kernel, &kernel.relative));
+    let passes = speed.0.iter().map(|kernel| of("passes", kernel.kernel, kernel.passes));
+    relative("all", &speed.all()).into_iter().chain(speeds).chain(passes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::KernelSpeed;
+    use super::*;
+
+    #[test]
+    fn the_speed_of_all_comes_first_and_each_has_its_interval() {
+        let kernel = |kernel, point| KernelSpeed {
+            kernel,
+            passes: 100.0 * point,
+            relative: Interval { point, low: point * 0.9, high: point * 1.1, count: 21 },
+        };
+        let readings = readings(&HostSpeed(vec![kernel("integer", 1.0), kernel("triad", 4.0)]));
+        let of = |metric: &str| -> Vec<(String, f64)> {
+            let those = readings.iter().filter(|(reading, _)| reading.metric == metric);
+            those
+                .map(|(reading, _)| {
+                    (reading.labels["kernel"].clone(), (reading.number().unwrap_or(0.0) * 1e9).round() / 1e9)
+                })
+                .collect()
+        };
+        let named = |values: [(&str, f64); 3]| values.map(|(name, value)| (name.to_string(), value)).to_vec();
+        assert_eq!(of("relative_speed"), named([("all", 2.0), ("integer", 1.0), ("triad", 4.0)]));
+        assert_eq!(of("relative_speed_lower"), named([("all", 0.9), ("integer", 0.9), ("triad", 3.6)]));
+        assert_eq!(of("passes"), [("integer".to_string(), 100.0), ("triad".to_string(), 400.0)]);
+        assert_eq!(readings[0].0.metric, "relative_speed");
+    }
 }
