@@ -4,11 +4,11 @@ use crate::synthetic::{PlannedStudy, claim, is, planned_study};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_core::value::Levels;
 use crosstalk_study::findings::{ClaimVerdict, ComparisonVerdict, Findings};
+use crosstalk_study::node_number::NodeNumber;
 use crosstalk_study::plan::PlanOptions;
 use crosstalk_study::ranged_parameter::RangedParameter;
 use crosstalk_study::ranges::Ranges;
 use crosstalk_study::samples::Run;
-use crosstalk_study::node_number::NodeNumber;
 use crosstalk_study::uncertain::{Parameter, Uncertainty};
 use crosstalk_study::{decide, parse, plan};
 
