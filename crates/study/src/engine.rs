@@ -59,6 +59,11 @@ fn apply_section(study: &mut Study, section: OnEngine, quick: bool) -> Quick {
             });
         }
     }
+    for claim in section.comparable {
+        if let Some(found) = study.claim.get_mut(&claim) {
+            found.not_comparable = None;
+        }
+    }
     for (claim, why) in section.not_comparable {
         if let Some(found) = study.claim.get_mut(&claim) {
             (found.not_comparable, found.primary) = (Some(why), false);

@@ -241,6 +241,9 @@ pub struct OnEngine {
     /// Claims that are not comparable on this engine, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub not_comparable: BTreeMap<String, String>,
+    /// Claims that are comparable on this engine, though the study says of its own that they are not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comparable: Vec<String>,
     /// The part that it runs.
     pub whole: Quick,
     /// The part that it runs with `--quick`.

@@ -184,7 +184,7 @@ mod tests {
             (
                 "",
                 r#"cores = { text = "t", range = [4, 16] }"#,
-                "scaling, disk.rate and disk.latency can have one",
+                "scaling, disk.rate and disk.latency, and `uplink` where a network has it, can have one",
             ),
         ] {
             let fault = system(node, source).expect_err(source);

@@ -198,6 +198,28 @@ fn a_section_that_names_what_is_not_there_is_refused_with_its_line() {
     }
 }
 
+#[test]
+fn claims_that_are_comparable_on_an_engine_alone_are_judged_there() {
+    let aside = STUDY
+        .replace("expect = \"< 0\"", "expect = \"< 0\"\nnot_comparable = \"the native one has no driver\"");
+    let text =
+        aside.replace("not_comparable = { speeds-up = \"one machine\" }", "comparable = [\"speeds-up\"]");
+    let study = parse(&text, "my.toml").expect("reads");
+    let reason = |options: &PlanOptions| {
+        let resolved = resolve(&study, &mock::registry(), options).expect("resolves");
+        resolved.claim["speeds-up"].not_comparable.clone()
+    };
+    assert_eq!(reason(&on_spark(false)), None);
+    assert!(reason(&PlanOptions::default()).is_some_and(|why| why.contains("no driver")));
+    let wrong = |text: &str| parse(text, "my.toml").expect_err("is wrong");
+    let unknown = wrong(&text.replace("comparable = [\"speeds-up\"]", "comparable = [\"speed-up\"]"));
+    assert!(unknown.remedy.is_some_and(|remedy| remedy.contains("speeds-up")));
+    let already =
+        STUDY.replace("not_comparable = { speeds-up = \"one machine\" }", "comparable = [\"speeds-up\"]");
+    let fault = wrong(&already);
+    assert!(fault.message.contains("is comparable on every engine") && fault.place.is_some(), "{fault:?}");
+}
+
 /// The run's directory keeps the study as the engine has it, and every later verb reads it from there.
 #[test]
 fn a_bundled_study_on_an_engine_can_be_read_again() {

@@ -55,13 +55,19 @@ fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
     if let Some(ratio) = on.scale {
         parse_scale(&ratio.into()).map_err(|fault| fault.at(at("scale")))?;
     }
-    match on.not_comparable.keys().find(|claim| !study.claim.contains_key(*claim)) {
-        None => Ok(()),
-        Some(claim) => {
+    let named = on.not_comparable.keys().map(|claim| (claim, format!("not_comparable.{claim}")));
+    for (claim, key) in named.chain(on.comparable.iter().map(|claim| (claim, "comparable".to_string()))) {
+        let Some(found) = study.claim.get(claim) else {
             let fault = unknown("claim", claim, study.claim.keys().map(String::as_str));
-            Err(fault.at(at(&format!("not_comparable.{claim}"))))
+            return Err(fault.at(at(&key)));
+        };
+        if key == "comparable" && found.not_comparable.is_none() {
+            return Err(Fault::usage(format!("claim `{claim}` is comparable on every engine"))
+                .at(at(&key))
+                .remedy("leave it out"));
         }
     }
+    Ok(())
 }
 
 /// Refuses a part of the study that keeps an experiment but not the one whose result it takes.
