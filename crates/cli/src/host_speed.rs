@@ -32,7 +32,13 @@ pub fn of_plan(plan: &Plan, interrupted: &AtomicBool) -> Result<Option<HostSpeed
                 [speed.all().point, speed.all().low, speed.all().high].map(|of| of * RECORDED_OVER_REFERENCE);
             let kernels =
                 speed.0.iter().map(|kernel| (kernel.kernel.to_string(), kernel.relative.point)).collect();
-            Ok(Some(HostSpeed::Measured(MeasuredSpeed { over_reference, low, high, kernels })))
+            Ok(Some(HostSpeed::Measured(MeasuredSpeed {
+                over_reference,
+                low,
+                high,
+                assumed: RECORDED_OVER_REFERENCE,
+                kernels,
+            })))
         }
         Err(fault) if fault.kind == FaultKind::Interrupted => Err(fault),
         Err(_) if until.is_over() => Ok(Some(HostSpeed::Unknown(format!(

@@ -59,7 +59,11 @@ fn a_wrong_command_line_exits_with_2_and_names_place_and_remedy() {
         (&["run", "--vary", "fabric", "--", "true"], &["--vary", "fabric=ethernet-1g,ethernet-10g"], 2),
         (&["run", "--vary", "fabrik=none", "--", "true"], &["--vary fabrik", "did you mean `fabric`?"], 2),
         (&["run", "--vary", "threads=1,2", "--", "true"], &["--vary env.threads=1,2"], 2),
-        (&["run", "kosmos", "--set", "scale=18"], &["name one: aa.pagerank.scale, graph.pagerank.scale"], 2),
+        (
+            &["run", "kosmos", "--set", "scale=18"],
+            &["name one: aa.pagerank.scale, chassis.pagerank.scale"],
+            2,
+        ),
         (&["run", "kosmos", "--nodes", "2"], &["--nodes", "--set"], 2),
         (&["run", "kosmos", "--engine", "spark://h"], &["expected spark://HOST:PORT", "`spark://h`"], 2),
         (&["plan", "kosmos", "--engine", "spark://h:1"], &["`system` cannot be emulated", "analytics"], 2),

@@ -119,11 +119,11 @@ threads = [threading.Thread(target=work) for _ in range(2)]
     for attempt in parts(&dir.path().join("out")) {
         let (compute, wait) = (attempt["time_compute"], attempt["time_wait"]);
         let parallel = attempt["parallel_cpu_time"];
-        assert!(wait > 0.25, "the sleep is waiting: {attempt:?}");
         if parallel <= 0.3 * compute && processors_in_use() > 0.5 {
             eprintln!("skipped: others keep this machine so busy that both threads hardly run at once");
             continue;
         }
+        assert!(wait > 0.25, "the sleep is waiting: {attempt:?}");
         assert!(
             parallel > 0.3 * compute && parallel < 1.2 * compute,
             "the other thread computes meanwhile: {attempt:?}"

@@ -90,11 +90,9 @@ pub fn methods(findings: &Findings) -> Vec<Fact> {
         facts.push(fact("Estimates", ESTIMATES));
         facts.push(fact("Intervals", INTERVALS));
     }
-    if run.noise.is_empty()
-        && origins(findings)
-            .iter()
-            .all(|origin| origin.is_same_in_each_block() || *origin == Origin::Published)
-    {
+    let origins = origins(findings);
+    let none_varies = origins.iter().all(|one| one.is_same_in_each_block() || *one == Origin::Published);
+    if run.noise.is_empty() && none_varies && !origins.is_empty() {
         facts.push(fact("Noise floor", "none: all numbers are computed, the same in each block"));
     } else if run.noise.is_empty() {
         facts.push(fact(

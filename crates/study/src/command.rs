@@ -132,7 +132,7 @@ fn check_factor(name: &str, levels: &[Value]) -> Result<(), Fault> {
     }
     match name {
         FABRIC => Ok(()),
-        "system" | "boards" | "uplink" | "mpi" | "ranks" | "scale" => {
+        "system" | "boards" | "uplink" | "memory" | "disk" | "mpi" | "ranks" | "scale" => {
             fault("commands run in real time, where this cannot be varied: vary `fabric`")
         }
         "nodes" => fault("how many nodes there are cannot be varied: run it once for each --nodes"),

@@ -62,7 +62,11 @@ pub fn emulation(catalogues: &Catalogues, place: &Place) -> Result<Option<Emulat
         Uplink::OfSystem => network.uplink,
         Uplink::Unlimited => None,
         Uplink::Rate(rate) => Some(*rate),
-        Uplink::Oversubscribed(by) => Some(BitRate(f64::from(system.boards.nodes) * across.rate.0 / by)),
+        // Of what links carry, without framing: a byte takes G.
+        Uplink::Oversubscribed(by) => {
+            let byte = across.costs_for(u64::MAX).gap_per_byte.0;
+            (byte > 0.0).then(|| BitRate(8.0 / byte * f64::from(system.boards.nodes) / by))
+        }
     };
     Ok(Some(Emulation {
         system: name.clone(),

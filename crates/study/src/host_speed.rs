@@ -1,12 +1,13 @@
-//! How fast a core of the machine that emulates is, beside the reference core of systems' speeds.
+//! How fast a core of the machine that emulates is, relative to the reference core of systems' speeds.
 
 use std::collections::BTreeMap;
 
 use crosstalk_core::units::human;
 use serde::{Deserialize, Serialize};
 
-/// How uncertain systems' speeds are, by their sources: a factor each way.
-pub const SPEEDS_KNOWN_TO: f64 = 1.5;
+/// The speeds of a core of the machine that emulates, over the reference core, which the ranges of systems' speeds hold beside
+/// the error of the systems' own.
+pub const WITHIN_RANGES: std::ops::RangeInclusive<f64> = 0.9..=1.7;
 
 /// What is known of the speed of the machine that emulates; noted of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct MeasuredSpeed {
     pub low: f64,
     /// The upper end.
     pub high: f64,
+    /// A core of the machine of the recorded studies over the reference core: an estimate without an interval.
+    #[serde(default)]
+    pub assumed: f64,
     /// Kernel → a core over the one of the machine of the recorded studies.
     pub kernels: BTreeMap<String, f64>,
 }
@@ -37,7 +41,7 @@ impl HostSpeed {
         match self {
             HostSpeed::Measured(measured) => measured.sentence(),
             HostSpeed::Unknown(why) => format!(
-                "how fast this machine is beside the reference of systems' speeds is not known: {why}"
+                "how fast this machine is relative to the reference of systems' speeds is not known: {why}"
             ),
         }
     }
@@ -54,26 +58,29 @@ impl HostSpeed {
 impl MeasuredSpeed {
     /// Whether its interval leaves what ranges of systems' speeds hold.
     fn is_beyond_ranges(&self) -> bool {
-        self.low < 1.0 / SPEEDS_KNOWN_TO || self.high > SPEEDS_KNOWN_TO
+        !WITHIN_RANGES.contains(&self.low) || !WITHIN_RANGES.contains(&self.high)
     }
 
     fn sentence(&self) -> String {
-        let MeasuredSpeed { over_reference, low, high, kernels } = self;
+        let MeasuredSpeed { over_reference, low, high, kernels, .. } = self;
         let [over, low, high] = [over_reference, low, high].map(|value| human(*value, ""));
         let each: Vec<String> =
             kernels.iter().map(|(name, speed)| format!("{name} {}", human(*speed, ""))).collect();
         let beyond = match self.is_beyond_ranges() {
             false => String::new(),
             true => format!(
-                ". That may be more than the ranges of speeds hold, which are of a factor of {SPEEDS_KNOWN_TO}: what \
-                 depends on speed holds for other nodes than named; to correct it, divide `speed` by {over} in a copy \
-                 of the system"
+                ". The ranges of speeds hold {} to {}: what depends on speed may hold for other nodes than named; to \
+                 correct it, divide `speed` by {over} in a copy of the system",
+                WITHIN_RANGES.start(),
+                WITHIN_RANGES.end()
             ),
         };
         format!(
-            "a core of this machine is estimated at {over} × the reference core of systems' speeds ({low}–{high}; beside \
-             the machine of the recorded studies: {}), and emulated nodes compute as much faster than their files say{beyond}",
-            each.join(", ")
+            "a core of this machine is taken as {over} × the reference core of systems' speeds ({low}–{high} by what was \
+             measured here relative to the machine of the recorded studies: {}; that one is assumed to be {} × the \
+             reference), and emulated nodes whose speed is relative to it compute as much faster than their files say{beyond}",
+            each.join(", "),
+            human(self.assumed, "")
         )
     }
 }
@@ -84,7 +91,7 @@ mod tests {
 
     fn measured(over_reference: f64, low: f64, high: f64) -> HostSpeed {
         let kernels = BTreeMap::from([("gather".into(), 0.7), ("integer".into(), 0.8)]);
-        HostSpeed::Measured(MeasuredSpeed { over_reference, low, high, kernels })
+        HostSpeed::Measured(MeasuredSpeed { over_reference, low, high, assumed: 1.5, kernels })
     }
 
     #[test]
@@ -92,13 +99,13 @@ mod tests {
         let within = measured(1.1, 1.0, 1.2);
         assert!(!within.is_doubtful());
         let text = within.sentence();
-        assert!(text.contains("1.10 × the reference core of systems' speeds (1.00–1.20;"), "{text}");
+        assert!(text.contains("1.10 × the reference core of systems' speeds (1.00–1.20 by"), "{text}");
         assert!(text.contains("gather 0.70, integer 0.80") && !text.contains("divide"), "{text}");
     }
 
     #[test]
     fn a_machine_beyond_them_has_a_remedy() {
-        for beyond in [measured(1.5, 1.4, 1.6), measured(0.7, 0.6, 0.8), measured(1.0, 0.5, 2.0)] {
+        for beyond in [measured(1.8, 1.7, 1.9), measured(0.7, 0.6, 0.8), measured(1.0, 0.5, 2.0)] {
             assert!(beyond.is_doubtful() && beyond.sentence().contains("divide `speed` by"), "{beyond:?}");
         }
         let unknown = HostSpeed::Unknown("this machine is too busy".into());

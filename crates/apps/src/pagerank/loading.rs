@@ -108,7 +108,13 @@ fn number(text: &[u8], end: u8) -> Result<(u32, &[u8]), Fault> {
     let mut value: u32 = 0;
     for (at, byte) in text.iter().enumerate() {
         match byte {
-            b'0'..=b'9' => value = value.wrapping_mul(10).wrapping_add(u32::from(byte - b'0')),
+            b'0'..=b'9' => {
+                let digit = u32::from(byte - b'0');
+                match value.checked_mul(10).and_then(|tens| tens.checked_add(digit)) {
+                    Some(longer) => value = longer,
+                    None => break,
+                }
+            }
             _ if *byte == end && at > 0 => return Ok((value, &text[at + 1..])),
             _ => break,
         }

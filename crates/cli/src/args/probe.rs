@@ -51,7 +51,7 @@ All functions: crosstalk show workloads/collective")]
     /// Measure the costs of a system call, a timer and a wake-up.
     #[command(after_help = "Example:\n  crosstalk probe kernel")]
     Kernel(MachineArgs),
-    /// Measure how fast a core computes, beside the machine of the recorded studies.
+    /// Measure how fast a core computes, relative to the machine of the recorded studies.
     #[command(after_help = "Example:\n  crosstalk probe speed")]
     Speed(MachineArgs),
     /// Measure the time of a read from each PCI Express device.

@@ -29,7 +29,7 @@ fn list(registry: &Registry) -> Page {
         "# Workloads, conditions and observers\n\n`crosstalk show workloads/NAME` prints the same for one \
          workload. In a study file a workload is written as `work.NAME = {{ kind = \"KIND\", PARAMETER = VALUE }}`.\n\n\
          ## Workloads\n\n{workloads}\n## Conditions\n\nThe conditions of a place are `system`, `boards`, `uplink`, `fabric`, \
-         `scale`, `rate`, `latency`, `memory`, `mpi` and `ranks`. Other conditions: {}.\n\n## Observers\n{observers}",
+         `scale`, `rate`, `latency`, `memory`, `disk`, `mpi` and `ranks`. Other conditions: {}.\n\n## Observers\n{observers}",
         conditions.join(", ")
     );
     Page::new("workloads/README.md", text)

@@ -115,7 +115,8 @@ impl Network<'_> {
     /// Rule 6: the head of a message reaches the link of its sender's board.
     pub(super) fn leave_board(&mut self, index: u32, head: VirtualTime) {
         let message = *self.messages.get(index);
-        let Some(passage) = self.passage(&message) else { return };
+        let passage =
+            self.passage(&message).expect("only what passes the links of boards is on its way to one");
         let latency = self.charge(&message).latency;
         let leaves = self.boards[self.costs.board(message.from) as usize].leave(head, passage.busy);
         self.push(leaves + latency, message.order, EventKind::ArriveAtBoard(index));
@@ -124,7 +125,7 @@ impl Network<'_> {
     /// Rule 6: the head of a message reaches the link of its receiver's board.
     pub(super) fn arrive_at_board(&mut self, index: u32, head: VirtualTime) {
         let message = *self.messages.get(index);
-        let Some(passage) = self.passage(&message) else { return };
+        let passage = self.passage(&message).expect("it has passed its sender's board");
         let begins = self.boards[self.costs.board(message.to) as usize].arrive(head, passage.busy);
         self.messages.get_mut(index).passed = begins + passage.stream;
         self.push(begins, message.order, EventKind::Arrive(index));

@@ -1,9 +1,10 @@
-//! How fast a core of this machine computes, beside the machine on which the recorded studies ran.
+//! How fast a core of this machine computes, relative to the machine on which the recorded studies ran.
 //!
 //! Three kernels stand for three kinds of computing. `integer` is in the manner of CoreMark (EEMBC, 2009): a linked list,
 //! a matrix, a state machine and a CRC-16, in a core's own cache. It is written for this program, so its numbers are no
 //! CoreMark scores. `triad` is that of STREAM (McCalpin, 1995): `a = b + s·c` over arrays of at least four times the
-//! last-level cache. `gather` is the inner loop of PageRank: sums of values at random places of 8 MiB.
+//! last-level cache, as far as caches are at most 64 MiB and memory suffices. `gather` is a plain loop of sums of values at random
+//! places of 8 MiB, as graphs have them.
 //!
 //! All count the thread's CPU time, as virtual time does.
 //!

@@ -18,7 +18,7 @@ const PARAMETERS: Parameters = Parameters(&[]);
 /// The workload `speed`: how fast a core of this machine computes.
 pub const SPEED: Declared<()> = Declared {
     name: "speed",
-    title: "Speed of a core, beside the machine of the recorded studies: integers, memory, gathering",
+    title: "Speed of a core, relative to the machine of the recorded studies: integers, memory, gathering",
     parameters: PARAMETERS,
     read: |params| params.refuse_unknown(PARAMETERS),
     deploy: |()| {

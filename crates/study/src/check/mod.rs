@@ -61,6 +61,11 @@ fn engine(study: &Study, name: &str, on: &OnEngine) -> Result<(), Fault> {
             let fault = unknown("claim", claim, study.claim.keys().map(String::as_str));
             return Err(fault.at(at(&key)));
         };
+        if key == "comparable" && on.not_comparable.contains_key(claim) {
+            return Err(Fault::usage(format!("claim `{claim}` is in `comparable` and in `not_comparable`"))
+                .at(at(&key))
+                .remedy("leave it out of one of them"));
+        }
         if key == "comparable" && found.not_comparable.is_none() {
             return Err(Fault::usage(format!("claim `{claim}` is comparable on every engine"))
                 .at(at(&key))
