@@ -87,7 +87,7 @@ fn read_edges(path: &str) -> Result<Source, Fault> {
         (0..count).map(|_| Ok(Edge { source: number()?, target: number()? })).collect();
     let edges = edges.map_err(failed)?;
     let labels = edges.iter().map(|edge| edge.source.max(edge.target) + 1).max().unwrap_or(0);
-    Ok(Source::List { edges, labels })
+    Ok(Source::Held { chunks: vec![edges], labels: Some(labels) })
 }
 
 fn write_edges(graph: &Rmat, path: &str) -> Result<(), Fault> {

@@ -22,7 +22,7 @@ use crate::args::{ExportArgs, PerformArgs};
 use crate::conclude::{Outputs, conclude};
 use crate::load::{OtherPrograms, pace};
 use crate::out::Out;
-use crate::resolved::{Resolved, note_busy, note_host_speed};
+use crate::resolved::{Resolved, note_busy, note_host_speed, noted_host_speed};
 use crate::{host_speed, parts, progress, shell, signal};
 
 /// How a run is performed, and what it outputs; checked.
@@ -115,7 +115,8 @@ pub fn perform(
     if let Some(others) = others {
         progress.event(Event::Warning { text: others.warning() });
     }
-    if let Some(speed) = host_speed::of_plan(&resolved.plan, &settings.interrupted)? {
+    let noted = noted_host_speed(dir)?.is_some();
+    if let Some(speed) = host_speed::of_plan(&resolved.plan, &settings.interrupted)?.filter(|_| !noted) {
         let text = speed.sentence();
         progress.event(if speed.is_doubtful() { Event::Warning { text } } else { Event::Note { text } });
         note_host_speed(dir, speed)?;

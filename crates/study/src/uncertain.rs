@@ -224,7 +224,7 @@ impl Uncertainty {
         for number in NODE_NUMBERS {
             let Some(mut value) = number.of(&node) else { continue };
             let parameter = Parameter::Node { system: system.into(), number };
-            // A disk that a study sets is not uncertain.
+            // A disk that a study sets is not uncertain, unless it is the system's.
             if self.values.get(&parameter) == Some(&value) {
                 self.change(&parameter, &now).apply(&mut value);
                 number.set(&mut node, value);

@@ -3,7 +3,7 @@
 
 use crate::mock;
 use crosstalk_core::{Fault, FaultKind};
-use crosstalk_study::{Catalogues, PlanOptions, parse, parse_recorded, plan};
+use crosstalk_study::{Catalogues, PlanOptions, parse, plan};
 
 pub const STUDY: &str = r#"schema = "crosstalk.study/1"
 title = "T"
@@ -490,25 +490,4 @@ fn a_table_has_columns_of_one_kind() {
     assert!(
         refused("column = [{ title = \"b\", published = \"kosmos/x\" }]").contains("unknown published value")
     );
-}
-
-#[test]
-fn a_published_number_needs_a_margin_or_a_reason_before_a_run_and_not_after_it() {
-    let study = |claim: &str| {
-        format!(
-            "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nwork.s = {{ kind = \"stream\", size = \"$size\" }}\n\
-             conditions.system = \"microblade\"\nfactors.size = [\"64 B\", \"1 KiB\"]\n[claim.c]\nstatement = \"s\"\n\
-             experiment = \"e\"\nratio = {{ metric = \"bandwidth\", of = {{ size = \"1 KiB\" }}, to = {{ size = \"64 B\" }} }}\n\
-             expect = \"> 1\"\npublished = 2\n{claim}"
-        )
-    };
-    let fault = parse(&study(""), "s.toml").expect_err("no margin");
-    assert!(fault.message.contains("2 is published, and no margin"), "{fault:?}");
-    assert_eq!(fault.place.as_deref(), Some("s.toml:7"));
-    assert!(parse_recorded(&study(""), "s.toml").is_ok(), "an earlier version has run it");
-    assert!(parse(&study("margin = \"5 %\""), "s.toml").is_ok());
-    assert!(parse(&study("size_not_comparable = \"another graph\""), "s.toml").is_ok());
-    let both = "margin = \"5 %\"\nsize_not_comparable = \"another graph\"";
-    let fault = parse(&study(both), "s.toml").expect_err("both");
-    assert!(fault.message.contains("has no margin"), "{fault:?}");
 }

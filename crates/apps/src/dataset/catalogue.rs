@@ -145,9 +145,12 @@ impl DataSet {
         Ok(DataSet { name: name.into(), title, licence, source, size, files, file_sha256, supply })
     }
 
-    /// Whether all its files are in `dir`.
+    /// Whether all its files are in `dir`; one with a checksum is read and checked, for another set may have that name.
     pub fn is_complete_in(&self, dir: &Path) -> bool {
-        self.files.paths().all(|path| dir.join(path).is_file())
+        match self.file_sha256 {
+            Some(_) => self.checked_file(dir).is_ok(),
+            None => self.files.paths().all(|path| dir.join(path).is_file()),
+        }
     }
 }
 

@@ -110,8 +110,7 @@ impl Config {
     pub fn known_edges(&self) -> Option<u64> {
         match &self.source {
             Source::Rmat(graph) => Some(graph.edges()),
-            Source::List { edges, .. } => Some(edges.len() as u64),
-            Source::File(_) | Source::Held(_) => None,
+            Source::File(_) | Source::Held { .. } => None,
         }
     }
 }

@@ -80,7 +80,7 @@ pub fn receive(extent: Extent, rank: &mut Rank) -> Result<Source, Fault> {
         let text = rank.world().recv::<u8>(MASTER, TAG)?;
         chunks.push(rank.compute_in_parallel(|| from_text(&text))?);
     }
-    Ok(Source::Held(chunks))
+    Ok(Source::Held { chunks, labels: None })
 }
 
 fn as_text(edges: &[Edge]) -> Vec<u8> {

@@ -23,15 +23,13 @@ pub enum Source {
     Rmat(Rmat),
     /// Read from an edge list.
     File(PathBuf),
-    /// In memory.
-    List {
-        /// The edges.
-        edges: Vec<Edge>,
-        /// All vertices are below this number.
-        labels: u32,
+    /// In memory: the chunks of one reader, who gets all of them.
+    Held {
+        /// Its edges.
+        chunks: Vec<Vec<Edge>>,
+        /// As [`Extent::labels`].
+        labels: Option<u32>,
     },
-    /// In memory: one part's own chunks.
-    Held(Vec<Vec<Edge>>),
 }
 
 /// How large a graph is: its edges, labels and chunks.
@@ -54,18 +52,14 @@ impl Source {
                 edges: graph.edges(),
                 labels: Some(graph.labels()),
             }),
-            Source::List { edges, labels } => {
-                let edges = edges.len() as u64;
-                Ok(Extent { chunks: edges.div_ceil(CHUNK), edges, labels: Some(*labels) })
-            }
             Source::File(path) => {
                 let contents = edge_list::inspect(path)?;
                 Ok(Extent { chunks: contents.blocks, edges: contents.edges, labels: contents.labels })
             }
-            Source::Held(chunks) => Ok(Extent {
+            Source::Held { chunks, labels } => Ok(Extent {
                 chunks: chunks.len() as u64,
                 edges: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
-                labels: None,
+                labels: *labels,
             }),
         }
     }
@@ -80,9 +74,8 @@ impl Source {
         let (first, step) = (reader as u64, readers as u64);
         match self {
             Source::Rmat(graph) => Ok(Chunks::Rmat { graph, next: first, step }),
-            Source::List { edges, .. } => Ok(Chunks::List { edges, next: first, step }),
             Source::File(path) => Ok(Chunks::File { list: EdgeList::open(path, first, step)?, names }),
-            Source::Held(chunks) => Ok(Chunks::Held(chunks.iter())),
+            Source::Held { chunks, .. } => Ok(Chunks::Held(chunks.iter())),
         }
     }
 
@@ -114,15 +107,6 @@ pub enum Chunks<'a> {
         /// From chunk to chunk.
         step: u64,
     },
-    /// In memory.
-    List {
-        /// The edges.
-        edges: &'a [Edge],
-        /// The next chunk's number.
-        next: u64,
-        /// From chunk to chunk.
-        step: u64,
-    },
     /// Read from an edge list.
     File {
         /// The edge list.
@@ -142,12 +126,6 @@ impl Chunks<'_> {
                 edges.clear();
                 let chunk = chunk_of(graph.edges(), next, *step);
                 edges.extend(chunk.clone().map(|index| graph.edge(index)));
-                Ok(!chunk.is_empty())
-            }
-            Chunks::List { edges: all, next, step } => {
-                edges.clear();
-                let chunk = chunk_of(all.len() as u64, next, *step);
-                edges.extend_from_slice(&all[chunk.start as usize..chunk.end as usize]);
                 Ok(!chunk.is_empty())
             }
             Chunks::File { list, names } => {
@@ -210,14 +188,15 @@ mod tests {
     fn chunks_dealt_in_turn_give_one_order() {
         let graph = Rmat::new(12, 40, 1);
         let expected: Vec<_> = (0..graph.edges()).map(|index| graph.edge(index)).collect();
-        let generated = Source::Rmat(graph);
-        let listed = Source::List { edges: expected.clone(), labels: 1 << 12 };
-        for source in [generated, listed] {
-            let extent = source.extent().expect("known");
-            assert_eq!(extent, Extent { chunks: 3, edges: 40 << 12, labels: Some(1 << 12) });
-            for readers in 1..=4 {
-                assert_eq!(dealt(&source, readers), expected);
-            }
+        let source = Source::Rmat(graph);
+        let extent = source.extent().expect("known");
+        assert_eq!(extent, Extent { chunks: 3, edges: 40 << 12, labels: Some(1 << 12) });
+        for readers in 1..=4 {
+            assert_eq!(dealt(&source, readers), expected);
         }
+        let chunks: Vec<_> = expected.chunks(1 << 16).map(<[Edge]>::to_vec).collect();
+        let held = Source::Held { chunks, labels: Some(1 << 12) };
+        assert_eq!(held.extent().expect("known"), extent);
+        assert_eq!(dealt(&held, 1), expected, "its only reader has them all");
     }
 }

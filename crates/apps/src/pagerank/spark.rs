@@ -88,7 +88,7 @@ impl<'a> Graph<'a> {
     /// written once.
     fn file(&self, scratch: &Path) -> Result<PathBuf, Fault> {
         let path = match self.source {
-            Source::File(_) | Source::List { .. } | Source::Held(_) => scratch.join("graph.edges"),
+            Source::File(_) | Source::Held { .. } => scratch.join("graph.edges"),
             Source::Rmat(graph) => scratch.join(format!("{}.edges", graph.name())),
         };
         if matches!(self.source, Source::Rmat(_)) && path.exists() {

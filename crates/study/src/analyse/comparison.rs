@@ -11,21 +11,12 @@ use super::family::Family;
 use super::latency_effect::{self, LatencyEffect};
 use super::over_ranges::NumbersByCluster;
 use super::pair::Pair;
+use super::without_ranges::WithoutRanges;
 use super::{attribution, cell_value, detectable, network, ranged};
 use crate::catalogue::Catalogues;
 use crate::findings::{Comparison, ComparisonVerdict, Estimate, Sides};
 use crate::words::count_in_words;
 use crate::{estimate, level, number};
-
-/// What follows an equality of numbers that a model made.
-const NOISE_ALONE: &str =
-    "; that is of this machine's noise alone: it was not replayed over the ranges of the model's parameters";
-
-/// The same of numbers without noise.
-const NOT_OVER_RANGES: &str = "; it was not replayed over the ranges of the model's parameters";
-
-/// The same of numbers that were replayed to no effect.
-const NO_PARAMETER: &str = "; no parameter that has a range changes that";
 
 /// The finding of a comparison whose log (other / base) has this `answer`. `None` where no block has both cells.
 pub fn finding(
@@ -58,15 +49,9 @@ pub fn finding(
         (false, Some(_)) => change.finding_in_words(verdict, changed, &base),
     };
     if verdict == ComparisonVerdict::Equivalent && pair.datum.modelled {
-        let left = over_ranges.is_some_and(|over| over.leave_pair(pair));
-        let without = if left {
-            NO_PARAMETER
-        } else if pair.view.has_no_noise() {
-            NOT_OVER_RANGES
-        } else {
-            NOISE_ALONE
-        };
-        change += &together.map_or(without.to_string(), |(low, high)| {
+        let stayed = over_ranges.is_some_and(|over| over.has_pair_unmoved(pair));
+        let without = WithoutRanges::of(stayed, !pair.view.has_no_noise());
+        change += &together.map_or(format!("; {}", without.in_words()), |(low, high)| {
             let ends = Estimate { interval: Some((low, high)), ..ratio };
             let ends = number::format_interval(&ends, "ratio").unwrap_or_default();
             format!("; {ends} of {base} over {RANGES}")

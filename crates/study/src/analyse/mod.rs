@@ -44,6 +44,7 @@ mod latency_effect;
 mod network;
 mod ranged;
 mod verdict;
+mod without_ranges;
 
 // The other findings.
 mod cell_value;

@@ -62,12 +62,12 @@ impl<'a> NumbersByCluster<'a> {
     }
 
     /// Whether a claim was replayed, and no parameter that has a range changes its number.
-    pub fn leave_claim(&self, name: &str) -> bool {
+    pub fn has_claim_unmoved(&self, name: &str) -> bool {
         self.claims.contains_key(name) && self.claim(name).is_none()
     }
 
     /// Whether a comparison was replayed, and no parameter that has a range changes it.
-    pub fn leave_pair(&self, pair: &Pair) -> bool {
+    pub fn has_pair_unmoved(&self, pair: &Pair) -> bool {
         self.pairs.contains_key(&key(pair)) && self.pair(pair).is_none()
     }
 

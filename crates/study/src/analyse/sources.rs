@@ -16,14 +16,13 @@ const HYPOTHETICAL_LINKS: &str = "where `rate` or `latency` is given, a system h
 const ASSUMED_UPLINKS: &str = "where `uplink` is given, the rate of the link that a board's nodes share is assumed: no source of \
     the system gives it";
 
-/// The remark on cells whose nodes have another memory than their systems'.
-const LIMITED_MEMORY: &str = "where `memory` is given, nodes have less than their systems: what does not fit is written to \
-    a disk of that class and read from it, by programs that can do so; it shows what spilling does, not how much \
-    the published nodes spilled";
+/// The remark on cells whose nodes' memory or disk was set.
+const SET_MEMORY_OR_DISK: &str = "where `memory` or `disk` is given, nodes have that: what does not fit is written to the disk and \
+    read from it, by programs that can do so; it shows what spilling does, not how much the published nodes spilled";
 
 /// The remark on clusters whose parameters have ranges.
-const RANGES_LEAVE_OUT: &str = "memory has no range: how much an application keeps on disk is decided while it runs, and \
-    replays do what was recorded; what less or more memory does is seen by running with another one";
+const RANGES_LEAVE_OUT: &str = "memory has no range: an application decides while it runs how much it keeps on disk, and a replay \
+    repeats what was recorded; to see what another memory does, run with it (the condition `memory`)";
 
 /// The remark on cells on machines of the user's.
 const USER_CLUSTER: &str = "what ran on a cluster of the user's was measured there: the machine facts on this page \
@@ -48,12 +47,12 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
     let (mut hypothetical, mut assumed, mut limited, mut on_user_cluster) = (false, false, false, false);
     for cell in plan.experiments.iter().flat_map(|e| &e.cells) {
         match &cell.scene.place {
-            Place::Virtual { system, links, uplink, memory, mpi, ranks, .. } => {
+            Place::Virtual { system, links, uplink, memory, disk, mpi, ranks, .. } => {
                 *systems.entry(system).or_default() |= *ranks > 1;
                 libraries.extend(mpi.as_deref());
                 hypothetical |= !links.is_unchanged();
                 assumed |= matches!(uplink, Uplink::Rate(_) | Uplink::Oversubscribed(_));
-                limited |= memory.is_some();
+                limited |= memory.is_some() || disk.is_some();
             }
             Place::Real { fabric, scale, .. } => {
                 rates.insert(fabric.as_str());
@@ -91,7 +90,7 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
         remarks.push(HYPOTHETICAL_LINKS.to_string());
     }
     if limited {
-        remarks.push(LIMITED_MEMORY.to_string());
+        remarks.push(SET_MEMORY_OR_DISK.to_string());
     }
     if on_user_cluster {
         remarks.push(USER_CLUSTER.to_string());

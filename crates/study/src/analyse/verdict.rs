@@ -7,7 +7,6 @@ use crosstalk_stats::peak;
 use crosstalk_stats::verdict::Side;
 use std::f64::consts::LN_2;
 
-use super::change::RANGES;
 use super::family::{Family, JudgedClaim};
 use super::implied::implied_above;
 use super::over_ranges::NumbersByCluster;
@@ -15,6 +14,7 @@ use super::question::{ClaimQuestion, NumberQuestion, OpenClaim};
 use super::ranged::Ranged;
 use super::select::View;
 use super::statement::Interpretation;
+use super::without_ranges::WithoutRanges;
 use super::{attribution, causes, change, latency_effect, network, patterns};
 use crate::catalogue::Catalogues;
 use crate::estimate;
@@ -38,43 +38,6 @@ pub struct Evidence<'a> {
     pub catalogues: &'a Catalogues,
     /// The claims' numbers over the ranges of the clusters' parameters, where they were replayed.
     pub over_ranges: Option<&'a NumbersByCluster<'a>>,
-}
-
-/// Why a number that a model made is known on the cluster as it is alone.
-#[derive(Clone, Copy)]
-enum AsItIs {
-    /// It was not replayed, and its interval holds this machine's noise.
-    NoiseAlone,
-    /// It was not replayed, and has no noise.
-    NotReplayed,
-    /// It was replayed, and is the same on all clusters.
-    NothingChangesIt,
-}
-
-impl AsItIs {
-    /// Why an agreement in size does not count.
-    fn is_no_evidence(self) -> &'static str {
-        match self {
-            AsItIs::NoiseAlone => {
-                "that is no evidence of size, since the interval holds this machine's noise, not the error of the model's \
-                 parameters, over whose ranges this was not replayed"
-            }
-            AsItIs::NotReplayed => {
-                "that is no evidence of size, since the model's parameters have errors, over whose ranges this was not replayed"
-            }
-            AsItIs::NothingChangesIt => {
-                "that is no evidence of size, since no parameter that has a range changes it"
-            }
-        }
-    }
-
-    /// What follows a direction that holds.
-    fn in_words(self) -> String {
-        match self {
-            AsItIs::NoiseAlone | AsItIs::NotReplayed => format!("it was not replayed over {RANGES}"),
-            AsItIs::NothingChangesIt => "no parameter that has a range changes it".into(),
-        }
-    }
 }
 
 /// A claim with its verdict. `view` is that of its experiment, where it was planned.
@@ -256,8 +219,10 @@ fn number_verdict(
         );
     };
     let found = at_known_precision(interpretation.estimate(&interval), claim, question, view);
-    let modelled =
-        (question.datum.modelled && ranged.is_none()).then(|| as_it_is(claim, view, evidence.over_ranges));
+    let modelled = (question.datum.modelled && ranged.is_none()).then(|| {
+        let stayed = evidence.over_ranges.is_some_and(|over| over.has_claim_unmoved(claim.name));
+        WithoutRanges::of(stayed, !view.is_some_and(View::has_no_noise))
+    });
     let (verdict, mut means) = meaning(claim, interpretation, &conclusion.answer, modelled);
     let verdict =
         match ranged.and_then(|ranged| ranged.changed(claim, verdict, &conclusion.answer, judged.size())) {
@@ -273,17 +238,6 @@ fn number_verdict(
         why += &format!(" after {}{missing}", count_in_words(found.n, "block"));
     }
     (verdict, why, estimate::if_finite(found))
-}
-
-/// Why a number that a model made is known on the cluster as it is alone.
-fn as_it_is(claim: &OpenClaim, view: Option<&View>, over_ranges: Option<&NumbersByCluster>) -> AsItIs {
-    if over_ranges.is_some_and(|over| over.leave_claim(claim.name)) {
-        AsItIs::NothingChangesIt
-    } else if view.is_some_and(View::has_no_noise) {
-        AsItIs::NotReplayed
-    } else {
-        AsItIs::NoiseAlone
-    }
 }
 
 /// A number no more precise than it is known. What formulas and models give is the same in each block and has no
@@ -314,7 +268,7 @@ fn meaning(
     claim: &OpenClaim,
     interpretation: &Interpretation,
     answer: &Answer,
-    modelled: Option<AsItIs>,
+    modelled: Option<WithoutRanges>,
 ) -> (ClaimVerdict, String) {
     let margin = format_percent(claim.margin.unwrap_or(WITHIN));
     match (interpretation.holds(answer), answer.size) {

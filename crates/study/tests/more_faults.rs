@@ -1,6 +1,7 @@
-//! What is wrong with a disk, or with a ratio that is set against another.
+//! What is wrong with a disk, with a ratio that is set against another, or with a published size.
 
 use crate::faults::{STUDY, expect, planned};
+use crosstalk_study::{parse, parse_recorded};
 
 #[test]
 fn a_ratio_against_itself_or_two_others() {
@@ -36,4 +37,25 @@ fn a_disk_without_a_rate_or_in_real_time() {
         "88 MB/s 11.9 ms",
     );
     planned(&STUDY.replacen(at, &disk("500 MB/s 50 µs"), 1)).expect("plans");
+}
+
+#[test]
+fn a_published_number_needs_a_margin_or_a_reason_before_a_run_and_not_after_it() {
+    let study = |claim: &str| {
+        format!(
+            "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nwork.s = {{ kind = \"stream\", size = \"$size\" }}\n\
+             conditions.system = \"microblade\"\nfactors.size = [\"64 B\", \"1 KiB\"]\n[claim.c]\nstatement = \"s\"\n\
+             experiment = \"e\"\nratio = {{ metric = \"bandwidth\", of = {{ size = \"1 KiB\" }}, to = {{ size = \"64 B\" }} }}\n\
+             expect = \"> 1\"\npublished = 2\n{claim}"
+        )
+    };
+    let fault = parse(&study(""), "s.toml").expect_err("no margin");
+    assert!(fault.message.contains("2 is published, and no margin"), "{fault:?}");
+    assert_eq!(fault.place.as_deref(), Some("s.toml:7"));
+    assert!(parse_recorded(&study(""), "s.toml").is_ok(), "an earlier version has run it");
+    assert!(parse(&study("margin = \"5 %\""), "s.toml").is_ok());
+    assert!(parse(&study("size_not_comparable = \"another graph\""), "s.toml").is_ok());
+    let both = "margin = \"5 %\"\nsize_not_comparable = \"another graph\"";
+    let fault = parse(&study(both), "s.toml").expect_err("both");
+    assert!(fault.message.contains("has no margin"), "{fault:?}");
 }

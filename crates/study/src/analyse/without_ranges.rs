@@ -1,0 +1,52 @@
+//! Numbers that a model made, and that no replay over the ranges of its parameters moves.
+
+use super::change::RANGES;
+
+/// Why a number is known on the cluster as it is alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WithoutRanges {
+    /// It was not replayed, and its interval holds this machine's noise.
+    NoiseAlone,
+    /// It was not replayed, and has no noise.
+    NotReplayed,
+    /// It was replayed, and is the same on all clusters.
+    NothingChangesIt,
+}
+
+impl WithoutRanges {
+    /// By whether it was replayed and stayed the same, and whether its numbers have noise.
+    pub fn of(stayed: bool, has_noise: bool) -> Self {
+        match (stayed, has_noise) {
+            (true, _) => WithoutRanges::NothingChangesIt,
+            (false, true) => WithoutRanges::NoiseAlone,
+            (false, false) => WithoutRanges::NotReplayed,
+        }
+    }
+
+    /// Why an agreement in size does not count.
+    pub fn is_no_evidence(self) -> &'static str {
+        match self {
+            WithoutRanges::NoiseAlone => {
+                "that is no evidence of size, since the interval holds this machine's noise, not the error of the model's \
+                 parameters, over whose ranges this was not replayed"
+            }
+            WithoutRanges::NotReplayed => {
+                "that is no evidence of size, since the model's parameters have errors, over whose ranges this was not replayed"
+            }
+            WithoutRanges::NothingChangesIt => {
+                "that is no evidence of size, since no parameter that has a range changes it"
+            }
+        }
+    }
+
+    /// What follows a direction that holds, or an equality.
+    pub fn in_words(self) -> String {
+        match self {
+            WithoutRanges::NoiseAlone => {
+                format!("that is of this machine's noise alone: it was not replayed over {RANGES}")
+            }
+            WithoutRanges::NotReplayed => format!("it was not replayed over {RANGES}"),
+            WithoutRanges::NothingChangesIt => "no parameter that has a range changes it".into(),
+        }
+    }
+}
