@@ -29,7 +29,6 @@ pub struct MeasuredSpeed {
     /// The upper end.
     pub high: f64,
     /// A core of the machine of the recorded studies over the reference core: an estimate without an interval.
-    #[serde(default)]
     pub assumed: f64,
     /// Kernel → a core over the one of the machine of the recorded studies.
     pub kernels: BTreeMap<String, f64>,
