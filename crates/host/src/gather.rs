@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// How many numbers ahead of its use one is fetched: a cache line comes from memory in the time of about so many additions.
-const AHEAD: usize = 64;
+const AHEAD: usize = 128;
 
 /// Places in a table, all below a bound.
 #[derive(Debug, Clone, Copy)]
