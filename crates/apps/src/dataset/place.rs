@@ -22,7 +22,12 @@ pub fn install(set: &DataSet, dir: &Path) -> Result<(), Fault> {
         return Err(by_hand(set, dir));
     };
     if let Some(there) = set.files.paths().map(|path| dir.join(path)).find(|path| path.exists()) {
-        return Err(Fault::usage("it is already there")
+        let what = match (set.file_sha256.is_some(), set.is_complete_in(dir)) {
+            (true, true) => "it is already there, with the right checksum",
+            (true, false) => "another file with its name is already there: the checksum differs",
+            (false, _) => "a file with its name is already there; there is no checksum to check it by",
+        };
+        return Err(Fault::usage(what)
             .at(there.display().to_string())
             .remedy("use it as it is; or remove it first, or name another --dir"));
     }

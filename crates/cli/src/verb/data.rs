@@ -38,7 +38,10 @@ fn list(place: &DataPlaceArgs, out: &Out) -> Result<(), Fault> {
     let (sets, dir) = (sets(place)?, dir(place));
     for set in sets.all() {
         let state = match &set.supply {
-            _ if set.is_complete_in(&dir) => format!("in {}", dir.display()),
+            _ if set.is_complete_in(&dir) => {
+                let checked = if set.file_sha256.is_some() { "its checksum is right" } else { "not checked" };
+                format!("in {}, {checked}", dir.display())
+            }
             Supply::Download { .. } => format!("crosstalk data get {}", set.name),
             Supply::ByHand(_) => format!("by hand: crosstalk data get {} prints the steps", set.name),
         };
