@@ -7,6 +7,7 @@ use crosstalk_core::{Fault, quoted};
 use crosstalk_host::regular;
 use crosstalk_lab::rundir::RunDir;
 use crosstalk_report::{Beside, RunRecord};
+use crosstalk_study::file::{Claim, Study};
 use crosstalk_study::findings::Findings;
 
 use crate::args::ReportArgs;
@@ -27,12 +28,12 @@ pub fn main(args: &ReportArgs, out: &Out) -> Result<ExitCode, Fault> {
     let beside = args.beside.iter().map(|text| named_run(text)).collect::<Result<Vec<_>, _>>()?;
     let dir = RunDir::open(&args.dir)?;
     let resolved = Resolved::load(&dir)?;
+    let others = beside.iter().map(|other| Ok((other.name.as_str(), other.record(&resolved.study)?)));
+    let others = others.collect::<Result<Vec<_>, Fault>>()?;
     let outputs = Outputs { gate: args.gate, quiet: args.quiet, export: &args.export };
     let (code, findings) = conclude(&dir, resolved, &outputs, &interrupted, out)?;
     let Some(file) = &args.page else { return Ok(code) };
-    let own = Record::of(&dir, findings)?;
-    let others = beside.iter().map(|other| Ok((other.name.as_str(), other.record(&own.findings.study)?)));
-    write_page(file, &own, &others.collect::<Result<Vec<_>, Fault>>()?)?;
+    write_page(file, &Record::of(&dir, findings)?, &others)?;
     Ok(code)
 }
 
@@ -43,15 +44,34 @@ struct NamedRun {
 }
 
 impl NamedRun {
-    /// What the page says of it; a usage fault where it is a run of another study.
-    fn record(&self, study: &str) -> Result<Record, Fault> {
-        let findings = findings_of(&self.dir, &Resolved::load(&self.dir)?)?;
-        if findings.study != study {
-            let what =
-                format!("this is a run of `{}`, and the page is about `{study}`", quoted(&findings.study));
-            return Err(Fault::usage(what).at(format!("{BESIDE} {}", self.dir.path().display())));
+    /// What the page says of it; a usage fault where it is a run of another study, or asks otherwise.
+    fn record(&self, study: &Study) -> Result<Record, Fault> {
+        let resolved = Resolved::load(&self.dir)?;
+        let refused = |what: String| {
+            Fault::usage(what)
+                .at(format!("{BESIDE} {}", self.dir.path().display()))
+                .remedy("name a run of the same study, such as on another engine")
+        };
+        if resolved.study.name != study.name {
+            let what = format!(
+                "this is a run of `{}`, and the page is about `{}`",
+                quoted(&resolved.study.name),
+                quoted(&study.name)
+            );
+            return Err(refused(what));
         }
-        Record::of(&self.dir, findings)
+        let asks_alike = |name: &str, claim: &Claim| {
+            let asked = |of: &Claim| {
+                (of.statement.clone(), of.expect.clone(), of.margin.clone(), of.published.clone())
+            };
+            study.claim.get(name).is_none_or(|own| asked(own) == asked(claim))
+        };
+        match resolved.study.claim.iter().find(|(name, claim)| !asks_alike(name, claim)) {
+            Some((name, _)) => {
+                Err(refused(format!("its claim `{}` is not that of the page's run", quoted(name))))
+            }
+            None => Record::of(&self.dir, findings_of(&self.dir, &resolved)?),
+        }
     }
 }
 
