@@ -124,7 +124,7 @@ impl Timed {
         let spread = (times[times.len() * 3 / 4] - times[times.len() / 4]) / time.point;
         if spread > QUIET {
             return Err(Fault::attempt(format!(
-                "this machine is too busy to be calibrated: half of the passes of `{}` differ by {:.0} %, the most is {:.0} %",
+                "this machine is too busy to be calibrated: the middle half of the passes of `{}` differ by {:.1} %, and {:.0} % is allowed",
                 self.name,
                 spread * 100.0,
                 QUIET * 100.0
