@@ -245,7 +245,7 @@ pub struct ReplayArgs {
     pub system_args: SystemArgs,
     /// Also replay it on N clusters whose parameters are drawn from their ranges, and say between what the time lies, and
     /// which parameter matters most; at least 20, usually 200. Only systems whose sources carry ranges have them:
-    /// `crosstalk show systems/kosmos` prints those of a system.
+    /// `crosstalk show systems/kosmos` prints those of the systems kosmos-srio and kosmos-ethernet.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=100_000))]
     pub ranges: Option<u32>,
     /// Add the catalogues of a directory: `fabrics/`, `systems/`, `mpi/`.

@@ -110,7 +110,10 @@ fn verdict(findings: &Findings) -> ExitCode {
         .claims
         .iter()
         .any(|c| matches!(c.verdict, ClaimVerdict::Inconclusive | ClaimVerdict::DependsOn))
-        || findings.comparisons.iter().any(|c| c.verdict == ComparisonVerdict::Inconclusive)
+        || findings
+            .comparisons
+            .iter()
+            .any(|c| matches!(c.verdict, ComparisonVerdict::Inconclusive | ComparisonVerdict::DependsOn))
         || !findings.headline.decided;
     match (failed, open) {
         (true, _) => ExitCode::from(1),

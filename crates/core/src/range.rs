@@ -49,6 +49,10 @@ impl Range {
 
     fn ends<T: PartialOrd>(&self, read: impl Fn(&End) -> Result<T, Fault>) -> Result<(T, T), Fault> {
         let (low, high) = (read(&self.0[0])?, read(&self.0[1])?);
+        if self.0.iter().any(|end| matches!(end, End::Number(number) if !number.is_finite())) {
+            return Err(Fault::usage("the ends of a range are finite")
+                .remedy("write a wide range where little is known: [0.1, 10]"));
+        }
         // Not the other way round: what is no number is in no order.
         match low <= high {
             true => Ok((low, high)),
@@ -85,6 +89,8 @@ mod tests {
         assert!(range(r#"["1 kg", "2 s"]"#).quantities::<Seconds>().is_err());
         assert!(range(r#"["2 s", "1 s"]"#).quantities::<Seconds>().is_err());
         assert!(range(r#"["1 s", "2 s"]"#).numbers().is_err());
-        assert!(range("[nan, 2]").numbers().is_err());
+        for endless in ["[nan, 2]", "[1, inf]", "[-inf, 2]"] {
+            assert!(range(endless).numbers().is_err(), "{endless}");
+        }
     }
 }

@@ -150,15 +150,22 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
 /// A comparison's verdict for people.
 pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
     let (word, mark, tone, meaning) = match verdict {
-        ComparisonVerdict::Better => {
-            ("better", '✓', Tone::Good, "the whole interval lies on the better side, beyond the margin")
-        }
-        ComparisonVerdict::Worse => {
-            ("worse", '✗', Tone::Bad, "the whole interval lies on the worse side, beyond the margin")
-        }
+        ComparisonVerdict::Better => (
+            "better",
+            '✓',
+            Tone::Good,
+            "the whole interval lies on the better side, beyond the margin, over the ranges too where there are any",
+        ),
+        ComparisonVerdict::Worse => ("worse", '✗', Tone::Bad, "the same on the worse side"),
         ComparisonVerdict::Equivalent => {
             ("equivalent", '≈', Tone::Fair, "within the margin, by two one-sided tests")
         }
+        ComparisonVerdict::DependsOn => (
+            "depends on",
+            '±',
+            Tone::Open,
+            "the interval decides, but not over the ranges of the model's parameters",
+        ),
         ComparisonVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
     };
     Verdict { word, mark, meaning, tone }

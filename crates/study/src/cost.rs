@@ -155,6 +155,11 @@ pub(crate) fn check(
     mut checked: impl FnMut(&str, &Range) -> Option<Result<(), Fault>>,
 ) -> Result<(), Fault> {
     for (name, source) in sources {
+        if source.text.trim().is_empty() {
+            return Err(Fault::usage(format!("the source of `{}` is empty", quoted(name)))
+                .at(at(&format!("source.{name}")))
+                .remedy("write where the number comes from, or that it is assumed"));
+        }
         let range = source.range.as_ref();
         let result = match (range, &source.follows) {
             (None, _) => Ok(()),

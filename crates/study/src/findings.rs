@@ -156,6 +156,8 @@ pub enum ComparisonVerdict {
     Worse,
     /// Within the margin, by two one-sided tests.
     Equivalent,
+    /// The data decide, but the verdict changes within the range of a parameter of the model.
+    DependsOn,
     /// The data do not decide.
     Inconclusive,
 }
@@ -298,6 +300,9 @@ pub struct ClaimFinding {
     /// replayed over their ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_ranges: Option<OverRanges>,
+    /// The origins of its numbers; empty where none were found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
     /// The unit of `found` and `published`.
     pub unit: String,
     /// What `found` is, such as "exponent"; empty where the unit or the statement says so.

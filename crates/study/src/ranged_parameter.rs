@@ -14,9 +14,12 @@ pub struct RangedParameter {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// `s`, or empty.
+    /// `s`, `bit/s`, [`FACTOR`], or empty.
     pub unit: String,
 }
+
+/// The unit of a parameter that follows another.
+pub const FACTOR: &str = "ratio";
 
 impl RangedParameter {
     /// Its value at a point of its range, from 0 to 1: equal steps are equal factors, where the lower end is above zero.
@@ -38,7 +41,20 @@ impl RangedParameter {
 
     /// Its value at a point, in words.
     pub fn value_at(&self, point: f64) -> String {
-        human(self.at(point), &self.unit)
+        self.in_words(self.at(point))
+    }
+
+    /// Its own value and its range in words: `taken as 0.15, its range is 0.059 to 0.225`.
+    pub fn taken(&self) -> String {
+        let [value, low, high] = [self.value, self.low, self.high].map(|value| self.in_words(value));
+        format!("taken as {value}, its range is {low} to {high}")
+    }
+
+    fn in_words(&self, value: f64) -> String {
+        match self.unit.as_str() {
+            FACTOR => format!("{} ×", human(value, "")),
+            unit => human(value, unit),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crosstalk_core::units::Seconds;
 use crate::catalogue::Catalogues;
 use crate::cost::{COSTS, Cost, SETTINGS, Setting};
 use crate::node_number::{NODE_NUMBERS, NodeNumber, ends_of_rate};
-use crate::ranged_parameter::RangedParameter;
+use crate::ranged_parameter::{FACTOR, RangedParameter};
 
 /// A parameter of a file of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,12 +180,15 @@ impl Uncertainty {
         }
         let follows = source.and_then(|source| source.follows.as_ref());
         if let Some(range) = source.and_then(|source| source.range.as_ref()) {
-            let unit = if follows.is_none() { parameter.unit() } else { "" };
+            let unit = if follows.is_none() { parameter.unit() } else { FACTOR };
             let (value, (low, high)) = match follows {
                 Some(_) => (1.0, range.numbers()?),
                 None => (value, ends(range)?),
             };
-            let name = parameter.to_string();
+            let name = match follows {
+                Some(other) => format!("{parameter} relative to {other}"),
+                None => parameter.to_string(),
+            };
             let ranged = RangedParameter { name, value, low, high, unit: unit.into() };
             self.parameters.push((parameter.clone(), ranged));
         }
@@ -352,7 +355,10 @@ g = { text = "t", range = ["0 s", "1 µs"] }"#;
         let uncertainty = Uncertainty::of(&all, &clusters(&all)).expect("are there");
         let names: Vec<String> =
             uncertainty.parameters.iter().map(|(_, ranged)| ranged.name.clone()).collect();
-        assert_eq!(names, ["fabric first: L", "fabric first: g", "system one: speed", "system two: speed"]);
+        assert_eq!(
+            names,
+            ["fabric first: L", "fabric first: g", "system one: speed", "system two: speed relative to one"]
+        );
         assert_eq!(uncertainty.parameters[3].1.value, 1.0, "a factor");
     }
 

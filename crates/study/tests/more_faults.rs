@@ -59,3 +59,46 @@ fn a_published_number_needs_a_margin_or_a_reason_before_a_run_and_not_after_it()
     let fault = parse(&study(both), "s.toml").expect_err("both");
     assert!(fault.message.contains("has no margin"), "{fault:?}");
 }
+
+#[test]
+fn what_nothing_could_refute_is_refused_before_a_run_and_not_after_it() {
+    let study = |statement: &str, form: &str| {
+        format!(
+            "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\nwork.s = {{ kind = \"stream\", size = \"$size\" }}\n\
+             conditions.system = \"microblade\"\nfactors.size = [\"64 B\", \"1 KiB\"]\n[claim.c]\nexperiment = \"e\"\n\
+             statement = \"{statement}\"\n{form}"
+        )
+    };
+    let ratio = "ratio = { metric = \"bandwidth\", of = { size = \"1 KiB\" }, to = { size = \"64 B\" } }";
+    for (form, words, line) in [
+        ("threshold = { metric = \"share time_wait\" }\nexpect = \"> 0\"".to_string(), "is from 0 to 1", 11),
+        ("threshold = { metric = \"share time_wait\" }\nexpect = \"<= 1\"".to_string(), "is from 0 to 1", 11),
+        ("threshold = { metric = \"run_time\" }\nexpect = \"> -1\"".to_string(), "is 0 or more", 11),
+        (
+            "peak = { metric = \"bandwidth\", along = \"size\", among = [\"64 B\", \"1 KiB\"] }".to_string(),
+            "all levels",
+            10,
+        ),
+        (
+            "correlation = { x = \"run_time\", y = \"run_time\" }\nexpect = \"> 0\"".to_string(),
+            "with itself",
+            10,
+        ),
+        (format!("{ratio}\nexpect = \"> 1\"\npublished = 2\nmargin = \"101 %\""), "hardly any number", 13),
+        (
+            format!("{ratio}\nexpect = \"< 1\"\npublished = -1.0\nmargin = \"5 %\""),
+            "above zero, and -1 is not",
+            12,
+        ),
+        (format!("{ratio}\ncalibration = \" \""), "is empty", 11),
+    ] {
+        let text = study("s", &form);
+        let fault = parse(&text, "s.toml").expect_err(words);
+        assert!(fault.message.contains(words) && fault.remedy.is_some(), "{form}: {fault:?}");
+        assert_eq!(fault.place, Some(format!("s.toml:{line}")), "{form}");
+        assert!(parse_recorded(&text, "s.toml").is_ok(), "an earlier version has run it: {form}");
+    }
+    let good = format!("{ratio}\nexpect = \"> 1\"");
+    assert!(parse(&study("", &good), "s.toml").is_err_and(|fault| fault.message.contains("is empty")));
+    assert!(parse(&study("s", &good), "s.toml").is_ok());
+}

@@ -5,7 +5,7 @@ use crate::synthetic::{PlannedStudy, claim, is, planned_study};
 use crosstalk_core::record::{Origin, Reading};
 use crosstalk_stats::proportion;
 use crosstalk_stats::rng::Rng;
-use crosstalk_study::findings::{ClaimFinding, ClaimVerdict};
+use crosstalk_study::findings::{ClaimFinding, ClaimVerdict, ComparisonVerdict};
 use crosstalk_study::node_number::NodeNumber;
 use crosstalk_study::ranged_parameter::RangedParameter;
 use crosstalk_study::ranges::Ranges;
@@ -104,7 +104,7 @@ fn a_size_that_leaves_its_margin_within_a_range_is_a_direction_and_names_the_par
     let half = judged(HALF, 0.8, 1.05);
     assert_eq!((half.verdict, half.size_agrees), (ClaimVerdict::DirectionOnly, None), "{half:?}");
     assert!(
-        half.why.contains("its size is within 10 % depends on system kosmos: speed (from about 0.86 down)"),
+        half.why.contains("its size is within 10 % depends on system kosmos: speed (from about 0.86 down; taken as 1.00, its range is 0.80 to 1.05)"),
         "{}",
         half.why
     );
@@ -120,7 +120,13 @@ fn a_size_that_leaves_its_margin_within_a_range_is_a_direction_and_names_the_par
 fn a_direction_that_changes_within_a_range_depends_on_the_parameter() {
     let half = judged(HALF, 0.5, 4.0);
     assert_eq!(half.verdict, ClaimVerdict::DependsOn, "{half:?}");
-    assert!(half.why.contains("depends on system kosmos: speed (from about 2.38 up)"), "{}", half.why);
+    assert!(
+        half.why.contains(
+            "depends on system kosmos: speed (from about 2.38 up; taken as 1.00, its range is 0.50 to 4.00)"
+        ),
+        "{}",
+        half.why
+    );
     let false_one = judged("expect = \"> 1\"", 0.9, 1.1);
     assert_eq!(false_one.verdict, ClaimVerdict::NotReproduced, "{false_one:?}");
     let equal = judged("published = 1\n    margin = \"10 %\"", 0.5, 4.0);
@@ -137,6 +143,39 @@ fn a_comparison_and_the_sentence_carry_the_wider_interval() {
     for said in [&findings.comparisons[0].change, &findings.headline.text] {
         assert!(said.contains("over the ranges of the model's parameters)"), "{said}");
     }
+}
+
+#[test]
+fn a_comparison_that_changes_sides_within_a_range_depends_on_the_parameter_as_a_claim_does() {
+    let planned = planned(HALF);
+    let judged = |noise: f64, low: f64, high: f64| {
+        let ranges = uncertainty(&[("kosmos", 1.0, low, high)]);
+        let findings = planned.findings(&run(&planned, &ranges, |v| [1.0, 0.9 * v[0]], noise, 7));
+        (findings.comparisons[0].clone(), findings.headline)
+    };
+    let (found, headline) = judged(0.002, 0.5, 1.5);
+    assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::DependsOn, false), "{found:?}");
+    let on = "whether it holds depends on system kosmos: speed (from about 1.14 up; taken as 1.00, its range is 0.50 to 1.50)";
+    for said in [&found.change, &headline.text] {
+        assert!(said.contains(on) && said.contains("× slower to 2."), "{said}");
+    }
+    let (found, headline) = judged(0.002, 0.98, 1.02);
+    assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::Better, true), "{found:?}");
+    // Each error alone leaves the side standing, and both together do not.
+    let (found, _) = judged(0.1, 0.96, 1.07);
+    assert_eq!(found.verdict, ComparisonVerdict::Inconclusive, "{found:?}");
+}
+
+#[test]
+fn what_was_not_replayed_is_named() {
+    let planned = planned(HALF);
+    let mut run = run(&planned, &uncertainty(&[("kosmos", 1.0, 0.9, 1.1)]), |v| [1.0, 0.5 * v[0]], 0.005, 7);
+    let note =
+        |run: &Run| planned.findings(run).warnings.iter().find(|one| one.contains("not replayed")).cloned();
+    assert_eq!(note(&run), None);
+    run.ranges = None;
+    let note = note(&run).expect("a warning");
+    assert!(note.contains("claim ratio: not replayed over the ranges"), "{note}");
 }
 
 #[test]

@@ -97,6 +97,7 @@ fn numbers(claim: &ClaimFinding) -> String {
     }
     let strip = Strip {
         found: claim.found.as_ref(),
+        over_ranges: claim.over_ranges.as_ref().map(|over| over.together),
         published: claim.published,
         reference: (unit == "ratio").then_some(1.0),
         tone: words::claim(claim).tone.class(),

@@ -57,7 +57,7 @@ pub fn comparisons(comparisons: &[Comparison]) -> String {
         comparisons.iter().zip(&strips).map(|(c, strip)| comparison(c, &strip.svg(&scale))).collect();
     let (open, more) = items.split_at(items.len().min(OPEN_COMPARISONS));
     let mut out = format!(
-        r#"<p class="reading">In the small strips, the upright line is no difference, and better is to its right: a gain is drawn, such as how many times faster. Intervals are 95 %. {}</p><ul class="claims">{}</ul>"#,
+        r#"<p class="reading">In the small strips, the upright line is no difference, and better is to its right: a gain is drawn, such as how many times faster. Intervals are 95 %; the thin line is over the ranges of the model's parameters. {}</p><ul class="claims">{}</ul>"#,
         reading(comparisons),
         open.concat()
     );
@@ -85,7 +85,8 @@ fn reading(comparisons: &[Comparison]) -> String {
 
 fn strip(c: &Comparison) -> Strip<'_> {
     let tone = words::comparison(c.verdict).tone.class();
-    Strip { found: Some(&c.gain), published: None, reference: Some(1.0), tone }
+    let over_ranges = c.over_ranges.as_ref().map(|over| over.together);
+    Strip { found: Some(&c.gain), over_ranges, published: None, reference: Some(1.0), tone }
 }
 
 fn comparison(c: &Comparison, strip: &str) -> String {

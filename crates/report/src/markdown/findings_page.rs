@@ -99,13 +99,15 @@ fn machines(nodes: &BTreeMap<String, Provenance>) -> Vec<String> {
 
 fn claims(all: &[ClaimFinding]) -> String {
     let run = claims::claims_run(all);
-    let head = strings(["Verdict", "Claim", "Found", "Published"]);
+    let head = strings(["Verdict", "Claim", "Found", "Published", "Origin", "Why"]);
     let row = |c: &&ClaimFinding| {
         vec![
             format!("**{}**", words::claim(c).word),
             format!("{} ({})", text(&c.statement), code(&c.name)),
             text(&claims::found_in_words(c).unwrap_or_default()),
             text(&claims::published_in_words(c).unwrap_or_default()),
+            c.origins.iter().map(|origin| origin.word()).collect::<Vec<_>>().join(", "),
+            text(&c.why),
         ]
     };
     let rows: Vec<_> = run.iter().map(row).collect();
@@ -115,6 +117,11 @@ fn claims(all: &[ClaimFinding]) -> String {
     };
     match rows.is_empty() {
         true => not_run,
-        false => grid(&head, &[false, false, true, true], &rows) + &claims_legend(&run) + "\n" + &not_run,
+        false => {
+            grid(&head, &[false, false, true, true, false, false], &rows)
+                + &claims_legend(&run)
+                + "\n"
+                + &not_run
+        }
     }
 }

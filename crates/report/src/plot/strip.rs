@@ -14,6 +14,8 @@ const EDGE: f64 = 7.0;
 pub struct Strip<'a> {
     /// The found value with its interval.
     pub found: Option<&'a Estimate>,
+    /// The ends of the interval over the ranges of the model's parameters, drawn thin.
+    pub over_ranges: Option<(f64, f64)>,
     /// The published value, drawn hollow.
     pub published: Option<f64>,
     /// The value of no effect, drawn as a thin upright line.
@@ -32,8 +34,10 @@ impl Strip<'_> {
     pub fn values(&self) -> Vec<f64> {
         let found = self.found.map(|e| (e.value, e.interval));
         let interval = found.and_then(|f| f.1).map(|(low, high)| [low, high]);
+        let over_ranges = self.over_ranges.map(|(low, high)| [low, high]);
         let points = [found.map(|f| f.0), self.published, self.reference];
-        points.into_iter().flatten().chain(interval.into_iter().flatten()).collect()
+        let ends = interval.into_iter().chain(over_ranges).flatten();
+        points.into_iter().flatten().chain(ends).collect()
     }
 
     /// Draws the strip on a scale.
@@ -42,6 +46,11 @@ impl Strip<'_> {
         let mut inside = line("rail", EDGE, middle, WIDTH - EDGE, middle);
         if let Some(x) = self.reference.and_then(|v| scale.pixel_of(v)) {
             inside += &line("reference", x, 1.0, x, HEIGHT - 1.0);
+        }
+        if let Some((low, high)) = self.over_ranges
+            && let (Some(low), Some(high)) = (scale.pixel_of_end(low), scale.pixel_of_end(high))
+        {
+            inside += &line("over-ranges", low, middle, high, middle);
         }
         if let Some((low, high)) = self.found.and_then(|e| e.interval)
             && let (Some(low), Some(high)) = (scale.pixel_of_end(low), scale.pixel_of_end(high))

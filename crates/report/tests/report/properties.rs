@@ -134,6 +134,7 @@ fn claim() -> impl Strategy<Value = ClaimFinding> {
                 margin,
                 size_agrees: margin.map(|margin| margin > 0.0),
                 over_ranges: None,
+                origins: Vec::new(),
                 unit,
                 quantity: String::new(),
                 attribution,

@@ -56,12 +56,24 @@ impl Change<'_> {
         let of_machine = number::format_interval(&factor, "ratio").filter(|_| wide);
         let of_both = self.over_ranges.and_then(|ends| {
             let ends = shown(Estimate { interval: Some(ends), ..self.ratio });
-            Some(format!("{} over {RANGES}", number::format_interval(&ends, "ratio")?))
+            Some(format!("{} over {RANGES}", self.ends_of_factor(&ends)?))
         });
         let ends: Vec<String> = of_machine.into_iter().chain(of_both).collect();
         let ends = if ends.is_empty() { String::new() } else { format!(" ({})", ends.join("; ")) };
         let direction = self.direction(self.ratio.value >= 1.0);
         format!("{} {direction} than {base}{ends}", number::value(&factor, "ratio"))
+    }
+
+    /// The ends of a factor: `1.22–1.30`, and where 1 is between them `1.05 × slower to 1.30 × faster`.
+    fn ends_of_factor(&self, factor: &Estimate) -> Option<String> {
+        let (low, high) = factor.interval?;
+        if low >= 1.0 || high <= 1.0 {
+            return number::format_interval(factor, "ratio");
+        }
+        let words =
+            |factor, grew| format!("{} {}", number::format_number(factor, "ratio"), self.direction(grew));
+        let grew = self.ratio.value >= 1.0;
+        Some(format!("{} to {}", words(1.0 / low, !grew), words(high, grew)))
     }
 
     /// `no difference larger than 3.1 % (1.8 % faster to 3.1 % slower)`; `None` without an interval.

@@ -3,7 +3,7 @@
 use crosstalk_core::record::{Better, Origin};
 use crosstalk_core::value::Value;
 use crosstalk_stats::family::Answer;
-use crosstalk_stats::verdict::Side;
+use crosstalk_stats::verdict::{Margin, Side};
 
 use super::causes::{self, Shares};
 use super::change::{self, Change, RANGES};
@@ -11,6 +11,7 @@ use super::family::Family;
 use super::latency_effect::{self, LatencyEffect};
 use super::over_ranges::NumbersByCluster;
 use super::pair::Pair;
+use super::ranged::Unsettled;
 use super::without_ranges::WithoutRanges;
 use super::{attribution, cell_value, detectable, network, ranged};
 use crate::catalogue::Catalogues;
@@ -33,7 +34,10 @@ pub fn finding(
     // A withheld verdict is no direction, and no equality either.
     let side = answer.side.filter(|_| !withheld);
     let changed = matches!(side, Some(Side::Above | Side::Below));
-    let verdict = verdict(side, pair.metric.better);
+    let unsettled = spread.as_ref().zip(answer.interval).zip(side).and_then(|((spread, measured), side)| {
+        Unsettled::of(spread, &measured, side, Margin::from(answer.margin))
+    });
+    let verdict = verdict(side, pair.metric.better, unsettled.as_ref());
     let contrast = pair.contrast();
     let causes = if changed { causes::shares(&pair.view, &contrast, blocks) } else { Shares::default() };
     let network = contrast.cells().is_some_and(|cells| network::only_network_differs(cells, catalogues));
@@ -48,7 +52,7 @@ pub fn finding(
         (false, None) => too_few(ratio.n, family),
         (false, Some(_)) => change.finding_in_words(verdict, changed, &base),
     };
-    if verdict == ComparisonVerdict::Equivalent && pair.datum.modelled {
+    if side == Some(Side::Within) && pair.datum.modelled {
         let stayed = over_ranges.is_some_and(|over| over.has_pair_unmoved(pair));
         let without = WithoutRanges::of(stayed, !pair.view.has_no_noise());
         change += &together.map_or(format!("; {}", without.in_words()), |(low, high)| {
@@ -56,6 +60,9 @@ pub fn finding(
             let ends = number::format_interval(&ends, "ratio").unwrap_or_default();
             format!("; {ends} of {base} over {RANGES}")
         });
+    }
+    if let Some(unsettled) = &unsettled {
+        change += &format!("; {}", unsettled.in_words());
     }
     let largest = change::largest_difference(&ratio);
     // A measured floor above the stated margin replaces it.
@@ -134,8 +141,16 @@ fn without_interval(ratio: Estimate) -> Estimate {
 }
 
 /// The verdict for a side. A metric with no better direction is equivalent or inconclusive: its ratio shows the rest.
-fn verdict(side: Option<Side>, better: Better) -> ComparisonVerdict {
+fn verdict(side: Option<Side>, better: Better, unsettled: Option<&Unsettled>) -> ComparisonVerdict {
     match (side, better) {
+        (Some(_), Better::Lower | Better::Higher) | (Some(Side::Within), Better::Neither)
+            if let Some(unsettled) = unsettled =>
+        {
+            match unsettled {
+                Unsettled::DependsOn(_) => ComparisonVerdict::DependsOn,
+                Unsettled::ByNoise => ComparisonVerdict::Inconclusive,
+            }
+        }
         (Some(Side::Within), _) => ComparisonVerdict::Equivalent,
         (Some(Side::Above), Better::Higher) | (Some(Side::Below), Better::Lower) => ComparisonVerdict::Better,
         (Some(Side::Above), Better::Lower) | (Some(Side::Below), Better::Higher) => ComparisonVerdict::Worse,

@@ -46,10 +46,13 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         false => failures::nothing_measured(&study.name, run),
     };
     let scaled = notes::scaled_link_notes(&family, &comparisons, &claimed, seen, catalogues);
+    let unranged = notes::not_replayed(&family, &comparisons, &claimed, over_ranges.as_ref());
+    let unranged = Vec::from_iter(unranged);
     let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
     claims.sort_by_key(|claim| claim.verdict);
     let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
-    comparisons.sort_by_key(|comparison| comparison.verdict == ComparisonVerdict::Inconclusive);
+    let open = [ComparisonVerdict::DependsOn, ComparisonVerdict::Inconclusive];
+    comparisons.sort_by_key(|comparison| open.iter().position(|verdict| *verdict == comparison.verdict));
     let sources::Notes { sources, remarks, caveats } = sources::notes(plan, catalogues);
     Findings {
         schema: FINDINGS_SCHEMA.to_string(),
@@ -58,7 +61,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         headline,
         run: summary,
         claims,
-        warnings: [scaled, overview::warnings(study, &data, &family, remarks)].concat(),
+        warnings: [scaled, unranged, overview::warnings(study, &data, &family, remarks)].concat(),
         caveats,
         comparisons,
         figures: figures::all_figures(study, catalogues, &data),

@@ -87,7 +87,8 @@ fn reason_withheld(
 type JudgedPair<'a, 'b> = (&'a (Pair<'b>, Conclusion), &'a Option<Comparison>);
 
 fn decided(found: &Option<Comparison>) -> bool {
-    found.as_ref().is_some_and(|found| found.verdict != ComparisonVerdict::Inconclusive)
+    let open = [ComparisonVerdict::Inconclusive, ComparisonVerdict::DependsOn];
+    found.as_ref().is_some_and(|found| !open.contains(&found.verdict))
 }
 
 /// Orders comparisons by effect: half as much is as large as twice as much, and equivalence is no effect.
@@ -148,6 +149,7 @@ fn sentence(
             let margin = format_percent(conclusion.answer.margin.exp_m1());
             (format!("{other} and {base}: equivalent within {margin}{what}; {}", found.change), true)
         }
+        ComparisonVerdict::DependsOn => (format!("{other} against {base}{what}: {}", found.change), false),
         ComparisonVerdict::Inconclusive => {
             (format!("{other} against {base}: {}", undecided(pair, conclusion, found, family, &what)), false)
         }

@@ -212,7 +212,13 @@ impl<'a> Spread<'a> {
                 .filter(differs)
                 .min_by(|a, b| (a.0 - own).abs().total_cmp(&(b.0 - own).abs()))?;
             let side = if *at > own { "up" } else { "down" };
-            Some(format!("{} (from about {} {side})", effect.parameter.name, effect.parameter.value_at(*at)))
+            let parameter = effect.parameter;
+            Some(format!(
+                "{} (from about {} {side}; {})",
+                parameter.name,
+                parameter.value_at(*at),
+                parameter.taken()
+            ))
         });
         alone.unwrap_or_else(|| match &effects[..] {
             [] => "its parameters".into(),

@@ -149,6 +149,7 @@ fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuesti
     if steps.is_empty() {
         return ClaimQuestion::NotAsked("this run has no other level to set it against".into());
     }
+    let Datum { origins, modelled, .. } = merged(&steps);
     let steps = steps.iter().map(|d| d.values_or_none_in(&view.data.complete)).collect();
     let interpretation = Interpretation {
         scale: Scale::Ratio,
@@ -159,7 +160,7 @@ fn steps_of<'a>(view: &View<'a>, metric: &str, steps: Vec<Datum>) -> ClaimQuesti
     };
     let order = StepsData { steps, margin: BEYOND.ln_1p(), noise: Vec::new() };
     let noise = NoiseSource::of(view, metric, 1.0).into_iter().collect();
-    ClaimQuestion::Steps(StepsQuestion { order, interpretation, noise })
+    ClaimQuestion::Steps(StepsQuestion { order, origins, modelled, interpretation, noise })
 }
 
 /// The `datum` of the first view less that of the second, over the blocks that have both.

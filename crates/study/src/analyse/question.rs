@@ -1,7 +1,10 @@
 //! A claim as a question to its data, before they are judged.
 
+use crosstalk_core::record::Origin;
 use crosstalk_stats::order::Order;
 use crosstalk_stats::verdict::Margin;
+
+use std::collections::BTreeSet;
 
 use super::contrast::Contrast;
 use super::datum::Datum;
@@ -60,6 +63,10 @@ pub struct NumberQuestion<'a> {
 pub struct StepsQuestion<'a> {
     /// What each step showed, by complete block.
     pub order: Order,
+    /// As of a [`Datum`].
+    pub origins: BTreeSet<Origin>,
+    /// As of a [`Datum`].
+    pub modelled: bool,
     /// How to read an answer.
     pub interpretation: Interpretation,
     /// Where noise was measured that counts as margin.

@@ -48,18 +48,14 @@ impl<'a> Ranged<'a> {
                 ),
             ));
         };
-        let margin = Margin::from(answer.margin);
-        let point = self.measured.point;
-        let side_of = |number| Side::of(&exactly(number), margin);
-        if Side::of(&self.together, margin) != Some(side) {
-            let same = |number| side_of(number) == side_of(point);
-            if !self.spread.any_differs(point, same) {
-                let why = format!(": this machine's noise and {RANGES} together leave it undecided");
-                return Some((ClaimVerdict::Inconclusive, why));
+        match Unsettled::of(&self.spread, &self.measured, side, Margin::from(answer.margin)) {
+            Some(Unsettled::ByNoise) => {
+                return Some((ClaimVerdict::Inconclusive, format!(": {}", Unsettled::ByNoise.in_words())));
             }
-            let on = self.spread.deciding(point, same);
-            return Some((ClaimVerdict::DependsOn, format!(": whether it holds depends on {on}")));
+            Some(depends) => return Some((ClaimVerdict::DependsOn, format!(": {}", depends.in_words()))),
+            None => {}
         }
+        let point = self.measured.point;
         let (value, margin) = size.filter(|_| answer.size.is_some())?;
         if verdict == ClaimVerdict::NotReproduced || self.size_agrees((value, margin)) == answer.size {
             return None;
@@ -90,6 +86,38 @@ impl<'a> Ranged<'a> {
     /// For the findings.
     pub fn finding(&self) -> OverRanges {
         over_ranges(&self.spread, &self.measured, |number| self.interpretation.point(number, 1).value)
+    }
+}
+
+/// A side that the machine alone shows, and the ranges do not leave standing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unsettled {
+    /// Some cluster is on another side: what decides it, in words.
+    DependsOn(String),
+    /// All clusters are on that side, and noise and ranges together reach beyond it.
+    ByNoise,
+}
+
+impl Unsettled {
+    /// What the ranges do to the `side` of a `measured` number; `None` where it stands.
+    pub fn of(spread: &Spread, measured: &Interval, side: Side, margin: Margin) -> Option<Self> {
+        if Side::of(&spread.widened(measured), margin) == Some(side) {
+            return None;
+        }
+        let side_of = |number| Side::of(&exactly(number), margin);
+        let same = |number| side_of(number) == side_of(measured.point);
+        Some(match spread.any_differs(measured.point, same) {
+            true => Unsettled::DependsOn(spread.deciding(measured.point, same)),
+            false => Unsettled::ByNoise,
+        })
+    }
+
+    /// `whether it holds depends on system kosmos: speed (…)`.
+    pub fn in_words(&self) -> String {
+        match self {
+            Unsettled::DependsOn(on) => format!("whether it holds depends on {on}"),
+            Unsettled::ByNoise => format!("this machine's noise and {RANGES} together leave it undecided"),
+        }
     }
 }
 

@@ -4,8 +4,11 @@ use crosstalk_core::fabric::Source;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::catalogue::Catalogues;
+use crate::cost::{COSTS, Cost};
 use crate::findings::SourceNote;
+use crate::node_number::{NODE_NUMBERS, NodeNumber};
 use crate::plan::{Place, Plan, Uplink};
+use crate::words::join_in_words;
 
 /// The remark on cells whose links their systems never had.
 const HYPOTHETICAL_LINKS: &str = "where `rate` or `latency` is given, a system has links it never had: G follows the rate, \
@@ -23,6 +26,14 @@ const SET_MEMORY_OR_DISK: &str = "where `memory` or `disk` is given, nodes have 
 /// The remark on clusters whose parameters have ranges.
 const RANGES_LEAVE_OUT: &str = "memory has no range: an application decides while it runs how much it keeps on disk, and a replay \
     repeats what was recorded; to see what another memory does, run with it (the condition `memory`)";
+
+/// The remark on parameters that could have a range, and have none.
+fn without_range(parameters: &[String]) -> String {
+    format!(
+        "taken as exact, since no range is known: {} (try: give each a range in its file, even a wide one)",
+        join_in_words(parameters)
+    )
+}
 
 /// The remark on cells on machines of the user's.
 const USER_CLUSTER: &str = "what ran on a cluster of the user's was measured there: the machine facts on this page \
@@ -69,7 +80,11 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
         of_systems.insert(system.name.as_str(), system);
     }
     let (mut sources, mut remarks, mut caveats) = (Vec::new(), Vec::new(), Vec::new());
+    let mut exact = Vec::new();
     for fabric in fabrics.into_iter().filter_map(|name| catalogues.find_fabric(name).ok()) {
+        let mut costs = fabric.costs;
+        let own = COSTS.into_iter().filter(|cost| cost.of(&mut costs).0 > 0.0).map(Cost::name);
+        exact.extend(exact_names("fabric", &fabric.name, own, &fabric.source));
         sources.extend(source_notes("fabric", &fabric.name, &fabric.source));
         caveats.extend(fabric.caveats.iter().map(|text| format!("fabric {}: {text}", fabric.name)));
     }
@@ -105,10 +120,30 @@ pub fn notes(plan: &Plan, catalogues: &Catalogues) -> Notes {
         remarks.push(RANGES_LEAVE_OUT.to_string());
     }
     for system in of_systems.values() {
+        let own =
+            NODE_NUMBERS.into_iter().filter(|number| number.of(&system.node).is_some()).map(NodeNumber::name);
+        exact.extend(exact_names("system", &system.name, own, &system.source));
         sources.extend(source_notes("system", &system.name, &system.source));
         caveats.extend(system.caveats.iter().map(|text| format!("system {}: {text}", system.name)));
     }
+    if !exact.is_empty() {
+        remarks.push(without_range(&exact));
+    }
     Notes { sources, remarks, caveats }
+}
+
+/// The parameters of a file that have no range, and follow none that may have one.
+fn exact_names<'a>(
+    kind: &'a str,
+    name: &'a str,
+    parameters: impl Iterator<Item = &'static str> + 'a,
+    sources: &'a BTreeMap<String, Source>,
+) -> impl Iterator<Item = String> + 'a {
+    let is_exact =
+        |source: Option<&Source>| source.is_none_or(|of| of.range.is_none() && of.follows.is_none());
+    parameters
+        .filter(move |parameter| is_exact(sources.get(*parameter)))
+        .map(move |parameter| format!("{kind} {name}: {parameter}"))
 }
 
 fn source_notes<'a>(

@@ -84,6 +84,7 @@ pub fn finding(judged: &JudgedClaim, view: Option<&View>, evidence: &Evidence) -
         margin: claim.margin,
         size_agrees: size.filter(|_| !is_withheld && size_holds_over_ranges),
         over_ranges: ranged.map(Ranged::finding),
+        origins: origins(&claim.question),
         unit: claim.unit.clone(),
         quantity: quantity(claim.written).into(),
         attribution,
@@ -128,6 +129,15 @@ fn quantity(claim: &Claim) -> &'static str {
         Claim { peak: Some(_), .. } => "lead over the next",
         Claim { correlation: Some(_), .. } => "rank correlation",
         _ => "",
+    }
+}
+
+/// The origins of the numbers that a question is about.
+fn origins(question: &ClaimQuestion) -> Vec<Origin> {
+    match question {
+        ClaimQuestion::Number(question) => question.datum.origins.iter().copied().collect(),
+        ClaimQuestion::Steps(question) => question.origins.iter().copied().collect(),
+        ClaimQuestion::NotAsked(_) => Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ mod draw;
 mod experiment;
 mod limits;
 mod names;
+mod refutable;
 
 use crate::file::{OnEngine, Quick, Study};
 use crate::name::file_name;
@@ -46,7 +47,7 @@ pub(crate) fn check(study: &Study) -> Result<(), Fault> {
 
 /// Checks what every study that is yet to run has to say. Those that have run may lack it.
 pub(crate) fn check_new(study: &Study) -> Result<(), Fault> {
-    study.claim.iter().try_for_each(|(name, claim)| claim::sized(study, name, claim))
+    study.claim.iter().try_for_each(|(name, claim)| refutable::refutable(study, name, claim))
 }
 
 /// Checks an engine's section: its scale, and the claims that it names.

@@ -83,11 +83,14 @@ impl Claim {
         self.order.is_some() || self.peak.is_some()
     }
 
-    /// Whether it is judged together with the study's other questions: primary, and neither a calibration, implied nor a
-    /// stand-in.
+    /// Whether it may be evidence: neither a calibration, implied nor a stand-in.
+    pub fn is_evidence(&self) -> bool {
+        [&self.calibration, &self.implied, &self.not_comparable].into_iter().all(Option::is_none)
+    }
+
+    /// Whether it is judged together with the study's other questions.
     pub fn is_primary_evidence(&self) -> bool {
-        let aside = [&self.calibration, &self.implied, &self.not_comparable];
-        self.primary && aside.into_iter().all(Option::is_none)
+        self.primary && self.is_evidence()
     }
 
     /// The metrics that it is about, as it writes them.
