@@ -142,6 +142,8 @@ fn run_commands(page: &Page) -> Option<String> {
                 page.path
             ));
         }
+        // Shown if one of them does not end.
+        println!("{}: {}", page.path, block.text.trim());
         let child = Command::new("sh")
             .args(["-e", "-c", &block.text])
             .current_dir(dir.path())
