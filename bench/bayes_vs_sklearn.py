@@ -5,8 +5,8 @@ corpus, the same split, the same features for CountVectorizer, interleaved pairs
 Both begin with the articles' texts in memory. CountVectorizer with
 TfidfTransformer computes what ours does, but for √tf; HashingVectorizer (2^20
 columns) does less: it keeps no dictionary and lets features collide. Then, ours
-alone: MB/s of each stage, and with a memory limit of a tenth of the corpus beside
-what the dictionary, the features and the model take, which is always held.
+alone: MB/s of each stage; and a larger corpus with a memory limit of a tenth of it,
+beside the same without a limit.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from lib.wire import ROOT, cargo
 
 PYTHON = ROOT / ".tools" / "venv" / "bin" / "python"
 KERNEL = ROOT / "target" / "release" / "examples" / "bayes_kernel"
+#: The least memory limit of a slave, in bytes.
+LEAST = 256 << 10
 PHASES = {
     "features": ["count words", "share words", "count pairs", "share pairs", "weigh"],
     "train": ["train"],
@@ -40,7 +42,7 @@ def main():
         sys.exit(subprocess.run([PYTHON, __file__, *sys.argv[1:]]).returncode)
     cargo("build", "--package", "crosstalk-apps", "--example", "bayes_kernel")
     with tempfile.TemporaryDirectory() as directory:
-        compare(options, Path(directory) / "corpus.xml")
+        compare(options, Path(directory))
 
 
 def arguments():
@@ -48,14 +50,21 @@ def arguments():
     parser.add_argument("--documents", type=int, default=2000)
     parser.add_argument("--words", type=int, default=400)
     parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--large", type=int, default=24_000, help="articles of the corpus of ten times the memory")
+    parser.add_argument("--large-pairs", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
 
-def compare(options, path):
+def generate(path, documents, words):
+    """A generated corpus as a file."""
     with open(path, "wb") as file:
-        words = [KERNEL, "--generate", str(options.documents), str(options.words)]
-        subprocess.run(words, stdout=file, check=True)
+        subprocess.run([KERNEL, "--generate", str(documents), str(words)], stdout=file, check=True)
+
+
+def compare(options, folder):
+    path = folder / "corpus.xml"
+    generate(path, options.documents, options.words)
     articles = Articles(path)
     print(f"{options.documents} articles, {articles.bytes / 1e6:.1f} MB of text, one core")
     figures = Figures("bayes_vs_sklearn", documents=options.documents, bytes=articles.bytes, seed=options.seed)
@@ -69,7 +78,7 @@ def compare(options, path):
         if abs(ours.accuracy - theirs.accuracy) > 0.01:
             sys.exit(f"{peer.name} is right about {theirs.accuracy}, ours about {ours.accuracy}: this compares nothing")
     shares(figures, ours, articles.bytes)
-    spilling(figures, ours, articles.bytes, path, options)
+    spilling(figures, folder / "large.xml", options)
     figures.finish()
 
 
@@ -83,16 +92,33 @@ def shares(figures, ours, size):
         figures.add(f"share of {stage}", seconds / whole, "share", n=len(runs), what=f"share of stage {stage}")
 
 
-def spilling(figures, ours, size, path, options):
-    """A tenth of the corpus as memory limit, beside what is always held."""
-    limit = ours.held + max(size // 10, 256 << 10)
-    limited = Ours(path, limit)
-    runs = interleaved(limited.run, ours.run, options.pairs, options.seed)
-    figures.pairs("no limit", "speed at a tenth of the memory", [(size / mine["whole"], size / other["whole"]) for mine, other in runs])
-    figures.add("spilled", limited.spilled / size, "ratio", what="bytes spilled at a tenth of the memory")
-    figures.add("held", ours.held / size, "ratio", what="bytes of the dictionary and the features, or of the model, if more")
-    if limited.accuracy != ours.accuracy or limited.features != ours.features:
+def spilling(figures, path, options):
+    """A tenth of a corpus as memory limit, beside no limit; and the kernel's account of the memory beside ours."""
+    generate(path, options.large, options.words)
+    size = path.stat().st_size
+    limit = max(size // 10, LEAST)
+    print(f"{options.large} articles, {size / 1e6:.1f} MB, {limit / 1e6:.1f} MB of memory")
+    limited, free = Ours(path, limit), Ours(path, 1 << 34)
+    runs = interleaved(limited.run, free.run, options.large_pairs, options.seed)
+    speeds = [(size / mine["whole"], size / other["whole"]) for mine, other in runs]
+    large = {"large": options.large, "corpus": size, "limit": limit}
+    figures.pairs("no limit", "speed at a tenth of the memory", speeds, **large)
+    for name, side in [("a tenth of the memory", 0), ("no limit", 1)]:
+        speed = sorted(pair[side] for pair in speeds)[len(speeds) // 2]
+        figures.add(f"throughput, {name}", speed, "B/s", n=len(speeds), what=f"bytes of the large corpus a second and core, {name}", **large)
+    for table, count in limited.segments.items():
+        figures.add(f"segments of {table}", count, "segments", what=f"segments of {table} at a tenth of the memory", **large)
+    for metric, value, what in [
+        ("spilled", limited.spilled / size, "bytes spilled at a tenth of the memory / bytes of the corpus"),
+        ("held", limited.held / limit, "bytes of the largest segment / the limit"),
+        ("peak", limited.peak / limit, "peak resident set (VmHWM) of the whole process / the limit"),
+        ("peak without a limit", free.peak / limit, "the same without a limit / that limit"),
+    ]:
+        figures.add(metric, value, "ratio", what=what, **large)
+    if limited.checksum != free.checksum or limited.accuracy != free.accuracy:
         sys.exit("another answer with less memory")
+    if set(free.segments.values()) != {1} or free.spilled > 0:
+        sys.exit("what fits is spilled")
 
 
 class Articles:
@@ -126,7 +152,8 @@ class Ours:
             sys.exit("our kernel failed")
         answer = json.loads(line)
         self.accuracy, self.features = answer["accuracy"], answer["features"]
-        self.spilled, self.held = answer["spilled"], answer["held"]
+        self.checksum, self.segments = answer["checksum"], answer["segments"]
+        self.spilled, self.held, self.peak = answer["spilled"], answer["held"], answer["peak"]
         self.all.append(answer["stages"])
         found = {phase: sum(answer["stages"][stage] for stage in stages) for phase, stages in PHASES.items()}
         return {**found, "whole": sum(found.values())}

@@ -3,19 +3,20 @@
 //!
 //! `bayes_kernel CORPUS MEMORY_LIMIT` reads a MediaWiki export; then, for every
 //! line on standard input, it goes through all stages and prints a JSON object:
-//! the seconds of each, the accuracy, the bytes spilled, those that dictionary,
-//! features or model held. `bayes_kernel --generate
+//! the seconds of each, the accuracy, the bytes spilled, the segments of
+//! dictionary, features and model and the bytes of the largest, and the process's
+//! peak memory in bytes. `bayes_kernel --generate
 //! DOCUMENTS WORDS` writes a generated corpus to standard output.
 
 use crosstalk_apps::bayes::config::Config;
 use crosstalk_apps::bayes::confusion::Confusion;
-use crosstalk_apps::bayes::node::{Node, STAGES, stage_times};
+use crosstalk_apps::bayes::node::{Node, STAGES, TABLES, stage_times};
 use crosstalk_apps::bayes::pipeline;
 use crosstalk_apps::bayes::source::{Source, write_corpus_export};
 use crosstalk_apps::mapreduce::budget::Memory;
 use crosstalk_apps::mapreduce::cluster::{Cluster, Single};
 use crosstalk_apps::mapreduce::spool::Spool;
-use crosstalk_apps::spill::Scratch;
+use crosstalk_apps::spill::{Scratch, Unmetered};
 use crosstalk_core::Fault;
 use crosstalk_core::units::Bytes;
 use crosstalk_core::value::Params;
@@ -71,11 +72,16 @@ fn classify(corpus: &Path, limit: u64) -> Result<(), Fault> {
             .decisions
             .iter()
             .for_each(|decision| confusion.count_document(decision.label, decision.decided));
+        let checksum = learned.model.checksum(&mut Unmetered)?;
+        let segments = TABLES.iter().zip(node.segments).map(|(table, count)| format!("\"{table}\": {count}"));
         println!(
-            "{{\"stages\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"spilled\": {}, \"held\": {}, \"peak\": {}}}",
+            "{{\"stages\": {{{}}}, \"segments\": {{{}}}, \"accuracy\": {}, \"features\": {}, \"checksum\": {}, \
+             \"spilled\": {}, \"held\": {}, \"peak\": {}}}",
             stages.collect::<Vec<_>>().join(", "),
+            segments.collect::<Vec<_>>().join(", "),
             confusion.accuracy(),
             learned.features,
+            checksum,
             scratch.traffic().since(before).written,
             node.memory.peak,
             peak_memory(),

@@ -96,34 +96,38 @@ fn articles(slaves: usize) -> Params {
         .with("remove_labels", true)
 }
 
-/// What a slave's dictionary, features and model take at most, the least of
-/// buffers beside it, and the answer.
-fn least(slaves: usize) -> (u64, f64) {
+/// The answer with memory for all.
+fn answer(slaves: usize) -> f64 {
     let free = on_nodes(&BAYES, &articles(slaves), None, true).expect("runs");
     assert!((1..=slaves).all(|node| at_node(&free, "bytes_spilled", node) == 0.0));
+    assert!((1..=slaves).all(|node| at_node(&free, "segments", node) == 3.0), "one of each table");
     assert!(free.iter().all(|reading| reading.metric != "time_spill"));
-    let held = at_node(&free, "bytes_held", 1) as u64;
-    (held + budget::least_memory(slaves), value(&free, "answer_checksum"))
+    value(&free, "answer_checksum")
 }
 
 #[test]
 fn articles_give_the_same_answer_bit_by_bit_whatever_the_nodes_memory() {
     for slaves in [1, 2, 5] {
-        let (least, answer) = least(slaves);
-        let mut spilled = Vec::new();
-        for more in [0, 400_000, 3_000_000] {
-            let readings = on_nodes(&BAYES, &articles(slaves), Some(least + more), true).expect("runs");
-            assert_eq!(value(&readings, "answer_checksum"), answer, "{slaves} slaves, {more} B more");
+        let answer = answer(slaves);
+        let (mut spilled, mut segments) = (Vec::new(), Vec::new());
+        for more in [0, 200_000, 600_000, 3_000_000] {
+            let limit = budget::least_memory(slaves) + more;
+            let readings = on_nodes(&BAYES, &articles(slaves), Some(limit), true).expect("runs");
+            assert_eq!(value(&readings, "answer_checksum"), answer, "{slaves} slaves, {limit} B");
+            assert!(at_node(&readings, "bytes_held", 1) <= limit as f64, "{slaves} slaves, {limit} B");
             spilled.push(at_node(&readings, "bytes_spilled", 1));
+            segments.push(at_node(&readings, "segments", 1));
         }
         assert!(spilled.is_sorted_by(|less, more| less > more), "more memory, less spilled: {spilled:?}");
+        assert!(segments.is_sorted_by(|less, more| less >= more), "and fewer segments: {segments:?}");
+        assert!(segments[0] > 6.0, "{slaves} slaves: {segments:?}");
     }
 }
 
 #[test]
 fn spilling_articles_takes_what_the_disk_takes_and_the_account_adds_up() {
-    let (least, _) = least(2);
-    let readings = on_nodes(&BAYES, &articles(2), Some(least), true).expect("runs");
+    let least = Some(budget::least_memory(2));
+    let readings = on_nodes(&BAYES, &articles(2), least, true).expect("runs");
     let completion = value(&readings, "completion_time");
     for node in [1, 2] {
         let told = |metric| at_node(&readings, metric, node);
@@ -141,20 +145,19 @@ fn spilling_articles_takes_what_the_disk_takes_and_the_account_adds_up() {
 
 #[test]
 fn a_limit_that_is_said_stands_above_the_nodes_memory() {
-    let (least, _) = least(1);
+    let least = Some(budget::least_memory(1));
     let params = articles(1).with("memory_limit", "1 GiB");
-    let readings = on_nodes(&BAYES, &params, Some(least), true).expect("runs");
+    let readings = on_nodes(&BAYES, &params, least, true).expect("runs");
     assert_eq!(at_node(&readings, "bytes_spilled", 1), 0.0);
 }
 
 #[test]
-fn what_must_be_held_and_is_not_fails_the_attempt_with_its_remedy() {
-    let (least, _) = least(1);
+fn a_memory_below_the_least_fails_the_attempt_with_its_remedy() {
+    let least = budget::least_memory(1);
     let fault = on_nodes(&BAYES, &articles(1), Some(least - 1), true).expect_err("a byte is missing");
-    assert!(fault.message.contains(&format!("its limit is {} B", least - 1)), "{fault}");
+    let expected = format!("a slave needs {least} B of buffers at least; its limit is {} B", least - 1);
+    assert_eq!(fault.message, expected);
     assert!(fault.remedy.is_some_and(|remedy| remedy.contains("`memory_limit`")));
-    let fault = on_nodes(&BAYES, &articles(1), Some(1000), true).expect_err("no buffers");
-    assert!(fault.message.contains("holds nothing yet"), "{fault}");
     let fault = on_nodes(&BAYES, &articles(1), Some(least), false).expect_err("nowhere to spill to");
     assert!(fault.message.contains("no disk to spill to"), "{fault}");
 }
@@ -165,9 +168,9 @@ const SMALL_DISK: &str = "CROSSTALK_TEST_SMALL_DISK";
 #[test]
 fn a_disk_that_fills_up_fails_the_attempt() {
     if let Ok(disk) = std::env::var(SMALL_DISK) {
-        let (least, _) = least(1);
         let params = articles(1).with("scratch", disk.as_str());
-        let fault = on_nodes(&BAYES, &params, Some(least), true).expect_err("the disk is full");
+        let fault =
+            on_nodes(&BAYES, &params, Some(budget::least_memory(1)), true).expect_err("the disk is full");
         assert!(fault.message.starts_with("cannot spill: No space left on device"), "{fault}");
         assert_eq!(fault.place.as_deref(), Some(disk.as_str()));
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("`scratch`")));

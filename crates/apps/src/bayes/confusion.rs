@@ -1,14 +1,8 @@
-//! The last stage: the test documents get labels, which are compared with the true ones.
+//! How often documents of each label got which label.
 
 use crosstalk_core::Fault;
 
 use super::category::NAMES;
-use super::model::Model;
-use super::node::{Node, Stage};
-use super::record::Head;
-use crate::exchange::read_pairs;
-use crate::mapreduce::cluster::Cluster;
-use crate::mapreduce::spool::Spool;
 
 const LABELS: usize = NAMES.len();
 
@@ -31,7 +25,7 @@ impl Confusion {
     /// Adds the counts of [`Confusion::as_words`].
     pub fn add_words(&mut self, words: &[u64]) -> Result<(), Fault> {
         if words.len() != LABELS * LABELS {
-            return Err(Fault::attempt("a confusion matrix was cut short"));
+            return Err(Fault::attempt("a confusion matrix is incomplete"));
         }
         self.0.as_flattened_mut().iter_mut().zip(words).for_each(|(mine, theirs)| *mine += theirs);
         Ok(())
@@ -62,38 +56,6 @@ impl Confusion {
                 .map(move |(count, given)| (label, given, *count))
         })
     }
-}
-
-/// A test document and its given label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decision {
-    /// The page's number in the corpus.
-    pub number: u32,
-    /// Its category.
-    pub label: u8,
-    /// The category that it got.
-    pub decided: u8,
-}
-
-/// Labels the test vectors with the model, and returns the decisions.
-pub fn label_test_vectors<C: Cluster>(
-    node: &mut Node<C>,
-    vectors: &Spool,
-    model: &Model,
-) -> Result<Vec<Decision>, Fault> {
-    let decisions = node.cluster.parallel(|disk| {
-        let mut decisions = Vec::new();
-        let mut reader = vectors.reader();
-        while let Some(vector) = reader.read(disk)? {
-            let (Head { number, label, test }, rest) = Head::split_record(vector)?;
-            if test {
-                decisions.push(Decision { number, label, decided: model.label_of(read_pairs(rest)) });
-            }
-        }
-        Ok::<_, Fault>(decisions)
-    })?;
-    node.end_stage(Stage::Test);
-    Ok(decisions)
 }
 
 #[cfg(test)]

@@ -1,128 +1,135 @@
-//! The second stage: words are counted, and those that occur often enough get
-//! numbers, the same on every slave: their places in the order of bytes.
+//! A segment of the dictionary: the words whose numbers are in memory. A word's number is its place among all
+//! frequent words, in the order of bytes, the same on every slave.
 
 use crosstalk_core::Fault;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
+use std::ops::Range;
 
-use super::node::{Node, Stage, check_same_total};
-use super::record::{Head, UNKNOWN_WORD};
-use super::token::for_each_word;
-use crate::mapreduce::cluster::Cluster;
-use crate::mapreduce::record::{Key, Tally, Value, append_number, take_number};
-use crate::mapreduce::spool::Spool;
+use super::record::UNKNOWN_WORD;
+use crate::mapreduce::merge::Merge;
+use crate::mapreduce::record::Tally;
 use crate::mapreduce::word::Word;
+use crate::spill::Disk;
 
-/// The number of each word. Every slave has them all, as in Hadoop's distributed cache.
+/// The numbers of neighbouring words.
 #[derive(Debug, Default)]
 pub struct Dictionary {
     numbers: HashMap<Word, u32, FxBuildHasher>,
-    /// Number → how often.
-    pub tallies: Vec<Tally>,
-    /// Words in all documents, the rare ones too.
-    pub occurrences: u64,
-    /// Bytes of memory that it takes.
-    pub bytes: u64,
+    /// Bytes of long words.
+    long: usize,
 }
 
+/// The most bytes of a long word outside of the table.
+const LONGEST: usize = 512;
+
 impl Dictionary {
-    fn new(mut entries: Vec<(Word, Tally)>, occurrences: u64) -> Result<Self, Fault> {
-        // A stable sort profits from the ordered runs of the slaves.
-        entries.sort_by(|a, b| a.0.cmp(&b.0));
-        if entries.len() >= UNKNOWN_WORD as usize {
-            return Err(Fault::attempt(format!("expected fewer than 2^32 words, found {}", entries.len())));
+    /// Takes the words with these numbers from `words` as long as they fit into `room` bytes; returns them with
+    /// the next number. `keep` gets each word's number and tally.
+    ///
+    /// # Errors
+    /// An attempt fault where `words` ends early, or `keep` fails.
+    pub fn read(
+        disk: &mut dyn Disk,
+        words: &mut Merge<Word, Tally>,
+        numbers: Range<u32>,
+        room: usize,
+        mut keep: impl FnMut(&mut dyn Disk, u32, Tally) -> Result<(), Fault>,
+    ) -> Result<(Self, u32), Fault> {
+        let most = numbers.len().min(entries(room / 4 * 3));
+        let mut table = HashMap::with_capacity_and_hasher(most, FxBuildHasher);
+        let for_long = room.saturating_sub(table.allocation_size() + LONGEST);
+        let (mut next, mut long) = (numbers.start, 0);
+        while next < numbers.end && table.len() < most && long <= for_long {
+            let (word, tally) = words.next(disk).ok_or_else(|| Fault::attempt("a word is missing"))??;
+            long += word.heap_bytes();
+            table.insert(word, next);
+            keep(disk, next, tally)?;
+            next += 1;
         }
-        let tallies: Vec<Tally> = entries.iter().map(|(_, tally)| *tally).collect();
-        let words: usize = entries.iter().map(|(word, _)| word.heap_bytes()).sum();
-        let numbers: HashMap<_, _, _> = entries.into_iter().map(|(word, _)| word).zip(0..).collect();
-        let bytes = (words + numbers.allocation_size() + size_of_val(tallies.as_slice())) as u64;
-        Ok(Dictionary { numbers, tallies, occurrences, bytes })
+        Ok((Dictionary { numbers: table, long }, next))
     }
 
-    /// The number of a word.
+    /// The number of a word, [`UNKNOWN_WORD`] where it is not in this segment.
     pub fn number_of(&self, word: &Word) -> u32 {
         self.numbers.get(word).copied().unwrap_or(UNKNOWN_WORD)
     }
+
+    /// Bytes of memory that it takes.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.long + self.numbers.allocation_size()) as u64
+    }
 }
 
-/// The words of a document of words.
-pub fn words_of_record(mut words: &[u8]) -> impl Iterator<Item = Result<Word, Fault>> {
-    std::iter::from_fn(move || {
-        let more = !words.is_empty();
-        more.then(|| Word::read(&mut words).ok_or_else(|| Fault::attempt("a word was cut short")))
-    })
+/// The most words of a table of at most `bytes`: it has a power of two of places, each of an entry and a byte,
+/// of which seven eighths may be taken.
+fn entries(bytes: usize) -> usize {
+    const GROUP: usize = 16;
+    let places = bytes.saturating_sub(GROUP) / (size_of::<(Word, u32)>() + 1);
+    places.checked_ilog2().map_or(1, |power| ((1_usize << power) / 8 * 7).max(1))
 }
 
-/// Turns documents of text into documents of words, and counts these. The
-/// dictionary is held from then on.
-pub fn build_dictionary<C: Cluster>(
-    node: &mut Node<C>,
-    documents: Spool,
-) -> Result<(Spool, Dictionary), Fault> {
-    let mut tokens = node.spool();
-    let mut combiner = node.combiner::<Tally>();
-    let emitted = node.cluster.parallel(|disk| {
-        let (mut reader, mut record) = (documents.reader(), Vec::new());
-        let (mut emitted, mut document) = (0, 0);
-        while let Some(text) = reader.read(disk)? {
-            let (head, text) = Head::split_record(text)?;
-            let text = std::str::from_utf8(text).map_err(|e| Fault::attempt(format!("not UTF-8: {e}")))?;
-            head.begin_record(&mut record);
-            document += 1;
-            let begin = record.len();
-            for_each_word(text, |word| {
-                record.push(word.len() as u8);
-                record.extend_from_slice(word);
-            });
-            // All at once: only table accesses wait, many at a time.
-            for word in words_of_record(&record[begin..]) {
-                combiner.value_of(word?).count_in(document);
-                emitted += 1;
-            }
-            combiner.spill_if_full(disk)?;
-            tokens.push(disk, &record)?;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapreduce::runs::held;
+    use crate::spill::Unmetered;
+    use proptest::prelude::*;
+
+    /// All segments of a dictionary of these words, each with its first number, in `room` bytes.
+    fn segments(words: &[Vec<u8>], room: usize) -> Vec<(u32, Dictionary)> {
+        let records = words.iter().map(|word| (Word::new(word), Tally::new(2, 1))).collect();
+        let mut merge = Merge::new(vec![held(records)]);
+        let (mut next, mut kept, mut segments) = (0, Vec::new(), Vec::new());
+        while next < words.len() as u32 {
+            let first = next;
+            let all = next..words.len() as u32;
+            let keep = |_: &mut dyn Disk, number, _| {
+                kept.push(number);
+                Ok(())
+            };
+            let (segment, end) =
+                Dictionary::read(&mut Unmetered, &mut merge, all, room, keep).expect("enough words");
+            assert!(end > first, "every segment has a word");
+            assert!(segment.memory_bytes() <= room as u64, "{} in {room}", segment.memory_bytes());
+            next = end;
+            segments.push((first, segment));
         }
-        Ok::<_, Fault>(emitted)
-    })?;
-    drop(documents);
-    node.end_stage(Stage::CountWords);
-    let mut frequent = Vec::new();
-    let (mut arrived, least) = (0, node.settings.min_support);
-    node.shuffle(
-        |disk| combiner.finish(disk),
-        |word, tally| {
-            arrived += tally.count;
-            if tally.count >= least {
-                word.write(&mut frequent);
-                tally.write(&mut frequent);
-            }
-            Ok(())
-        },
-    )?;
-    let mut mine = Vec::new();
-    append_number(emitted, &mut mine);
-    append_number(arrived, &mut mine);
-    mine.append(&mut frequent);
-    let shares = node.exchange_with_all(mine)?;
-    let dictionary = node.cluster.parallel(|_| read(&shares))?;
-    drop(shares);
-    node.hold_memory("the dictionary", dictionary.bytes, &mut [&mut tokens])?;
-    node.end_stage(Stage::ShareWords);
-    Ok((tokens, dictionary))
-}
+        assert!(kept.iter().copied().eq(0..words.len() as u32), "each word is kept once");
+        segments
+    }
 
-fn read(shares: &[Vec<u8>]) -> Result<Dictionary, Fault> {
-    let torn = || Fault::attempt("a dictionary was cut short");
-    let (mut entries, mut emitted, mut arrived) = (Vec::new(), 0, 0);
-    for share in shares {
-        let from = &mut share.as_slice();
-        emitted += take_number(from).ok_or_else(torn)?;
-        arrived += take_number(from).ok_or_else(torn)?;
-        while !from.is_empty() {
-            let word = Word::read(from).ok_or_else(torn)?;
-            entries.push((word, Tally::read(from).ok_or_else(torn)?));
+    proptest! {
+        #[test]
+        fn a_words_number_is_its_place_whatever_the_segments(
+            words in proptest::collection::btree_set(proptest::collection::vec(1_u8.., 1..40), 0..200),
+            room in 1200_usize..20_000,
+        ) {
+            let words: Vec<Vec<u8>> = words.into_iter().collect();
+            let segments = segments(&words, room);
+            for (place, word) in (0..).zip(&words) {
+                let word = Word::new(word);
+                let found = segments.iter().map(|(_, segment)| segment.number_of(&word));
+                let found: Vec<u32> = found.filter(|number| *number != UNKNOWN_WORD).collect();
+                prop_assert_eq!(found, [place]);
+            }
+            let unknown = segments.iter().all(|(_, segment)| segment.number_of(&Word::new(b"\0")) == UNKNOWN_WORD);
+            prop_assert!(unknown);
         }
     }
-    check_same_total("words", emitted, arrived)?;
-    Dictionary::new(entries, emitted)
+
+    #[test]
+    fn what_fits_is_one_segment_with_a_table_of_its_size() {
+        let words: Vec<Vec<u8>> = (0..1000).map(|n| format!("{n:04}").into_bytes()).collect();
+        let segments = segments(&words, 1 << 20);
+        assert_eq!(segments.len(), 1);
+        assert_eq!(segments[0].1.memory_bytes(), 2048 * 33 + 16);
+    }
+
+    #[test]
+    fn a_list_with_fewer_words_than_counted_is_a_fault() {
+        let mut merge = Merge::new(vec![held(vec![(Word::new(b"one"), Tally::new(2, 1))])]);
+        let read = Dictionary::read(&mut Unmetered, &mut merge, 0..2, 1 << 20, |_, _, _| Ok(()));
+        assert_eq!(read.expect_err("one is missing").message, "a word is missing");
+    }
 }

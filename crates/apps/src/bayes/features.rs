@@ -1,19 +1,12 @@
-//! The third stage: pairs of neighbouring words are counted, and those that
-//! occur often enough become features beside the words.
+//! Words and pairs of neighbouring words as features, and a segment of them: those that are in memory.
 //!
-//! A pair occurs at most as often as each of its words, so that only pairs of
-//! words in the dictionary need to be counted (the Apriori principle: Agrawal,
-//! Srikant, VLDB 1994). With their numbers in the upper and the lower half, a
-//! pair is a 64-bit number without collisions.
+//! With the words' numbers in the upper and the lower half, a pair is a 64-bit number without collisions.
 
 use crosstalk_core::Fault;
 
-use super::config::Settings;
-use super::dictionary::{Dictionary, words_of_record};
-use super::node::{Node, Stage, check_same_total};
 use super::record::{Head, UNKNOWN_WORD, read_numbers};
-use crate::mapreduce::cluster::Cluster;
-use crate::mapreduce::record::{Key, Number, Tally, Value, append_number, take_number};
+use crate::mapreduce::merge::Merge;
+use crate::mapreduce::record::{Number, Tally};
 use crate::mapreduce::spool::Spool;
 use crate::spill::Disk;
 
@@ -31,22 +24,46 @@ pub fn pair_gram(first: u32, second: u32) -> Gram {
     Number(word_gram(first).0 | (u64::from(second) + 1))
 }
 
-/// Features with their numbers: places in the order of grams, where those that
-/// begin with one word are neighbours.
+/// The word that a gram begins with.
+fn first_word(gram: Gram) -> u32 {
+    (gram.0 >> 32) as u32
+}
+
+/// Reads the features: the grams of all slaves and the words, merged. A feature's number is its place.
+pub struct FeatureReader<'a> {
+    grams: Merge<'a, Gram, Tally>,
+    /// The next gram, where it was read but did not fit.
+    pending: Option<(Gram, Tally)>,
+    next: u32,
+    /// The number of all features.
+    count: u32,
+    /// The number of all documents.
+    documents: u64,
+    /// Some features with how often they occur.
+    sample: Vec<(Gram, Tally)>,
+}
+
+/// Neighbouring features.
 #[derive(Debug, Default)]
 pub struct Features {
-    /// Word → the first feature that begins with it; one more at the end.
+    /// The number of the first one.
+    first: u32,
+    /// The word that it begins with.
+    word: u32,
+    /// Word, from that one on → the first feature of the segment that begins with it, from 0; one more at the end.
     begins: Vec<u32>,
     /// Feature → the word that follows the first one, and 1; 0 for a word alone.
     follows: Vec<u32>,
     /// Feature → inverse document frequency.
-    pub idf: Vec<f64>,
-    /// Some features with how often they occur.
-    pub sample: Vec<(Gram, Tally)>,
+    idf: Vec<f64>,
 }
 
 /// Number of features that are checked at the end.
-const SAMPLE: usize = 8;
+const SAMPLE: u64 = 8;
+
+/// Bytes of a feature, and of a word.
+const FEATURE: usize = size_of::<u32>() + size_of::<f64>();
+const WORD: usize = size_of::<u32>();
 
 /// Lucene's `ClassicSimilarity` since 6.0, which Mahout 14.1 uses, and
 /// scikit-learn's `smooth_idf`.
@@ -54,40 +71,92 @@ pub fn idf(having: u64, documents: u64) -> f64 {
     ((documents + 1) as f64 / (having + 1) as f64).ln() + 1.0
 }
 
+impl<'a> FeatureReader<'a> {
+    /// Reads `count` features of `documents` documents.
+    ///
+    /// # Errors
+    /// An attempt fault where there are too many.
+    pub fn new(grams: Merge<'a, Gram, Tally>, count: u64, documents: u64) -> Result<Self, Fault> {
+        let count = u32::try_from(count).ok().filter(|count| *count < u32::MAX).ok_or_else(|| {
+            Fault::attempt(format!("expected fewer than 2^32 features, found {count}"))
+                .remedy("raise `min_support`, or take a smaller corpus")
+        })?;
+        Ok(FeatureReader { grams, pending: None, next: 0, count, documents, sample: Vec::new() })
+    }
+
+    /// Whether all features were read.
+    pub fn ended(&self) -> bool {
+        self.next == self.count
+    }
+
+    /// The number of all features, and some of them with their tallies.
+    pub fn into_sample(self) -> (u32, Vec<(Gram, Tally)>) {
+        (self.count, self.sample)
+    }
+
+    fn take(&mut self, disk: &mut dyn Disk) -> Result<(Gram, Tally), Fault> {
+        if let Some(pending) = self.pending.take() {
+            return Ok(pending);
+        }
+        self.grams.next(disk).ok_or_else(|| Fault::attempt("a feature is missing"))?
+    }
+
+    /// The next features, as many as fit into `room` bytes. `words` is the number of all words.
+    ///
+    /// # Errors
+    /// An attempt fault where there are fewer grams than features.
+    pub fn segment(&mut self, disk: &mut dyn Disk, words: u32, room: usize) -> Result<Features, Fault> {
+        // Memory that is not touched costs nothing.
+        let most = ((self.count - self.next) as usize).min(room / FEATURE);
+        let mut segment = Features {
+            first: self.next,
+            word: 0,
+            begins: Vec::with_capacity((words as usize + 1).min(room / WORD)),
+            follows: Vec::with_capacity(most),
+            idf: Vec::with_capacity(most),
+        };
+        while !self.ended() {
+            let (gram, tally) = self.take(disk)?;
+            if segment.follows.is_empty() {
+                segment.word = first_word(gram);
+            }
+            let span = (first_word(gram) - segment.word) as usize + 2;
+            let needed = (segment.follows.len() + 1) * FEATURE + span * WORD;
+            if needed > room && !segment.follows.is_empty() {
+                self.pending = Some((gram, tally));
+                break;
+            }
+            segment.begins.resize(span - 1, segment.follows.len() as u32);
+            segment.follows.push(gram.0 as u32);
+            segment.idf.push(idf(tally.documents, self.documents));
+            let samples = u64::from(self.count).min(SAMPLE);
+            if u64::from(self.next) == self.sample.len() as u64 * u64::from(self.count) / samples {
+                self.sample.push((gram, tally));
+            }
+            self.next += 1;
+        }
+        segment.begins.push(segment.follows.len() as u32);
+        Ok(segment)
+    }
+}
+
 impl Features {
-    fn new(mut grams: Vec<(Gram, Tally)>, words: usize, documents: u64) -> Result<Self, Fault> {
-        // A stable sort profits from the ordered runs of the slaves.
-        grams.sort_by_key(|(gram, _)| *gram);
-        if grams.len() >= UNKNOWN_WORD as usize {
-            return Err(Fault::attempt(format!("expected fewer than 2^32 features, found {}", grams.len())));
-        }
-        let mut begins = vec![0; words + 1];
-        grams.iter().for_each(|(gram, _)| begins[(gram.0 >> 32) as usize + 1] += 1);
-        for word in 0..words {
-            begins[word + 1] += begins[word];
-        }
-        Ok(Features {
-            begins,
-            follows: grams.iter().map(|(gram, _)| gram.0 as u32).collect(),
-            idf: grams.iter().map(|(_, tally)| idf(tally.documents, documents)).collect(),
-            sample: (0..SAMPLE.min(grams.len()))
-                .map(|n| grams[n * grams.len() / SAMPLE.min(grams.len())])
-                .collect(),
-        })
+    /// Whether none are before them.
+    pub fn is_first(&self) -> bool {
+        self.first == 0
     }
 
     /// Bytes of memory that they take.
     pub fn memory_bytes(&self) -> u64 {
-        let lists = size_of_val(self.begins.as_slice()) + size_of_val(self.follows.as_slice());
-        (lists + size_of_val(self.idf.as_slice())) as u64
+        (self.begins.len() * WORD + self.follows.len() * FEATURE) as u64
     }
 
-    /// The number of features.
-    pub fn count(&self) -> usize {
-        self.idf.len()
+    /// The inverse document frequency of a feature.
+    pub fn idf(&self, feature: u32) -> f64 {
+        self.idf[(feature - self.first) as usize]
     }
 
-    /// The features of a document, one for each time that they occur.
+    /// Those of a document's features that are in this segment, one for each time that they occur.
     pub fn of_document(&self, words: &[u32], found: &mut Vec<u32>) {
         found.clear();
         // The features that begin with the previous word.
@@ -98,101 +167,19 @@ impl Features {
                 continue;
             }
             if let Ok(place) = before.binary_search(&(word + 1)) {
-                found.push(first + place as u32);
+                found.push(self.first + first + place as u32);
             }
-            first = self.begins[word as usize];
-            before = &self.follows[first as usize..self.begins[word as usize + 1] as usize];
+            let place = word.wrapping_sub(self.word) as usize;
+            let [begin, end] = match self.begins.get(place..) {
+                Some([begin, end, ..]) => [*begin, *end],
+                _ => [0, 0],
+            };
+            (first, before) = (begin, &self.follows[begin as usize..end as usize]);
             if before.first() == Some(&0) {
-                found.push(first);
+                found.push(self.first + first);
             }
         }
     }
-}
-
-/// Turns documents of words into documents of their numbers, and counts pairs.
-/// The features are held from then on.
-pub fn count_features<C: Cluster>(
-    node: &mut Node<C>,
-    tokens: Spool,
-    dictionary: &Dictionary,
-    documents: u64,
-) -> Result<(Spool, Features), Fault> {
-    let mut numbered = node.spool();
-    let mut pairs = node.list::<Gram, Tally>();
-    let settings = node.settings;
-    let emitted = node.cluster.parallel(|disk| {
-        let (mut reader, mut record, mut words) = (tokens.reader(), Vec::new(), Vec::new());
-        let (mut emitted, mut document) = (0, 0);
-        while let Some(tokens) = reader.read(disk)? {
-            let (head, tokens) = Head::split_record(tokens)?;
-            head.begin_record(&mut record);
-            document += 1;
-            words.clear();
-            for word in words_of_record(tokens) {
-                words.push(dictionary.number_of(&word?));
-            }
-            let mut before = UNKNOWN_WORD;
-            for &word in &words {
-                record.extend_from_slice(&word.to_le_bytes());
-                if settings.ngrams == 2 && before != UNKNOWN_WORD && word != UNKNOWN_WORD {
-                    pairs.add(pair_gram(before, word), document);
-                    emitted += 1;
-                }
-                before = word;
-            }
-            pairs.spill_if_full(disk)?;
-            numbered.push(disk, &record)?;
-        }
-        Ok::<_, Fault>(emitted)
-    })?;
-    drop(tokens);
-    node.end_stage(Stage::CountPairs);
-    let mut frequent = Vec::new();
-    let mut arrived = 0;
-    node.shuffle(
-        |disk| pairs.finish(disk),
-        |gram, tally| {
-            arrived += tally.count;
-            if tally.count >= settings.min_support && settings.is_feature(&tally, documents) {
-                gram.write(&mut frequent);
-                tally.write(&mut frequent);
-            }
-            Ok(())
-        },
-    )?;
-    let mut mine = Vec::new();
-    append_number(emitted, &mut mine);
-    append_number(arrived, &mut mine);
-    mine.append(&mut frequent);
-    let shares = node.exchange_with_all(mine)?;
-    let features = node.cluster.parallel(|_| read(&shares, settings, dictionary, documents))?;
-    drop(shares);
-    node.hold_memory("the dictionary and the features", features.memory_bytes(), &mut [&mut numbered])?;
-    node.end_stage(Stage::SharePairs);
-    Ok((numbered, features))
-}
-
-fn read(
-    shares: &[Vec<u8>],
-    settings: &Settings,
-    dictionary: &Dictionary,
-    documents: u64,
-) -> Result<Features, Fault> {
-    let torn = || Fault::attempt("a list of features was cut short");
-    let words = (0..).map(word_gram).zip(dictionary.tallies.iter().copied());
-    let mut grams: Vec<_> = words.filter(|(_, tally)| settings.is_feature(tally, documents)).collect();
-    let (mut emitted, mut arrived) = (0, 0);
-    for share in shares {
-        let from = &mut share.as_slice();
-        emitted += take_number(from).ok_or_else(torn)?;
-        arrived += take_number(from).ok_or_else(torn)?;
-        while !from.is_empty() {
-            let gram = Gram::read(from).ok_or_else(torn)?;
-            grams.push((gram, Tally::read(from).ok_or_else(torn)?));
-        }
-    }
-    check_same_total("pairs of words", emitted, arrived)?;
-    Features::new(grams, dictionary.tallies.len(), documents)
 }
 
 /// The tally of each of the sample's features in these documents, counted without any table: the reference
@@ -210,7 +197,7 @@ pub fn recount_sample(
         let words: Vec<u32> = read_numbers(words).collect();
         document += 1;
         for ((gram, _), tally) in sample.iter().zip(&mut tallies) {
-            let first = (gram.0 >> 32) as u32;
+            let first = first_word(*gram);
             let times = match (gram.0 as u32).checked_sub(1) {
                 None => words.iter().filter(|word| **word == first).count(),
                 Some(second) => words.windows(2).filter(|pair| **pair == [first, second]).count(),
@@ -222,31 +209,4 @@ pub fn recount_sample(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_documents_features_are_the_grams_in_it(
-            chosen in proptest::collection::btree_set((0..5_u32, 0..6_u32), 0..20),
-            document in proptest::collection::vec(prop_oneof![0..5_u32, Just(UNKNOWN_WORD)], 0..30),
-        ) {
-            // The word alone where no other follows.
-            let gram = |(first, second): (u32, u32)| second.checked_sub(1).map_or(word_gram(first), |next| pair_gram(first, next));
-            let grams: Vec<Gram> = chosen.into_iter().map(gram).collect();
-            let tallied = grams.iter().rev().map(|gram| (*gram, Tally::new(2, 1))).collect();
-            let features = Features::new(tallied, 5, 9).expect("few");
-            let known = |word: &u32| *word != UNKNOWN_WORD;
-            let words = document.iter().filter(|word| known(word)).map(|first| word_gram(*first));
-            let pairs = document.windows(2).filter(|two| two.iter().all(known)).map(|two| pair_gram(two[0], two[1]));
-            let mut expected: Vec<Gram> = words.chain(pairs).filter(|gram| grams.contains(gram)).collect();
-            let mut found = Vec::new();
-            features.of_document(&document, &mut found);
-            let mut found: Vec<Gram> = found.into_iter().map(|feature| grams[feature as usize]).collect();
-            expected.sort_unstable();
-            found.sort_unstable();
-            prop_assert_eq!(found, expected);
-        }
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ use super::config::Config;
 use super::confusion::Confusion;
 use super::deal::send_pages;
 use super::label::Counts;
-use super::node::STAGES;
+use super::node::{STAGES, TABLES};
 use super::source::Source;
 use super::verify::{self, ModelReports};
 use crate::account::{MasterAnswer, slave_cores};
@@ -46,6 +46,7 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
 
     let reports: Vec<[u64; 2]> = collect_exactly_from_slaves(rank)?;
     let moved: Vec<[u64; MOVED.len()]> = collect_exactly_from_slaves(rank)?;
+    let segments: Vec<[u64; TABLES.len()]> = collect_exactly_from_slaves(rank)?;
     let stages: Vec<[u64; STAGES.len()]> = collect_exactly_from_slaves(rank)?;
     let testimony = ModelReports::new(&collect_from_slaves(rank)?)?;
     let verdict = verify::check_page_count(pages, counts.pages)
@@ -64,9 +65,13 @@ pub fn run(config: &Config, pages: u64, part: &Part, rank: &mut Rank) -> Result<
             .label("from", label)
             .label("to", given)
     }));
-    for (node, (moved, stages)) in (1_usize..).zip(moved.iter().zip(&stages)) {
+    for (node, ((moved, segments), stages)) in (1_usize..).zip(moved.iter().zip(&segments).zip(&stages)) {
         own.extend(MOVED.iter().zip(moved).map(|(metric, count)| {
             Reading::value(metric, *count as f64, Origin::Measured).label("node", node)
+        }));
+        own.extend(TABLES.iter().zip(segments).map(|(table, count)| {
+            let count = Reading::value("segments", *count as f64, Origin::Measured);
+            count.label("node", node).label("table", table)
         }));
         own.extend(STAGES.iter().zip(stages).map(|(stage, took)| {
             let took = Reading::value("stage_time", f64::from_bits(*took), origin(part));

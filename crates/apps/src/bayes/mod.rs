@@ -9,11 +9,13 @@
 //! |---|---|
 //! | `config` | the parameters |
 //! | `corpus`, `random`, `mediawiki`, `source`, `deal` | the pages |
-//! | `node`, `record` | a stage's resources and its records |
+//! | `node`, `record`, `lockstep` | a stage's resources, its records, and passes over documents |
 //! | `page`, `category`, `split`, `label` | pages become labelled documents |
-//! | `token`, `dictionary` | words |
-//! | `features`, `vectors` | pairs of words, and weights |
-//! | `train`, `model`, `confusion` | learning and deciding |
+//! | `token`, `words` | documents become words, which are counted |
+//! | `dictionary`, `numbers` | words become numbers, whose pairs are counted |
+//! | `features`, `vectors` | documents become vectors of weights |
+//! | `cell`, `train`, `segment`, `model` | learning |
+//! | `decide`, `confusion` | deciding |
 //! | `pipeline` | all of that, one after the other |
 //! | `slave`, `master` | the two roles |
 //! | `verify` | the check of every answer |
@@ -32,22 +34,27 @@ use crosstalk_work::{Declared, Elsewhere, Portable};
 use source::Source;
 
 pub mod category;
+mod cell;
 pub mod config;
 pub mod confusion;
 pub mod corpus;
 mod deal;
+pub mod decide;
 pub mod dictionary;
 pub mod features;
 pub mod label;
 mod links;
+pub mod lockstep;
 mod master;
 pub mod mediawiki;
 pub mod model;
 pub mod node;
+pub mod numbers;
 pub mod page;
 pub mod pipeline;
 mod random;
 pub mod record;
+pub mod segment;
 mod slave;
 pub mod source;
 mod spark;
@@ -56,6 +63,7 @@ pub mod token;
 pub mod train;
 pub mod vectors;
 mod verify;
+pub mod words;
 
 /// The workload `bayes`: labels articles by naive Bayes.
 pub const BAYES: Portable<Config> = Portable {
@@ -85,6 +93,7 @@ fn deploy(config: &Config) -> Deployment {
         Metric::new("spills", "", Better::Neither),
         Metric::new("seeks", "", Better::Neither),
         Metric::new("bytes_held", "B", Better::Neither),
+        Metric::new("segments", "", Better::Neither),
     ]);
     application::deployment(config.slaves, own, seconds(config))
 }

@@ -4,13 +4,15 @@ use crosstalk_core::Fault;
 use crosstalk_core::units::Seconds;
 
 use super::config::Settings;
-use crate::mapreduce::budget::Memory;
+use crate::mapreduce::budget::{Memory, Room};
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::combine::Combiner;
 use crate::mapreduce::list::{Aggregate, Numeric, OccurrenceList};
 use crate::mapreduce::record::{Key, Value};
 use crate::mapreduce::runs::SortedRecords;
+use crate::mapreduce::share::{Shared, Totals};
 use crate::mapreduce::shuffle::shuffle;
+use crate::mapreduce::sorted::{ListWriter, SortedList};
 use crate::mapreduce::spool::Spool;
 use crate::spill::{Disk, Scratch};
 
@@ -28,6 +30,22 @@ pub struct Node<'a, C> {
     pub sent: u64,
     /// The stages that have ended, in order.
     pub ended: Vec<Stage>,
+    /// The number of segments of each of [`TABLES`].
+    pub segments: [u64; TABLES.len()],
+}
+
+/// The tables that every slave needs whole, and has in memory a segment at a time.
+pub const TABLES: [&str; 3] = ["dictionary", "features", "model"];
+
+/// A table of [`TABLES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// The number of each word.
+    Dictionary,
+    /// The number and the weight of each feature.
+    Features,
+    /// The weights of each feature by label.
+    Model,
 }
 
 /// The stages, in the order in which they run.
@@ -83,7 +101,7 @@ impl<'a, C: Cluster> Node<'a, C> {
     /// Resources whose first stage starts now.
     pub fn new(settings: &'a Settings, memory: Memory, scratch: Scratch, cluster: &'a mut C) -> Self {
         cluster.mark_time();
-        Node { settings, cluster, scratch, memory, sent: 0, ended: Vec::new() }
+        Node { settings, cluster, scratch, memory, sent: 0, ended: Vec::new(), segments: [0; TABLES.len()] }
     }
 
     /// An empty spool.
@@ -101,33 +119,52 @@ impl<'a, C: Cluster> Node<'a, C> {
         OccurrenceList::new(self.memory.budget(), &self.scratch)
     }
 
-    /// Holds `bytes` for `what` until they are released: buffers get what is
-    /// left, those of `spools` at once.
-    pub fn hold_memory(&mut self, what: &str, bytes: u64, spools: &mut [&mut Spool]) -> Result<(), Fault> {
-        self.memory.hold(what, bytes)?;
-        let room = self.memory.budget().spool_memory();
-        self.cluster.parallel(|disk| spools.iter_mut().try_for_each(|spool| spool.set_memory(disk, room)))
+    /// A sorted list to be shared, or to be read beside shared ones.
+    pub fn list_writer<K: Key, V: Value>(&self, room: Room) -> ListWriter<K, V> {
+        ListWriter::new(&self.scratch, room, self.memory.budget().block_bytes())
     }
 
-    /// Releases what was held.
-    pub fn release_memory(&mut self, bytes: u64) {
-        self.memory.release(bytes);
+    /// Holds `bytes` of the next segment of a table until they are released: buffers get what is left, those of
+    /// `spools` at once.
+    pub fn hold_segment<'s>(
+        &mut self,
+        table: Table,
+        bytes: u64,
+        spools: impl IntoIterator<Item = &'s mut Spool>,
+    ) -> Result<(), Fault> {
+        self.segments[table as usize] += 1;
+        self.memory.hold(bytes);
+        let room = self.memory.budget().spool_memory();
+        self.cluster.parallel(|disk| spools.into_iter().try_for_each(|spool| spool.set_memory(disk, room)))
     }
 
     /// Shuffles the records of `finish`; `reduce` gets the sum of each key's values.
     pub fn shuffle<K: Key, V: Value>(
         &mut self,
         finish: impl FnOnce(&mut dyn Disk) -> Result<SortedRecords<K, V>, Fault>,
-        reduce: impl FnMut(K, V) -> Result<(), Fault>,
+        reduce: impl FnMut(&mut dyn Disk, K, V) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         self.sent += shuffle(finish, self.memory.budget(), &self.scratch, self.cluster, reduce)?;
         Ok(())
     }
 
-    /// Sends `mine` to every slave, and returns what each sent.
-    pub fn exchange_with_all(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
-        self.sent += (mine.len() * (self.cluster.parts() - 1)) as u64;
-        self.cluster.share(mine)
+    /// Sends `list` to every slave, and receives theirs. So many `what` were emitted here, so many arrived: sums
+    /// over all slaves must be equal.
+    pub fn share<K: Key, V: Value>(
+        &mut self,
+        what: &str,
+        list: SortedList<K, V>,
+        emitted: u64,
+        arrived: u64,
+    ) -> Result<Shared<K, V>, Fault> {
+        let budget = self.memory.budget();
+        let (shared, sent) = Shared::new(list, (emitted, arrived), budget, &self.scratch, self.cluster)?;
+        self.sent += sent;
+        let Totals { emitted, arrived, .. } = shared.totals();
+        if emitted == arrived {
+            return Ok(shared);
+        }
+        Err(Fault::attempt(format!("wrong answer: {emitted} {what} were counted, {arrived} arrived")))
     }
 
     /// Ends a stage, which took the time since the one before.
@@ -144,12 +181,4 @@ pub fn stage_times(ended: &[Stage], marked: &[Seconds]) -> [Seconds; STAGES.len(
         times[*stage as usize] = Seconds(between[1].0 - between[0].0);
     }
     times
-}
-
-/// Checks that two ways of counting agree on a total.
-pub fn check_same_total(what: &str, counted: u64, found: u64) -> Result<(), Fault> {
-    if counted == found {
-        return Ok(());
-    }
-    Err(Fault::attempt(format!("wrong answer: {counted} {what} were counted, {found} arrived")))
 }

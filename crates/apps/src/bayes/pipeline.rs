@@ -2,12 +2,13 @@
 
 use crosstalk_core::Fault;
 
-use super::confusion::{self, Decision};
-use super::features::{Features, Gram};
+use super::decide::{self, Decision};
+use super::features::Gram;
 use super::label::{Counts, label_pages};
 use super::model::Model;
 use super::node::Node;
-use super::{dictionary, features, train, vectors};
+use super::vectors::{self, Vectors};
+use super::{numbers, train, words};
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::record::Tally;
 use crate::mapreduce::spool::Spool;
@@ -15,7 +16,7 @@ use crate::mapreduce::spool::Spool;
 /// What the stages have computed on one slave.
 pub struct SlaveResult {
     /// The number of features, the same on every slave.
-    pub features: usize,
+    pub features: u32,
     /// The tallies of some of them.
     pub sample: Vec<(Gram, Tally)>,
     /// The model, the same on every slave.
@@ -32,19 +33,20 @@ pub fn run<C: Cluster>(
     pages: Spool,
     agree: impl FnOnce(&Counts, &mut C) -> Result<Counts, Fault>,
 ) -> Result<SlaveResult, Fault> {
-    let (documents, counts) = label_pages(node, &pages)?;
+    let (documents_of_text, counts) = label_pages(node, &pages)?;
     drop(pages);
     let counts = agree(&counts, node.cluster)?;
     counts.check_enough()?;
-    let (tokens, dictionary) = dictionary::build_dictionary(node, documents)?;
-    let (mut numbered, features) = features::count_features(node, tokens, &dictionary, counts.documents())?;
-    node.release_memory(dictionary.bytes);
-    drop(dictionary);
-    let mut vectors = vectors::weigh_documents(node, &numbered, &features)?;
-    node.release_memory(features.memory_bytes());
-    let (count, Features { sample, .. }) = (features.count(), features);
-    let model = train::train(node, &vectors, count, &counts)?;
-    node.hold_memory("the model", model.memory_bytes(), &mut [&mut vectors, &mut numbered])?;
-    let decisions = confusion::label_test_vectors(node, &vectors, &model)?;
-    Ok(SlaveResult { features: count, sample, model, decisions, numbered })
+    let documents = counts.documents();
+    let (tokens, words) = words::count_words(node, documents_of_text)?;
+    let (mut numbered, words, pairs) = numbers::number_documents(node, tokens, words, documents)?;
+    let pairs = numbers::share_pairs(node, pairs, documents)?;
+    let Vectors { training, mut testing, features, sample } =
+        vectors::weigh_documents(node, &mut numbered, words, pairs, documents)?;
+    let model = train::train(node, training, features, &counts)?;
+    let decisions = decide::label_test_vectors(node, &mut testing, &mut numbered, &model)?;
+    Ok(SlaveResult { features, sample, model, decisions, numbered })
 }
+
+#[cfg(test)]
+mod tests;

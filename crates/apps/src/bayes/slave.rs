@@ -9,7 +9,8 @@ use std::path::Path;
 
 use super::category::NAMES;
 use super::config::Config;
-use super::confusion::{Confusion, Decision};
+use super::confusion::Confusion;
+use super::decide::Decision;
 use super::label::Counts;
 use super::node::{Node, stage_times};
 use super::source::{Source, generate_pages};
@@ -33,19 +34,21 @@ pub fn run(config: &Config, memory: Bytes, rank: &mut Rank) -> Result<TimeAccoun
     let slaves = &mut SlaveExchange(rank);
     let mut node = Node::new(&config.settings, memory, scratch.clone(), slaves);
     let learned = pipeline::run(&mut node, pages, |counts, slaves| agree(counts, slaves.0))?;
-    let (ended, sent, held) = (node.ended, node.sent, node.memory.peak);
+    let (ended, sent, held, segments) = (node.ended, node.sent, node.memory.peak, node.segments);
     let mut confusion = Confusion::default();
     learned.decisions.iter().for_each(|decision| confusion.count_document(decision.label, decision.decided));
     send_to_master(rank, confusion.as_words())?;
     let account = rank.account()?;
     let moved = scratch.traffic().since(before);
 
-    send_to_master(rank, &[sent, learned.features as u64])?;
+    send_to_master(rank, &[sent, u64::from(learned.features)])?;
     send_to_master(rank, &[moved.written, moved.read, moved.writes, moved.seeks, held])?;
+    send_to_master(rank, &segments)?;
     let stages = stage_times(&ended, &rank.marked_times()?);
     send_to_master(rank, &stages.map(|took| took.0.to_bits()))?;
     let found = features::recount_sample(&learned.numbered, &learned.sample, rank)?;
-    send_to_master(rank, &ModelReports::as_words(learned.model.checksum(), &learned.sample, &found))?;
+    let checksum = learned.model.checksum(rank)?;
+    send_to_master(rank, &ModelReports::as_words(checksum, &learned.sample, &found))?;
     if let Some(directory) = &config.output {
         let part = SlaveExchange(rank).part();
         write(&directory.join(format!("part-{part:05}")), &learned.decisions)?;

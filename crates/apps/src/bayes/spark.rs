@@ -155,7 +155,12 @@ fn ours(config: &Config) -> Result<NativeResult, Fault> {
     })?;
     let mut confusion = Confusion::default();
     learned.decisions.iter().for_each(|decision| confusion.count_document(decision.label, decision.decided));
-    Ok(NativeResult { training, testing, features: learned.features as u64, accuracy: confusion.accuracy() })
+    Ok(NativeResult {
+        training,
+        testing,
+        features: u64::from(learned.features),
+        accuracy: confusion.accuracy(),
+    })
 }
 
 fn wrong(what: String) -> Fault {

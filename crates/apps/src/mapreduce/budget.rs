@@ -34,28 +34,20 @@ impl Memory {
     /// # Errors
     /// An attempt fault where that is too little for any buffers.
     pub fn new(limit: Bytes, parts: usize) -> Result<Self, Fault> {
-        let mut memory = Memory { limit: limit.0, held: 0, parts, peak: 0 };
-        memory.hold("nothing yet", 0)?;
-        Ok(memory)
+        let (limit, least) = (limit.0, least_memory(parts));
+        if limit < least {
+            return Err(Fault::attempt(format!(
+                "a slave needs {least} B of buffers at least; its limit is {limit} B"
+            ))
+            .remedy("raise `memory_limit` or the node's memory"));
+        }
+        Ok(Memory { limit, held: 0, parts, peak: 0 })
     }
 
-    /// Holds `bytes` for `what`; the buffers get less.
-    ///
-    /// # Errors
-    /// An attempt fault where too little is left for buffers.
-    pub fn hold(&mut self, what: &str, bytes: u64) -> Result<(), Fault> {
-        let (held, least) = (self.held + bytes, least_memory(self.parts));
-        if self.limit < held.saturating_add(least) {
-            return Err(Fault::attempt(format!(
-                "a slave holds {what}, {held} B, and needs {least} B of buffers at least; its limit is {} B",
-                self.limit
-            ))
-            .remedy(
-                "raise `memory_limit` or the node's memory, or hold less: see `min_support` and `ngrams`",
-            ));
-        }
-        (self.held, self.peak) = (held, self.peak.max(held));
-        Ok(())
+    /// Holds `bytes` of a segment, which takes at most [`Budget::segment_bytes`]; the buffers get less.
+    pub fn hold(&mut self, bytes: u64) {
+        self.held += bytes;
+        self.peak = self.peak.max(self.held);
     }
 
     /// Releases what was held.
@@ -65,7 +57,7 @@ impl Memory {
 
     /// The budget of the remaining memory.
     pub fn budget(&self) -> Budget {
-        Budget::new(self.limit - self.held, self.parts)
+        Budget::new(self.limit.saturating_sub(self.held), self.parts)
     }
 }
 
@@ -104,6 +96,17 @@ impl Budget {
     /// The memory of each of the three spools that a job may have open, of which it reads one.
     pub fn spool_memory(self) -> Room {
         Room { buffer: self.left / 8, window: self.window_bytes(1) }
+    }
+
+    /// Bytes of the part of a table that is in memory at once: beside it are what it is read from, and buffers
+    /// of what is left.
+    pub fn segment_bytes(self) -> usize {
+        self.left / 8 * 3
+    }
+
+    /// The memory for a list that is merged with what was received from each part.
+    pub fn merged_memory(self) -> Room {
+        Room { buffer: self.left / SIXTEENTH, window: self.window_bytes(self.parts) }
     }
 
     /// Bytes of what is sent to each part in a round of shuffling; as much is received.
@@ -154,31 +157,33 @@ mod tests {
         }
 
         #[test]
-        fn what_is_held_is_taken_from_the_buffers_and_given_back(held in 0_u64..1 << 20) {
-            let mut memory = Memory::new(Bytes(2 << 20), 1).expect("enough");
+        fn a_segment_and_what_is_beside_it_stay_within_the_limit(parts in 1_usize..200, more in 0_u64..1 << 26) {
+            let limit = least_memory(parts) + more;
+            let mut memory = Memory::new(Bytes(limit), parts).expect("enough");
             let before = memory.budget();
-            match memory.hold("a table", held) {
-                Ok(()) => {
-                    prop_assert_eq!(memory.budget(), Budget::new((2 << 20) - held, 1));
-                    memory.release(held);
-                    prop_assert_eq!(memory.peak, held);
-                }
-                Err(_) => prop_assert!(held > (2 << 20) - least_memory(1)),
-            }
+            // Until the last segment is read: what was received, and the list that is merged with it.
+            let merged = before.merged_memory();
+            let read = parts * (before.received_memory().buffer + before.received_memory().window);
+            let read = read + merged.buffer + merged.window;
+            memory.hold(before.segment_bytes() as u64);
+            let after = memory.budget();
+            // Documents, and what was found for them so far, are read; what is found is written.
+            let pass = 3 * after.spool_memory().buffer + 2 * after.spool_memory().window;
+            prop_assert!((before.segment_bytes() + read + pass) as u64 <= limit);
+            // Beside the last segment: pairs are listed, or vectors are written in two parts.
+            let listed = after.combiner_bytes() + after.window_bytes(1);
+            let last = pass + listed.max(after.spool_memory().buffer) + merged.buffer;
+            prop_assert!((before.segment_bytes() + last) as u64 <= limit);
+            memory.release(before.segment_bytes() as u64);
             prop_assert_eq!(memory.budget(), before);
+            prop_assert_eq!(memory.peak, before.segment_bytes() as u64);
         }
     }
 
     #[test]
     fn a_limit_that_is_too_small_is_named_with_its_remedy() {
         let fault = Memory::new(Bytes(1000), 1).expect_err("too small");
-        assert!(fault.message.ends_with("262144 B of buffers at least; its limit is 1000 B"), "{fault}");
-        let mut memory = Memory::new(Bytes(300_000), 1).expect("enough");
-        let fault = memory.hold("the dictionary", 50_000).expect_err("too much");
-        assert!(
-            fault.message.starts_with("a slave holds the dictionary, 50000 B, and needs 262144 B"),
-            "{fault}"
-        );
+        assert_eq!(fault.message, "a slave needs 262144 B of buffers at least; its limit is 1000 B");
         assert!(fault.remedy.is_some_and(|remedy| remedy.contains("`memory_limit`")));
     }
 }

@@ -34,12 +34,6 @@ pub trait Cluster: Exchange {
     /// # Errors
     /// If other parts are gone.
     fn marked_times(&mut self) -> Result<Vec<Seconds>, Fault>;
-
-    /// Sends `mine` to every part, and returns what each part sent.
-    fn share(&mut self, mine: Vec<u8>) -> Result<Vec<Vec<u8>>, Fault> {
-        let outgoing = vec![mine; self.parts()];
-        Ok(self.round(outgoing, false)?.buffers)
-    }
 }
 
 /// The slaves of an application. In a round each sends the master one byte, which says whether it has more.

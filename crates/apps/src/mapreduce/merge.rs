@@ -141,20 +141,19 @@ impl<'a> Run<'a> {
 
 /// The records in a spool, each of whose strings holds whole ones.
 pub fn spooled_records<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -> Stream<'a, K, V> {
-    let (mut block, mut at) = (Vec::new(), 0);
+    let mut at = 0;
     Box::new(move |disk| {
-        while at == block.len() {
-            block.clear();
+        while at == reader.string().len() {
             at = 0;
             match reader.read(disk) {
-                Ok(Some(string)) => block.extend_from_slice(string),
+                Ok(Some(_)) => {}
                 Ok(None) => return None,
                 Err(fault) => return Some(Err(fault)),
             }
         }
-        let mut from = &block[at..];
+        let mut from = &reader.string()[at..];
         let record = record(&mut from);
-        at = block.len() - from.len();
+        at = reader.string().len() - from.len();
         Some(record)
     })
 }

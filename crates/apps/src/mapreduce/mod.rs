@@ -14,15 +14,18 @@
 //! | `runs` | the map side's output: sorted runs on disk, the rest in memory |
 //! | `merge` | merges sorted streams |
 //! | `shuffle` | sends every key to its owner; the reduce side |
+//! | `sorted`, `share` | a sorted list, and how every part gets those of all |
 
 pub mod budget;
 pub mod cluster;
 pub mod combine;
 pub mod list;
-mod merge;
+pub mod merge;
 mod radix;
 pub mod record;
 pub mod runs;
+pub mod share;
 pub mod shuffle;
+pub mod sorted;
 pub mod spool;
 pub mod word;

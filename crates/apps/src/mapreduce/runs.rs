@@ -19,7 +19,7 @@ pub(super) struct Runs {
 }
 
 /// Records that are in memory.
-pub(super) fn held<'a, K: 'a, V: 'a>(records: Vec<(K, V)>) -> Stream<'a, K, V> {
+pub fn held<'a, K: 'a, V: 'a>(records: Vec<(K, V)>) -> Stream<'a, K, V> {
     let mut records = records.into_iter();
     Box::new(move |_| records.next().map(Ok))
 }

@@ -17,7 +17,7 @@ pub fn shuffle<K: Key, V: Value>(
     budget: Budget,
     scratch: &Scratch,
     cluster: &mut impl Cluster,
-    mut reduce: impl FnMut(K, V) -> Result<(), Fault>,
+    mut reduce: impl FnMut(&mut dyn Disk, K, V) -> Result<(), Fault>,
 ) -> Result<u64, Fault> {
     let (part, parts) = (cluster.part(), cluster.parts());
     let mut sorted = cluster.parallel(finish)?;
@@ -49,7 +49,7 @@ pub fn shuffle<K: Key, V: Value>(
         let mut merge = Merge::new(spools.iter().map(|spool| spooled_records(spool.reader())).collect());
         while let Some(record) = merge.next(disk) {
             let (key, value) = record?;
-            reduce(key, value)?;
+            reduce(disk, key, value)?;
         }
         Ok::<_, Fault>(())
     })?;

@@ -33,6 +33,7 @@ impl Spool {
         if self.buffer.len() + LENGTH + string.len() > self.room.buffer && !self.buffer.is_empty() {
             self.spill(disk)?;
         }
+        self.grow(LENGTH + string.len());
         self.buffer.extend_from_slice(&(string.len() as u32).to_le_bytes());
         self.buffer.extend_from_slice(string);
         Ok(())
@@ -51,6 +52,15 @@ impl Spool {
         Ok(())
     }
 
+    /// Makes place for `more` bytes: twice as much as before, but not beyond the spool's memory.
+    fn grow(&mut self, more: usize) {
+        let needed = self.buffer.len() + more;
+        if needed > self.buffer.capacity() {
+            let capacity = (2 * self.buffer.capacity()).min(self.room.buffer).max(needed);
+            self.buffer.reserve_exact(capacity - self.buffer.len());
+        }
+    }
+
     #[cold]
     fn spill(&mut self, disk: &mut dyn Disk) -> Result<(), Fault> {
         let file = match &mut self.file {
@@ -64,7 +74,7 @@ impl Spool {
 
     /// A reader from the spool's beginning.
     pub fn reader(&self) -> Reader<'_> {
-        Reader { spool: self, window: Vec::new(), at: 0, fetched: 0 }
+        Reader { spool: self, window: Vec::new(), at: 0, last: 0, fetched: 0 }
     }
 }
 
@@ -76,6 +86,8 @@ pub struct Reader<'a> {
     window: Vec<u8>,
     /// Where the next string begins: in the window, then in the buffer.
     at: usize,
+    /// The length of the string before it, which was read last.
+    last: usize,
     /// Bytes that were read from the file.
     fetched: u64,
 }
@@ -92,10 +104,23 @@ impl Reader<'_> {
             return self.spilled(disk, file).map(Some);
         }
         let rest = &self.spool.buffer[self.at - self.window.len()..];
-        let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let Some((length, rest)) = rest.split_first_chunk() else {
+            self.last = 0;
+            return Ok(None);
+        };
         let length = u32::from_le_bytes(*length) as usize;
         self.at += LENGTH + length;
+        self.last = length;
         Ok(Some(&rest[..length]))
+    }
+
+    /// The string that was read last; empty before the first and after the last.
+    pub fn string(&self) -> &[u8] {
+        let begin = self.at - self.last;
+        match begin.checked_sub(self.window.len()) {
+            Some(begin) => &self.spool.buffer[begin..begin + self.last],
+            None => &self.window[begin..self.at],
+        }
     }
 
     fn spilled(&mut self, disk: &mut dyn Disk, file: &SpillFile) -> Result<&[u8], Fault> {
@@ -106,6 +131,7 @@ impl Reader<'_> {
         self.hold(disk, file, end)?;
         let string = self.at + LENGTH..self.at + end;
         self.at = string.end;
+        self.last = string.len();
         Ok(&self.window[string])
     }
 
@@ -153,6 +179,8 @@ mod tests {
             }
             let bytes: usize = strings.iter().map(|string| string.len() + 4).sum();
             prop_assert_eq!(scratch.traffic().written > 0, bytes > buffer && strings.len() > 1);
+            let longest = strings.iter().map(|string| string.len() + LENGTH).max().unwrap_or(0);
+            prop_assert!(spool.buffer.capacity() <= buffer.max(longest));
             spool.set_memory(&mut disk, Room { buffer: later, window }).expect("room");
             prop_assert!(spool.buffer.len() <= later);
             let written = scratch.traffic().written;
@@ -160,8 +188,10 @@ mod tests {
                 let mut reader = spool.reader();
                 for string in &strings {
                     prop_assert_eq!(reader.read(&mut disk).expect("reads"), Some(string.as_slice()));
+                    prop_assert_eq!(reader.string(), string.as_slice());
                 }
                 prop_assert_eq!(reader.read(&mut disk).expect("reads"), None);
+                prop_assert!(reader.string().is_empty());
                 // Each pass reads every byte once, front to back.
                 prop_assert_eq!(scratch.traffic().read, pass * written);
             }

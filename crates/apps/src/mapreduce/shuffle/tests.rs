@@ -52,7 +52,7 @@ fn counted(parts: usize, limit: u64) -> Vec<(Counts, Traffic, usize)> {
             budget,
             &scratch,
             cluster,
-            |word, tally| {
+            |_, word, tally| {
                 assert!(before.as_ref().is_none_or(|before| *before < word), "keys ascend");
                 assert!(!found.contains_key(&word), "each key once");
                 before = Some(word.clone());
@@ -119,7 +119,7 @@ fn a_list_counts_as_the_table_does() {
                 list.add(number(&word), document);
             }
             let mut found = Vec::new();
-            let keep = |key: Number, tally: Tally| {
+            let keep = |_: &mut dyn Disk, key: Number, tally: Tally| {
                 found.push((key, (tally.count, tally.documents)));
                 Ok(())
             };
@@ -141,7 +141,7 @@ fn nothing_is_shuffled_in_one_round() {
     let rounds = on_threads(3, |cluster| {
         let (budget, scratch) = (Budget::new(1 << 20, 3), Scratch::temporary());
         let list = OccurrenceList::<Number, u64>::new(budget, &scratch);
-        let nothing = |_, _| Err(Fault::attempt("there is no key"));
+        let nothing = |_: &mut dyn Disk, _, _| Err(Fault::attempt("there is no key"));
         assert_eq!(shuffle(|disk| list.finish(disk), budget, &scratch, cluster, nothing), Ok(0));
         cluster.rounds
     });
