@@ -7,8 +7,8 @@ use rustc_hash::FxBuildHasher;
 use std::ops::Range;
 
 use super::record::UNKNOWN_WORD;
-use crate::mapreduce::merge::Merge;
 use crate::mapreduce::record::Tally;
+use crate::mapreduce::union::Union;
 use crate::mapreduce::word::Word;
 use crate::spill::Disk;
 
@@ -31,7 +31,7 @@ impl Dictionary {
     /// An attempt fault where `words` ends early, or `keep` fails.
     pub fn read(
         disk: &mut dyn Disk,
-        words: &mut Merge<Word, Tally>,
+        words: &mut Union<Word, Tally>,
         numbers: Range<u32>,
         room: usize,
         mut keep: impl FnMut(&mut dyn Disk, u32, Tally) -> Result<(), Fault>,
@@ -79,7 +79,7 @@ mod tests {
     /// All segments of a dictionary of these words, each with its first number, in `room` bytes.
     fn segments(words: &[Vec<u8>], room: usize) -> Vec<(u32, Dictionary)> {
         let records = words.iter().map(|word| (Word::new(word), Tally::new(2, 1))).collect();
-        let mut merge = Merge::new(vec![held(records)]);
+        let mut merge = Union::new(vec![held(records)], 1);
         let (mut next, mut kept, mut segments) = (0, Vec::new(), Vec::new());
         while next < words.len() as u32 {
             let first = next;
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_list_with_fewer_words_than_counted_is_a_fault() {
-        let mut merge = Merge::new(vec![held(vec![(Word::new(b"one"), Tally::new(2, 1))])]);
+        let mut merge = Union::new(vec![held(vec![(Word::new(b"one"), Tally::new(2, 1))])], 1);
         let read = Dictionary::read(&mut Unmetered, &mut merge, 0..2, 1 << 20, |_, _, _| Ok(()));
         assert_eq!(read.expect_err("one is missing").message, "a word is missing");
     }

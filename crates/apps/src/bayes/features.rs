@@ -5,9 +5,9 @@
 use crosstalk_core::Fault;
 
 use super::record::{Head, UNKNOWN_WORD, read_numbers};
-use crate::mapreduce::merge::Merge;
 use crate::mapreduce::record::{Number, Tally};
 use crate::mapreduce::spool::Spool;
+use crate::mapreduce::union::Union;
 use crate::spill::Disk;
 
 /// A word or a pair of words, as a number. In ascending order a word stands before the pairs that it
@@ -31,7 +31,7 @@ fn first_word(gram: Gram) -> u32 {
 
 /// Reads the features: the grams of all slaves and the words, merged. A feature's number is its place.
 pub struct FeatureReader<'a> {
-    grams: Merge<'a, Gram, Tally>,
+    grams: Union<'a, Gram, Tally>,
     /// The next gram, where it was read but did not fit.
     pending: Option<(Gram, Tally)>,
     next: u32,
@@ -76,7 +76,7 @@ impl<'a> FeatureReader<'a> {
     ///
     /// # Errors
     /// An attempt fault where there are too many.
-    pub fn new(grams: Merge<'a, Gram, Tally>, count: u64, documents: u64) -> Result<Self, Fault> {
+    pub fn new(grams: Union<'a, Gram, Tally>, count: u64, documents: u64) -> Result<Self, Fault> {
         let count = u32::try_from(count).ok().filter(|count| *count < u32::MAX).ok_or_else(|| {
             Fault::attempt(format!("expected fewer than 2^32 features, found {count}"))
                 .remedy("raise `min_support`, or take a smaller corpus")

@@ -19,7 +19,6 @@ use crosstalk_core::Fault;
 use super::category::NAMES;
 use super::cell::Cell;
 use super::segment::{CellReader, Segment, Sums, UNITS_PER_WEIGHT};
-use crate::mapreduce::merge::Merge;
 use crate::mapreduce::share::Shared;
 use crate::spill::Disk;
 
@@ -102,7 +101,7 @@ impl Model {
     }
 
     fn cells(&self) -> CellReader<'_> {
-        CellReader::new(Merge::new(self.cells.streams()), self.cells.totals().records, self.shape.features)
+        CellReader::new(self.cells.union(None), self.cells.totals().records, self.shape.features)
     }
 
     /// All segments, in the order of their features: at least one.

@@ -15,7 +15,6 @@ use super::record::{UNKNOWN_WORD, read_numbers};
 use super::words::words_of_record;
 use crate::mapreduce::cluster::Cluster;
 use crate::mapreduce::list::OccurrenceList;
-use crate::mapreduce::merge::Merge;
 use crate::mapreduce::record::Tally;
 use crate::mapreduce::share::Shared;
 use crate::mapreduce::sorted::SortedList;
@@ -59,8 +58,8 @@ pub fn number_documents<C: Cluster>(
     })?;
     let settings = node.settings;
     let room = node.memory.budget().segment_bytes();
-    let mut features = node.list_writer(node.memory.budget().merged_memory());
-    let mut stream = Merge::new(words.streams());
+    let mut features = node.list_writer(node.memory.budget().beside_memory());
+    let mut stream = words.union(None);
     let (mut next, mut numbered) = (0, None::<Spool>);
     let dictionary = loop {
         let first = next == 0;

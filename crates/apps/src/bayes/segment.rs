@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::category::NAMES;
 use super::cell::Cell;
 use crate::exchange::{read_floats, read_pairs};
-use crate::mapreduce::merge::Merge;
+use crate::mapreduce::union::Union;
 use crate::spill::Disk;
 
 /// The units in a weight of 1.
@@ -14,7 +14,7 @@ pub const UNITS_PER_WEIGHT: f64 = (1_u64 << 40) as f64;
 
 /// Reads the sums of weights by feature and label, ascending, a segment of the model at a time.
 pub struct CellReader<'a> {
-    cells: Merge<'a, Cell, u64>,
+    cells: Union<'a, Cell, u64>,
     /// The next cell, once it was read.
     pending: Option<(Cell, u64)>,
     /// Cells that are not read yet.
@@ -57,7 +57,7 @@ const ENTRY: usize = 16;
 
 impl<'a> CellReader<'a> {
     /// Reads `count` cells of so many `features`.
-    pub fn new(cells: Merge<'a, Cell, u64>, count: u64, features: u32) -> Self {
+    pub fn new(cells: Union<'a, Cell, u64>, count: u64, features: u32) -> Self {
         CellReader { cells, pending: None, left: count, next: 0, features, of_label: [0; NAMES.len()] }
     }
 

@@ -10,7 +10,6 @@ use super::numbers::Words;
 use super::record::{Head, read_numbers};
 use crate::exchange::{append_pair, read_pairs};
 use crate::mapreduce::cluster::Cluster;
-use crate::mapreduce::merge::Merge;
 use crate::mapreduce::record::Tally;
 use crate::mapreduce::share::Shared;
 use crate::mapreduce::spool::Spool;
@@ -37,10 +36,8 @@ pub fn weigh_documents<C: Cluster>(
     documents: u64,
 ) -> Result<Vectors, Fault> {
     let room = node.memory.budget().segment_bytes();
-    let mut streams = pairs.streams();
-    streams.push(words.features.stream());
     let count = pairs.totals().records + words.features.records();
-    let mut reader = FeatureReader::new(Merge::new(streams), count, documents)?;
+    let mut reader = FeatureReader::new(pairs.union(Some(&words.features)), count, documents)?;
     let mut found = Layers::default();
     let features = loop {
         let features = node.cluster.parallel(|disk| reader.segment(disk, words.count, room))?;
@@ -127,6 +124,7 @@ mod tests {
     use super::*;
     use crate::bayes::features::{idf, pair_gram, word_gram};
     use crate::mapreduce::runs::held;
+    use crate::mapreduce::union::Union;
     use crate::spill::Unmetered;
 
     #[test]
@@ -141,7 +139,7 @@ mod tests {
                 (word_gram(1), Tally::new(1, 1)),
                 (pair_gram(2, 2), Tally::new(6, 3)),
             ];
-            let mut reader = FeatureReader::new(Merge::new(vec![held(grams)]), 3, 7).expect("few");
+            let mut reader = FeatureReader::new(Union::new(vec![held(grams)], 1), 3, 7).expect("few");
             let (mut occurring, mut weights, mut segments) = (Vec::new(), Vec::new(), 0);
             while !reader.ended() {
                 let segment = reader.segment(&mut Unmetered, 3, room).expect("enough");

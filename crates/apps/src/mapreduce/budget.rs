@@ -12,6 +12,9 @@ const FAN_IN: usize = 16;
 /// The share of the remaining memory for windows on the disk, and for other buffers.
 const SIXTEENTH: usize = 16;
 
+/// About the bytes of a decoded record: read, and being sorted.
+const RECORD: usize = 128;
+
 /// The least memory for buffers on each of `parts` nodes: three streams for each part, each with the shortest
 /// window.
 pub fn least_memory(parts: usize) -> u64 {
@@ -101,12 +104,23 @@ impl Budget {
     /// Bytes of the part of a table that is in memory at once: beside it are what it is read from, and buffers
     /// of what is left.
     pub fn segment_bytes(self) -> usize {
-        self.left / 8 * 3
+        self.left / 4
     }
 
-    /// The memory for a list that is merged with what was received from each part.
-    pub fn merged_memory(self) -> Room {
-        Room { buffer: self.left / SIXTEENTH, window: self.window_bytes(self.parts) }
+    /// The memory for the list of each part that is shared, except its last block.
+    pub fn shared_memory(self) -> Room {
+        Room { buffer: self.left / SIXTEENTH / self.parts, window: self.window_bytes(self.parts) }
+    }
+
+    /// The memory for a list that is read beside the shared ones, except its last block.
+    pub fn beside_memory(self) -> Room {
+        Room { buffer: self.left / SIXTEENTH / 2, window: self.window_bytes(self.parts) }
+    }
+
+    /// Records that are read at a time of what was received from each part, and of the list beside it: in all of
+    /// them about a thirty-second of the memory.
+    pub fn batch(self) -> usize {
+        (self.left / SIXTEENTH / 2 / (self.parts + 1) / RECORD).clamp(8, 256)
     }
 
     /// Bytes of what is sent to each part in a round of shuffling; as much is received.
@@ -161,10 +175,11 @@ mod tests {
             let limit = least_memory(parts) + more;
             let mut memory = Memory::new(Bytes(limit), parts).expect("enough");
             let before = memory.budget();
-            // Until the last segment is read: what was received, and the list that is merged with it.
-            let merged = before.merged_memory();
-            let read = parts * (before.received_memory().buffer + before.received_memory().window);
-            let read = read + merged.buffer + merged.window;
+            // Until the last segment is read: what was shared, and the list beside it.
+            let shared = before.shared_memory().buffer + before.shared_memory().window + before.block_bytes();
+            let beside = before.beside_memory().buffer + before.block_bytes();
+            let batches = (parts + 1) * (before.batch() - 8) * RECORD;
+            let read = parts * shared + beside + before.beside_memory().window + batches;
             memory.hold(before.segment_bytes() as u64);
             let after = memory.budget();
             // Documents, and what was found for them so far, are read; what is found is written.
@@ -172,7 +187,7 @@ mod tests {
             prop_assert!((before.segment_bytes() + read + pass) as u64 <= limit);
             // Beside the last segment: pairs are listed, or vectors are written in two parts.
             let listed = after.combiner_bytes() + after.window_bytes(1);
-            let last = pass + listed.max(after.spool_memory().buffer) + merged.buffer;
+            let last = pass + listed.max(after.spool_memory().buffer) + beside;
             prop_assert!((before.segment_bytes() + last) as u64 <= limit);
             memory.release(before.segment_bytes() as u64);
             prop_assert_eq!(memory.budget(), before);

@@ -158,7 +158,8 @@ pub fn spooled_records<'a, K: Key + 'a, V: Value + 'a>(mut reader: Reader<'a>) -
     })
 }
 
-fn record<K: Key, V: Value>(from: &mut &[u8]) -> Result<(K, V), Fault> {
+/// Takes a record from the front; all, where it is incomplete.
+pub(super) fn record<K: Key, V: Value>(from: &mut &[u8]) -> Result<(K, V), Fault> {
     let record = K::read(from).and_then(|key| Some((key, V::read(from)?)));
     record.ok_or_else(|| {
         *from = &[];

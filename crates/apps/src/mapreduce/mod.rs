@@ -15,6 +15,7 @@
 //! | `merge` | merges sorted streams |
 //! | `shuffle` | sends every key to its owner; the reduce side |
 //! | `sorted`, `share` | a sorted list, and how every part gets those of all |
+//! | `union` | joins these lists |
 
 pub mod budget;
 pub mod cluster;
@@ -28,4 +29,5 @@ pub mod share;
 pub mod shuffle;
 pub mod sorted;
 pub mod spool;
+pub mod union;
 pub mod word;

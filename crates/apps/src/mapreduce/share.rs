@@ -5,15 +5,15 @@ use std::marker::PhantomData;
 
 use super::budget::Budget;
 use super::cluster::Cluster;
-use super::merge::{Stream, spooled_records};
 use super::record::{Key, Value, append_number, take_number};
-use super::sorted::SortedList;
-use super::spool::Spool;
+use super::sorted::{Blocks, SortedList};
+use super::union::Union;
 use crate::spill::Scratch;
 
 /// The sorted lists of all parts.
 pub struct Shared<K, V> {
-    lists: Vec<Spool>,
+    lists: Vec<Blocks>,
+    batch: usize,
     totals: Totals,
     records: PhantomData<(K, V)>,
 }
@@ -56,12 +56,12 @@ impl<K: Key, V: Value> Shared<K, V> {
         cluster: &mut impl Cluster,
     ) -> Result<(Self, u64), Fault> {
         let (part, parts) = (cluster.part(), cluster.parts());
-        let mut lists: Vec<_> = (0..parts).map(|_| Spool::new(scratch, budget.received_memory())).collect();
+        let mut lists: Vec<_> = (0..parts).map(|_| Blocks::new(scratch, budget.shared_memory())).collect();
         let mine = Totals { emitted, arrived, records: list.records() };
         let mut totals = mine;
-        let mut reader = list.spool().reader();
+        let mut reader = list.blocks().reader();
         // A list alone is sent to nobody.
-        let mut left = if parts > 1 { list.blocks() } else { 0 };
+        let mut left = if parts > 1 { list.blocks().count } else { 0 };
         let (mut sent, mut begins, mut pending) = (0, true, true);
         while pending {
             let block = cluster.serialise(|disk| {
@@ -80,24 +80,24 @@ impl<K: Key, V: Value> Shared<K, V> {
             blocks[part].clear();
             let received = cluster.round(blocks, left > 0)?;
             cluster.serialise(|disk| {
-                let others = lists.iter_mut().zip(&received.buffers).enumerate();
-                for (_, (spool, buffer)) in others.filter(|(from, _)| *from != part) {
-                    let from = &mut buffer.as_slice();
+                let others = lists.iter_mut().zip(received.buffers).enumerate();
+                for (_, (list, mut block)) in others.filter(|(from, _)| *from != part) {
                     if begins {
+                        let from = &mut block.as_slice();
                         let torn = || Fault::attempt("the head of a shared list is incomplete");
                         totals.add_from(from).ok_or_else(torn)?;
+                        let head = block.len() - from.len();
+                        block.drain(..head);
                     }
-                    if !from.is_empty() {
-                        spool.push(disk, from)?;
-                    }
+                    list.push(disk, block)?;
                 }
                 Ok::<_, Fault>(())
             })?;
             (begins, pending) = (false, received.more);
         }
-        lists[part] = list.into_spool();
-        cluster.serialise(|disk| lists[part].set_memory(disk, budget.received_memory()))?;
-        Ok((Shared { lists, totals, records: PhantomData }, sent))
+        lists[part] = list.into_blocks();
+        cluster.serialise(|disk| lists[part].set_memory(disk, budget.shared_memory()))?;
+        Ok((Shared { lists, batch: budget.batch(), totals, records: PhantomData }, sent))
     }
 
     /// What all parts counted.
@@ -105,13 +105,14 @@ impl<K: Key, V: Value> Shared<K, V> {
         self.totals
     }
 
-    /// The list of each part.
-    pub fn streams<'a>(&'a self) -> Vec<Stream<'a, K, V>>
+    /// All records, in order, with those of the list `beside`, which has no key of theirs.
+    pub fn union<'a>(&'a self, beside: Option<&'a SortedList<K, V>>) -> Union<'a, K, V>
     where
         K: 'a,
         V: 'a,
     {
-        self.lists.iter().map(|list| spooled_records(list.reader())).collect()
+        let streams = self.lists.iter().map(Blocks::records).chain(beside.map(SortedList::stream));
+        Union::new(streams.collect(), self.batch)
     }
 }
 

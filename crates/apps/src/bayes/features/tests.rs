@@ -8,7 +8,8 @@ use proptest::prelude::*;
 /// All segments of these grams, which ascend, each of at most `room` bytes; and the sample.
 fn segments(grams: &[Gram], words: u32, room: usize) -> (Vec<Features>, Vec<(Gram, Tally)>) {
     let tallied = grams.iter().map(|gram| (*gram, Tally::new(2, 1))).collect();
-    let mut reader = FeatureReader::new(Merge::new(vec![held(tallied)]), grams.len() as u64, 9).expect("few");
+    let mut reader =
+        FeatureReader::new(Union::new(vec![held(tallied)], 1), grams.len() as u64, 9).expect("few");
     let mut segments = Vec::new();
     while segments.is_empty() || !reader.ended() {
         let segment = reader.segment(&mut Unmetered, words, room).expect("enough grams");
@@ -63,7 +64,7 @@ fn a_sample_is_spread_over_all_features_whatever_the_segments() {
 
 #[test]
 fn a_list_with_fewer_grams_than_counted_is_a_fault() {
-    let merge = Merge::new(vec![held(vec![(word_gram(0), Tally::new(2, 1))])]);
+    let merge = Union::new(vec![held(vec![(word_gram(0), Tally::new(2, 1))])], 1);
     let mut reader = FeatureReader::new(merge, 2, 9).expect("few");
     assert!(reader.segment(&mut Unmetered, 1, 1 << 20).is_err());
 }
