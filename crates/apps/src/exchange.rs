@@ -43,6 +43,9 @@ pub fn read_floats(buffer: &[u8]) -> impl ExactSizeIterator<Item = f64> + '_ {
     buffer.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes))
 }
 
+/// Bytes of a number and its value.
+pub const PAIR: usize = 12;
+
 /// Appends a number and its value.
 pub fn append_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&number.to_le_bytes());
@@ -52,7 +55,7 @@ pub fn append_pair(number: u32, value: f64, buffer: &mut Vec<u8>) {
 /// Reads the numbers and values that [`append_pair`] appended.
 pub fn read_pairs(buffer: &[u8]) -> impl ExactSizeIterator<Item = (u32, f64)> + '_ {
     buffer
-        .as_chunks::<12>()
+        .as_chunks::<PAIR>()
         .0
         .iter()
         .map(|[a, b, c, d, rest @ ..]| (u32::from_le_bytes([*a, *b, *c, *d]), f64::from_le_bytes(*rest)))

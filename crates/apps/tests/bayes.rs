@@ -210,7 +210,7 @@ fn a_corpus_of_ten_times_the_memory_limit_is_spilled_and_gives_the_same_answer()
     let readings = run(limited, true).expect("runs");
     assert!(sum(&readings, "bytes_spilled") > bytes, "text, words, pairs and vectors were spilled");
     assert!(sum(&readings, "spills") > 10.0);
-    assert!(value(&readings, "bytes_held") <= limit);
+    assert!(value(&readings, "bytes_held") <= limit / 4.0);
     let tables = |table: &str| {
         let of = readings.iter().filter(|r| r.labels.get("table").is_some_and(|label| label == table));
         sum(&of.cloned().collect::<Vec<_>>(), "segments")

@@ -114,7 +114,7 @@ fn articles_give_the_same_answer_bit_by_bit_whatever_the_nodes_memory() {
             let limit = budget::least_memory(slaves) + more;
             let readings = on_nodes(&BAYES, &articles(slaves), Some(limit), true).expect("runs");
             assert_eq!(value(&readings, "answer_checksum"), answer, "{slaves} slaves, {limit} B");
-            assert!(at_node(&readings, "bytes_held", 1) <= limit as f64, "{slaves} slaves, {limit} B");
+            assert!(at_node(&readings, "bytes_held", 1) <= limit as f64 / 4.0, "{slaves} slaves, {limit} B");
             spilled.push(at_node(&readings, "bytes_spilled", 1));
             segments.push(at_node(&readings, "segments", 1));
         }

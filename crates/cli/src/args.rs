@@ -48,7 +48,7 @@ const EXAMPLES: &str = "Examples:
   crosstalk run kosmos --quick
   crosstalk probe latency
 
-Exit codes: 0 finished; 1 failed and 3 inconclusive (with --gate); 2 wrong command line or file; \
+Exit codes: 0 finished; 1 failed and 3 undecided (with --gate); 2 wrong command line or file; \
 4 failure of the environment; 130 interrupted.";
 
 #[derive(Subcommand)]
@@ -351,7 +351,7 @@ pub struct ShowArgs {
 pub struct ReportArgs {
     /// The run's directory.
     pub dir: PathBuf,
-    /// Exit with 1 if a claim is not reproduced or a comparison is worse, with 3 if inconclusive.
+    /// Exit with 1 if a claim is not reproduced or a comparison is worse, with 3 if undecided: inconclusive, or depends on.
     #[arg(long)]
     pub gate: bool,
     /// Write the findings to this file as a Markdown page with date, machine and revision; overwrites it.

@@ -21,6 +21,15 @@ pub enum End {
     Text(String),
 }
 
+impl End {
+    fn is_endless(&self) -> bool {
+        match self {
+            End::Number(number) => !number.is_finite(),
+            End::Text(text) => text.trim().parse().is_ok_and(|number: f64| !number.is_finite()),
+        }
+    }
+}
+
 impl Range {
     /// The ends as quantities; the lower one first.
     ///
@@ -48,11 +57,11 @@ impl Range {
     }
 
     fn ends<T: PartialOrd>(&self, read: impl Fn(&End) -> Result<T, Fault>) -> Result<(T, T), Fault> {
-        let (low, high) = (read(&self.0[0])?, read(&self.0[1])?);
-        if self.0.iter().any(|end| matches!(end, End::Number(number) if !number.is_finite())) {
+        if self.0.iter().any(End::is_endless) {
             return Err(Fault::usage("the ends of a range are finite")
                 .remedy("write a wide range where little is known: [0.1, 10]"));
         }
+        let (low, high) = (read(&self.0[0])?, read(&self.0[1])?);
         // Not the other way round: what is no number is in no order.
         match low <= high {
             true => Ok((low, high)),
@@ -89,7 +98,7 @@ mod tests {
         assert!(range(r#"["1 kg", "2 s"]"#).quantities::<Seconds>().is_err());
         assert!(range(r#"["2 s", "1 s"]"#).quantities::<Seconds>().is_err());
         assert!(range(r#"["1 s", "2 s"]"#).numbers().is_err());
-        for endless in ["[nan, 2]", "[1, inf]", "[-inf, 2]"] {
+        for endless in ["[nan, 2]", "[1, inf]", "[-inf, 2]", "[\"0.1\", \"inf\"]"] {
             assert!(range(endless).numbers().is_err(), "{endless}");
         }
     }

@@ -200,10 +200,10 @@ pub fn finding_sentence(c: &Comparison) -> String {
         _ if c.change.starts_with("between ") => format!("{}: undecided: {}", pair_name(c), c.change),
         // A change that names the base needs no second mention of it.
         _ if !c.change.starts_with("no ") => format!("{}: {}", level_name(c, &c.other), c.change),
-        ComparisonVerdict::Better | ComparisonVerdict::Worse | ComparisonVerdict::DependsOn => {
+        ComparisonVerdict::Better | ComparisonVerdict::Worse => {
             format!("{}: {}", level_name(c, &c.other), c.change)
         }
-        ComparisonVerdict::Equivalent | ComparisonVerdict::Inconclusive => {
+        ComparisonVerdict::Equivalent | ComparisonVerdict::DependsOn | ComparisonVerdict::Inconclusive => {
             format!("{}: {}", pair_name(c), c.change)
         }
     }

@@ -156,7 +156,12 @@ pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
             Tone::Good,
             "the whole interval lies on the better side, beyond the margin, over the ranges too where there are any",
         ),
-        ComparisonVerdict::Worse => ("worse", '✗', Tone::Bad, "the same on the worse side"),
+        ComparisonVerdict::Worse => (
+            "worse",
+            '✗',
+            Tone::Bad,
+            "the whole interval lies on the worse side, beyond the margin, over the ranges too where there are any",
+        ),
         ComparisonVerdict::Equivalent => {
             ("equivalent", '≈', Tone::Fair, "within the margin, by two one-sided tests")
         }

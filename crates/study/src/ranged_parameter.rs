@@ -44,10 +44,10 @@ impl RangedParameter {
         self.in_words(self.at(point))
     }
 
-    /// Its own value and its range in words: `taken as 0.15, its range is 0.059 to 0.225`.
+    /// Its own value and its range in words: `taken as 0.15, range 0.059–0.225`.
     pub fn taken(&self) -> String {
         let [value, low, high] = [self.value, self.low, self.high].map(|value| self.in_words(value));
-        format!("taken as {value}, its range is {low} to {high}")
+        format!("taken as {value}, range {low}–{high}")
     }
 
     fn in_words(&self, value: f64) -> String {

@@ -39,6 +39,17 @@ pub fn in_some(n: usize, all: usize, what: &str) -> String {
     if n == all { in_all(all, what) } else { format!("in {n} of {}", count_in_words(all, what)) }
 }
 
+/// The most of a list that a sentence names.
+const NAMED: usize = 6;
+
+/// A list in words; of a long one its first, and how many more there are.
+pub fn first_of(all: &[String]) -> String {
+    match all.split_at_checked(NAMED) {
+        Some((first, more)) if !more.is_empty() => format!("{}, and {} more", first.join(", "), more.len()),
+        _ => join_in_words(all),
+    }
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn join_in_words(items: &[String]) -> String {
     match items {

@@ -73,7 +73,6 @@ fn what_nothing_could_refute_is_refused_before_a_run_and_not_after_it() {
     for (form, words, line) in [
         ("threshold = { metric = \"share time_wait\" }\nexpect = \"> 0\"".to_string(), "is from 0 to 1", 11),
         ("threshold = { metric = \"share time_wait\" }\nexpect = \"<= 1\"".to_string(), "is from 0 to 1", 11),
-        ("threshold = { metric = \"run_time\" }\nexpect = \"> -1\"".to_string(), "is 0 or more", 11),
         (
             "peak = { metric = \"bandwidth\", along = \"size\", among = [\"64 B\", \"1 KiB\"] }".to_string(),
             "all levels",

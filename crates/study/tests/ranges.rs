@@ -104,7 +104,7 @@ fn a_size_that_leaves_its_margin_within_a_range_is_a_direction_and_names_the_par
     let half = judged(HALF, 0.8, 1.05);
     assert_eq!((half.verdict, half.size_agrees), (ClaimVerdict::DirectionOnly, None), "{half:?}");
     assert!(
-        half.why.contains("its size is within 10 % depends on system kosmos: speed (from about 0.86 down; taken as 1.00, its range is 0.80 to 1.05)"),
+        half.why.contains("its size is within 10 % depends on system kosmos: speed (it changes from about 0.86 down; taken as 1.00, range 0.80–1.05)"),
         "{}",
         half.why
     );
@@ -122,7 +122,7 @@ fn a_direction_that_changes_within_a_range_depends_on_the_parameter() {
     assert_eq!(half.verdict, ClaimVerdict::DependsOn, "{half:?}");
     assert!(
         half.why.contains(
-            "depends on system kosmos: speed (from about 2.38 up; taken as 1.00, its range is 0.50 to 4.00)"
+            "depends on system kosmos: speed (it changes from about 2.38 up; taken as 1.00, range 0.50–4.00)"
         ),
         "{}",
         half.why
@@ -155,15 +155,19 @@ fn a_comparison_that_changes_sides_within_a_range_depends_on_the_parameter_as_a_
     };
     let (found, headline) = judged(0.002, 0.5, 1.5);
     assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::DependsOn, false), "{found:?}");
-    let on = "whether it holds depends on system kosmos: speed (from about 1.14 up; taken as 1.00, its range is 0.50 to 1.50)";
+    let on = "whether it holds depends on system kosmos: speed (it changes from about 1.14 up; taken as 1.00, range 0.50–1.50)";
     for said in [&found.change, &headline.text] {
         assert!(said.contains(on) && said.contains("× slower to 2."), "{said}");
     }
     let (found, headline) = judged(0.002, 0.98, 1.02);
     assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::Better, true), "{found:?}");
     // Each error alone leaves the side standing, and both together do not.
-    let (found, _) = judged(0.1, 0.96, 1.07);
-    assert_eq!(found.verdict, ComparisonVerdict::Inconclusive, "{found:?}");
+    let (found, headline) = judged(0.1, 0.96, 1.07);
+    assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::Inconclusive, false), "{found:?}");
+    assert!(
+        headline.text.contains("noise and the ranges") && !headline.text.contains("neither"),
+        "{headline:?}"
+    );
 }
 
 #[test]
@@ -173,6 +177,9 @@ fn what_was_not_replayed_is_named() {
     let note =
         |run: &Run| planned.findings(run).warnings.iter().find(|one| one.contains("not replayed")).cloned();
     assert_eq!(note(&run), None);
+    let mut short = run.clone();
+    short.attempts.retain(|attempt| attempt.block < 2);
+    assert_eq!(note(&short), None, "it was replayed, and has too few blocks for an interval");
     run.ranges = None;
     let note = note(&run).expect("a warning");
     assert!(note.contains("claim ratio: not replayed over the ranges"), "{note}");

@@ -9,7 +9,6 @@
 //!
 //! and, with `norm`, w_ci divided by Σ_j w_cj. A document with weights x gets
 //! the label with the highest Σ_i x_i w_ci, of equal ones the first.
-
 //!
 //! Sums are over features in their order, whether the model is in memory as a whole or a segment at a time: so
 //! decisions and the checksum are the same, bit by bit.

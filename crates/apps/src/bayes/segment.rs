@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::category::NAMES;
 use super::cell::Cell;
-use crate::exchange::{read_floats, read_pairs};
+use crate::exchange::{PAIR, read_floats, read_pairs};
 use crate::mapreduce::union::Union;
 use crate::spill::Disk;
 
@@ -103,6 +103,9 @@ impl<'a> CellReader<'a> {
             sums.iter().for_each(|(label, units)| self.of_label[usize::from(*label)] += u128::from(*units));
             self.next += 1;
         }
+        if self.ended() && (self.pending.is_some() || self.left > 0) {
+            return Err(Fault::attempt("a weight is of no feature"));
+        }
         segment.offsets.push(segment.cells.len());
         segment.last = self.ended();
         Ok(segment)
@@ -173,6 +176,3 @@ pub fn pairs_within(vector: &[u8], features: Range<u32>) -> impl Iterator<Item =
     };
     read_pairs(pairs[place(features.start)..place(features.end)].as_flattened())
 }
-
-/// Bytes of a feature with its weight.
-const PAIR: usize = 12;

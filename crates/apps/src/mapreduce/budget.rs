@@ -7,7 +7,7 @@ use crosstalk_core::units::Bytes;
 const SHORTEST: usize = 1 << 10;
 /// The longest buffer that is moved at once: a longer one would be no faster, as only the first byte waits.
 const LONGEST: usize = 1 << 20;
-/// SortedRecords runs that are merged at once, where memory allows.
+/// Sorted runs that are merged at once, where memory allows.
 const FAN_IN: usize = 16;
 /// The share of the remaining memory for windows on the disk, and for other buffers.
 const SIXTEENTH: usize = 16;
@@ -96,7 +96,7 @@ impl Budget {
         self.left / 4
     }
 
-    /// The memory of each of the three spools that a job may have open, of which it reads one.
+    /// The memory of each of the spools that a job may have open: at most four, of which it reads two.
     pub fn spool_memory(self) -> Room {
         Room { buffer: self.left / 8, window: self.window_bytes(1) }
     }
@@ -178,7 +178,7 @@ mod tests {
             // Until the last segment is read: what was shared, and the list beside it.
             let shared = before.shared_memory().buffer + before.shared_memory().window + before.block_bytes();
             let beside = before.beside_memory().buffer + before.block_bytes();
-            let batches = (parts + 1) * (before.batch() - 8) * RECORD;
+            let batches = (parts + 1) * before.batch() * RECORD;
             let read = parts * shared + beside + before.beside_memory().window + batches;
             memory.hold(before.segment_bytes() as u64);
             let after = memory.budget();
@@ -189,6 +189,9 @@ mod tests {
             let listed = after.combiner_bytes() + after.window_bytes(1);
             let last = pass + listed.max(after.spool_memory().buffer) + beside;
             prop_assert!((before.segment_bytes() + last) as u64 <= limit);
+            // Test documents are labelled beside the vectors of the others.
+            let decided = read + pass + after.spool_memory().buffer;
+            prop_assert!((before.segment_bytes() + decided) as u64 <= limit);
             memory.release(before.segment_bytes() as u64);
             prop_assert_eq!(memory.budget(), before);
             prop_assert_eq!(memory.peak, before.segment_bytes() as u64);

@@ -9,7 +9,7 @@ use super::merge::{Merge, Run, Stream};
 use super::record::{Key, Value};
 use crate::spill::{Disk, Scratch, SpillFile};
 
-/// SortedRecords runs in one file.
+/// Sorted runs in one file.
 pub(super) struct Runs {
     budget: Budget,
     scratch: Scratch,

@@ -134,6 +134,8 @@ impl<K: Key, V: Value> ListWriter<K, V> {
     /// # Errors
     /// An attempt fault where the disk fails.
     pub fn finish(mut self, disk: &mut dyn Disk) -> Result<SortedList<K, V>, Fault> {
+        // Kept as it is: what growing added to it is not.
+        self.block.shrink_to_fit();
         self.list.blocks.push(disk, self.block)?;
         Ok(self.list)
     }

@@ -47,8 +47,8 @@ impl Spool {
         self.room = room;
         if self.buffer.len() > room.buffer {
             self.spill(disk)?;
-            self.buffer.shrink_to(room.buffer);
         }
+        self.buffer.shrink_to(room.buffer);
         Ok(())
     }
 
@@ -182,7 +182,7 @@ mod tests {
             let longest = strings.iter().map(|string| string.len() + LENGTH).max().unwrap_or(0);
             prop_assert!(spool.buffer.capacity() <= buffer.max(longest));
             spool.set_memory(&mut disk, Room { buffer: later, window }).expect("room");
-            prop_assert!(spool.buffer.len() <= later);
+            prop_assert!(spool.buffer.capacity() <= later);
             let written = scratch.traffic().written;
             for pass in 1..=2 {
                 let mut reader = spool.reader();

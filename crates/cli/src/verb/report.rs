@@ -61,15 +61,23 @@ impl NamedRun {
             return Err(refused(what));
         }
         let asks_alike = |name: &str, claim: &Claim| {
-            let asked = |of: &Claim| {
-                (of.statement.clone(), of.expect.clone(), of.margin.clone(), of.published.clone())
+            // What an engine leaves out of a claim may differ.
+            let asked = |of: &Claim| Claim {
+                margin: None,
+                size_not_comparable: None,
+                not_comparable: None,
+                ..of.clone()
             };
-            study.claim.get(name).is_none_or(|own| asked(own) == asked(claim))
+            study.claim.get(name).is_none_or(|own| {
+                let margins = own.margin.as_ref().zip(claim.margin.as_ref());
+                asked(own) == asked(claim) && margins.is_none_or(|(own, other)| own == other)
+            })
         };
         match resolved.study.claim.iter().find(|(name, claim)| !asks_alike(name, claim)) {
-            Some((name, _)) => {
-                Err(refused(format!("its claim `{}` is not that of the page's run", quoted(name))))
-            }
+            Some((name, _)) => Err(refused(format!(
+                "its claim `{}` differs from the page's in what it compares, expects or cites",
+                quoted(name)
+            ))),
             None => Record::of(&self.dir, findings_of(&self.dir, &resolved)?),
         }
     }

@@ -118,6 +118,6 @@ fn legend(claims: &[ClaimFinding]) -> String {
     };
     let entries: String = words::occurring_verdicts(claims).into_iter().map(entry).collect();
     format!(
-        r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips, the dot with its whiskers is the found value, the hollow diamond the published value, and the upright line no effect. The number of the claim is drawn: a ratio of times below 1 is to the left of the line.</p></details>"#
+        r#"<details class="legend-words" open="open"><summary>What the verdicts mean</summary><dl>{entries}</dl><p>In the small strips, the dot with its whiskers is the found value, the thin line its interval over the ranges of the model's parameters, the hollow diamond the published value, and the upright line no effect. The number of the claim is drawn: a ratio of times below 1 is to the left of the line.</p></details>"#
     )
 }

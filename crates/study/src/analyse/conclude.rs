@@ -7,10 +7,11 @@ use super::select::View;
 use super::verdict::Evidence;
 use super::{
     cells, comparison, detectable, failures, figures, headline, notes, overview, sources, tables, verdict,
+    without_ranges,
 };
 use crate::catalogue::Catalogues;
 use crate::file::Study;
-use crate::findings::{ClaimFinding, ComparisonVerdict, FINDINGS_SCHEMA, Findings};
+use crate::findings::{ClaimFinding, ClaimVerdict, ComparisonVerdict, FINDINGS_SCHEMA, Findings};
 use crate::plan::Plan;
 use crate::samples::Run;
 
@@ -42,11 +43,14 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let summary = overview::summary(&data, &family, floors);
     let measured = !summary.nothing_was_measured();
     let headline = match measured {
-        true => headline::headline(study, catalogues, &family, &comparisons, &data),
+        true => {
+            let verdicts: Vec<ClaimVerdict> = claimed.iter().map(|(claim, _)| claim.verdict).collect();
+            headline::headline(study, catalogues, &family, &comparisons, &verdicts, &data)
+        }
         false => failures::nothing_measured(&study.name, run),
     };
     let scaled = notes::scaled_link_notes(&family, &comparisons, &claimed, seen, catalogues);
-    let unranged = notes::not_replayed(&family, &comparisons, &claimed, over_ranges.as_ref());
+    let unranged = without_ranges::not_replayed(&family, &comparisons, &claimed, over_ranges.as_ref());
     let unranged = Vec::from_iter(unranged);
     let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
     claims.sort_by_key(|claim| claim.verdict);

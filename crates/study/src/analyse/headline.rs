@@ -14,20 +14,21 @@ use super::select::View;
 use super::{comparison, context, failures};
 use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
-use crate::findings::{Comparison, ComparisonVerdict, Headline};
+use crate::findings::{ClaimVerdict, Comparison, ComparisonVerdict, Headline};
 use crate::level;
 use crate::number::{self, format_percent};
 use crate::plan::base::missing_base;
 use crate::words::{at_levels, count_in_words};
 use crate::{estimate, words};
 
-/// The deciding sentence. It is about the comparison that the study names, else about the first one. Where that is
+/// The deciding sentence. `verdicts` are those of the family's claims. It is about the comparison that the study names, else about the first one. Where that is
 /// undecided, it is about the largest effect that is decided.
 pub fn headline(
     study: &Study,
     catalogues: &Catalogues,
     family: &Family,
     comparisons: &[Option<Comparison>],
+    verdicts: &[ClaimVerdict],
     data: &Data,
 ) -> Headline {
     let mut all = family.pairs.iter().zip(comparisons);
@@ -54,7 +55,7 @@ pub fn headline(
             }
         }
         Some(((pair, _), None)) => (no_data_sentence(study, pair, data), false),
-        None => without_comparison(study, family, data),
+        None => without_comparison(study, family, verdicts, data),
     };
     if other && decided && chosen.is_some() {
         text += &rank_clause(comparisons);
@@ -193,7 +194,8 @@ fn undecided(
             count_in_words(family.questions, "question")
         );
     }
-    if conclusion.answer.side.is_some_and(|side| side != Side::Within) {
+    let directed = conclusion.answer.side.is_some_and(|side| side != Side::Within);
+    if directed && pair.metric.better == Better::Neither {
         return format!("{}{what}, which is neither better nor worse", found.change);
     }
     let seen = count_in_words(found.ratio.n, "block");
@@ -227,19 +229,24 @@ fn single_cell_sentence(study: &Study, data: &Data) -> Option<(String, bool)> {
 
 /// The sentence of a run that compares nothing: that the base is not run, what its only cell showed, or how many claims
 /// are decided.
-fn without_comparison(study: &Study, family: &Family, data: &Data) -> (String, bool) {
+fn without_comparison(
+    study: &Study,
+    family: &Family,
+    verdicts: &[ClaimVerdict],
+    data: &Data,
+) -> (String, bool) {
     let missing_base =
         data.experiments.iter().find_map(|one| missing_base(study.experiment.get(one.name())?, one.planned));
     match missing_base {
         Some(text) if family.claims.is_empty() => (text, false),
         Some(text) => {
-            let (claims, decided) = decided_claims(family);
+            let (claims, decided) = decided_claims(family, verdicts);
             (format!("{claims}; {text}"), decided)
         }
         None if family.claims.is_empty() => {
             single_cell_sentence(study, data).unwrap_or_else(|| cells_sentence(study, data))
         }
-        None => decided_claims(family),
+        None => decided_claims(family, verdicts),
     }
 }
 
@@ -253,9 +260,12 @@ fn cells_sentence(study: &Study, data: &Data) -> (String, bool) {
 }
 
 /// How many claims are decided.
-fn decided_claims(family: &Family) -> (String, bool) {
-    let settled =
-        family.claims.iter().filter(|c| c.answer.as_ref().is_some_and(|(a, _)| a.settled_at.is_some()));
+fn decided_claims(family: &Family, verdicts: &[ClaimVerdict]) -> (String, bool) {
+    let open = [ClaimVerdict::DependsOn, ClaimVerdict::Inconclusive];
+    let settled = family.claims.iter().zip(verdicts).filter(|(claim, verdict)| {
+        let answered = claim.answer.as_ref().is_some_and(|(answer, _)| answer.settled_at.is_some());
+        answered && !open.contains(verdict)
+    });
     let (settled, all) = (settled.count(), family.claims.len());
     (format!("{settled} of {} decided", count_in_words(all, "claim")), settled > 0)
 }

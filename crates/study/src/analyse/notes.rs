@@ -2,17 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::change::RANGES;
 use super::contrast::Contrast;
 use super::family::Family;
-use super::over_ranges::NumbersByCluster;
 use super::pair::Pair;
-use super::question::ClaimQuestion;
 use super::select::View;
 use super::{comparison, latency_effect};
 use crate::catalogue::Catalogues;
 use crate::findings::{ClaimFinding, ClaimVerdict, Comparison, ComparisonVerdict};
-use crate::words::join_in_words;
 
 /// A note on each comparison and claim whose links are scaled, over `blocks`. `claimed` are the claims with the views of
 /// their experiments.
@@ -66,39 +62,4 @@ pub fn scaled_link_notes(
     let unknown: BTreeSet<String> = compared.chain(claimed).collect();
     all.extend(unknown);
     all
-}
-
-/// Numbers of so many are named; of more, they are counted.
-const NAMED: usize = 6;
-
-/// A note on what a model made, and was not replayed over the ranges of its parameters: its interval is too narrow.
-pub fn not_replayed(
-    family: &Family,
-    found: &[Option<Comparison>],
-    claimed: &[(ClaimFinding, Option<View>)],
-    over_ranges: Option<&NumbersByCluster>,
-) -> Option<String> {
-    let pairs = family.pairs.iter().zip(found).filter(|((pair, _), found)| {
-        let stayed = over_ranges.is_some_and(|over| over.has_pair_unmoved(pair));
-        pair.datum.modelled && !stayed && found.as_ref().is_some_and(|found| found.over_ranges.is_none())
-    });
-    let claims = family.claims.iter().zip(claimed).filter(|(judged, (claim, _))| {
-        let modelled = match &judged.claim.question {
-            ClaimQuestion::Number(question) => question.datum.modelled,
-            ClaimQuestion::Steps(question) => question.modelled,
-            ClaimQuestion::NotAsked(_) => false,
-        };
-        let stayed = over_ranges.is_some_and(|over| over.has_claim_unmoved(&claim.name));
-        let counts = judged.claim.written.is_evidence();
-        modelled && counts && !stayed && claim.found.is_some() && claim.over_ranges.is_none()
-    });
-    let pairs = pairs.map(|((pair, _), _)| pair.title());
-    let all: Vec<String> =
-        pairs.chain(claims.map(|(_, (claim, _))| format!("claim {}", claim.name))).collect();
-    let which = match all.len() {
-        0 => return None,
-        few if few <= NAMED => join_in_words(&all),
-        many => format!("{many} comparisons and claims"),
-    };
-    Some(format!("{which}: not replayed over {RANGES}, so that intervals hold this machine's noise alone"))
 }

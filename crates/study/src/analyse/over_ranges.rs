@@ -61,14 +61,24 @@ impl<'a> NumbersByCluster<'a> {
         Spread::of(self.ranges, self.claims.get(name)?)
     }
 
+    /// Whether a claim was replayed.
+    pub fn has_claim(&self, name: &str) -> bool {
+        self.claims.contains_key(name)
+    }
+
+    /// Whether a comparison was replayed.
+    pub fn has_pair(&self, pair: &Pair) -> bool {
+        self.pairs.contains_key(&key(pair))
+    }
+
     /// Whether a claim was replayed, and no parameter that has a range changes its number.
     pub fn has_claim_unmoved(&self, name: &str) -> bool {
-        self.claims.contains_key(name) && self.claim(name).is_none()
+        self.has_claim(name) && self.claim(name).is_none()
     }
 
     /// Whether a comparison was replayed, and no parameter that has a range changes it.
     pub fn has_pair_unmoved(&self, pair: &Pair) -> bool {
-        self.pairs.contains_key(&key(pair)) && self.pair(pair).is_none()
+        self.has_pair(pair) && self.pair(pair).is_none()
     }
 
     /// Of a comparison.
@@ -214,7 +224,7 @@ impl<'a> Spread<'a> {
             let side = if *at > own { "up" } else { "down" };
             let parameter = effect.parameter;
             Some(format!(
-                "{} (from about {} {side}; {})",
+                "{} (it changes from about {} {side}; {})",
                 parameter.name,
                 parameter.value_at(*at),
                 parameter.taken()

@@ -8,7 +8,7 @@ use crate::cost::{COSTS, Cost};
 use crate::findings::SourceNote;
 use crate::node_number::{NODE_NUMBERS, NodeNumber};
 use crate::plan::{Place, Plan, Uplink};
-use crate::words::join_in_words;
+use crate::words::first_of;
 
 /// The remark on cells whose links their systems never had.
 const HYPOTHETICAL_LINKS: &str = "where `rate` or `latency` is given, a system has links it never had: G follows the rate, \
@@ -31,7 +31,7 @@ const RANGES_LEAVE_OUT: &str = "memory has no range: an application decides whil
 fn without_range(parameters: &[String]) -> String {
     format!(
         "taken as exact, since no range is known: {} (try: give each a range in its file, even a wide one)",
-        join_in_words(parameters)
+        first_of(parameters)
     )
 }
 

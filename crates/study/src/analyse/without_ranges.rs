@@ -1,6 +1,12 @@
 //! Numbers that a model made, and that no replay over the ranges of its parameters moves.
 
 use super::change::RANGES;
+use super::family::Family;
+use super::over_ranges::NumbersByCluster;
+use super::question::ClaimQuestion;
+use super::select::View;
+use crate::findings::{ClaimFinding, Comparison};
+use crate::words::first_of;
 
 /// Why a number is known on the cluster as it is alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,4 +55,33 @@ impl WithoutRanges {
             WithoutRanges::NothingChangesIt => "no parameter that has a range changes it".into(),
         }
     }
+}
+
+/// A note on what a model made, and was not replayed over the ranges of its parameters: its interval is too narrow.
+pub fn not_replayed(
+    family: &Family,
+    found: &[Option<Comparison>],
+    claimed: &[(ClaimFinding, Option<View>)],
+    over_ranges: Option<&NumbersByCluster>,
+) -> Option<String> {
+    let pairs = family.pairs.iter().zip(found).filter(|((pair, _), found)| {
+        let replayed = over_ranges.is_some_and(|over| over.has_pair(pair));
+        pair.datum.modelled && !replayed && found.is_some()
+    });
+    let claims = family.claims.iter().zip(claimed).filter(|(judged, (claim, _))| {
+        let modelled = match &judged.claim.question {
+            ClaimQuestion::Number(question) => question.datum.modelled,
+            ClaimQuestion::Steps(question) => question.modelled,
+            ClaimQuestion::NotAsked(_) => false,
+        };
+        let replayed = over_ranges.is_some_and(|over| over.has_claim(&claim.name));
+        modelled && judged.claim.written.is_evidence() && !replayed && claim.found.is_some()
+    });
+    let pairs = pairs.map(|((pair, _), _)| pair.title());
+    let all: Vec<String> =
+        pairs.chain(claims.map(|(_, (claim, _))| format!("claim {}", claim.name))).collect();
+    let which = first_of(&all);
+    (!all.is_empty()).then(|| {
+        format!("{which}: not replayed over {RANGES}, so that intervals hold this machine's noise alone")
+    })
 }

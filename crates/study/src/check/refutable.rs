@@ -12,8 +12,8 @@ pub(super) fn refutable(study: &Study, name: &str, claim: &Claim) -> Result<(), 
     let at =
         |(key, fault): (&str, Fault)| fault.at(study.key_lines.location_of(&format!("claim.{name}.{key}")));
     texts(claim).map_err(at)?;
-    missable(claim).map_err(at)?;
-    peak_has_rivals(study, claim).map_err(|fault| at(("peak.among", fault)))?;
+    bound_can_be_missed(claim).map_err(at)?;
+    peak_leaves_out_a_level(study, claim).map_err(|fault| at(("peak.among", fault)))?;
     sized(study, name, claim)
 }
 
@@ -27,27 +27,26 @@ fn texts(claim: &Claim) -> Result<(), (&'static str, Fault)> {
         ("size_not_comparable", claim.size_not_comparable.as_ref()),
     ];
     match texts.into_iter().find(|(_, text)| text.is_some_and(|text| text.trim().is_empty())) {
-        Some((key, _)) => {
-            Err((key, Fault::usage("it is empty").remedy("write it in words, or leave the key out")))
-        }
+        Some((key, _)) => Err((
+            key,
+            Fault::usage(format!("`{key}` is empty")).remedy("write it in words, or leave the key out"),
+        )),
         None => Ok(()),
     }
 }
 
 /// Refuses what every number of its kind fulfils.
-fn missable(claim: &Claim) -> Result<(), (&'static str, Fault)> {
+fn bound_can_be_missed(claim: &Claim) -> Result<(), (&'static str, Fault)> {
     let expected = claim.expect.as_ref().map(|expect| expect.value);
     if let Some(threshold) = &claim.threshold
         && let Some(expected) = expected
     {
-        let share = MetricQuery::new(&threshold.metric).share;
         let always = match expected.relation {
-            Relation::Above => expected.bound < 0.0 || share && expected.bound <= 0.0,
-            Relation::Below => share && expected.bound >= 1.0,
+            Relation::Above => expected.bound <= 0.0,
+            Relation::Below => expected.bound >= 1.0,
         };
-        if always {
-            let range = if share { "from 0 to 1" } else { "0 or more" };
-            let what = format!("`{}` is {range}, so that no data could refute this", threshold.metric);
+        if always && MetricQuery::new(&threshold.metric).share {
+            let what = format!("`{}` is from 0 to 1, so that no data could refute this", threshold.metric);
             return Err(("expect", Fault::usage(what).remedy("give a bound that may be missed")));
         }
     }
@@ -73,7 +72,7 @@ fn missable(claim: &Claim) -> Result<(), (&'static str, Fault)> {
 }
 
 /// Refuses a peak at any level of its factor: nothing could be greater.
-fn peak_has_rivals(study: &Study, claim: &Claim) -> Result<(), Fault> {
+fn peak_leaves_out_a_level(study: &Study, claim: &Claim) -> Result<(), Fault> {
     let Some(peak) = &claim.peak else { return Ok(()) };
     let factor =
         study.experiment.get(&claim.experiment).and_then(|experiment| experiment.factors.get(&peak.along));

@@ -112,7 +112,7 @@ proptest! {
         let limit = least_memory(parts) + more;
         let (answer, cost) = run(&settings, parts, limit);
         prop_assert_eq!(answer, expected);
-        prop_assert!(cost.held <= limit, "{:?} of {}", cost, limit);
+        prop_assert!(4 * cost.held <= limit, "{:?} of {}", cost, limit);
         prop_assert_eq!((free.segments, free.spilled), ([1, 1, 1], 0));
     }
 }
@@ -126,7 +126,7 @@ fn with_the_least_memory_every_table_has_several_segments() {
     assert_eq!((free.segments, free.spilled), ([1, 1, 1], 0), "what fits is one segment and needs no disk");
     assert!(least.segments.iter().all(|count| *count > 1), "{least:?}");
     assert!(
-        least.spilled > 0 && least.held <= least_memory(2) && free.held > least.held,
+        least.spilled > 0 && 4 * least.held <= least_memory(2) && free.held > least.held,
         "{least:?}, {free:?}"
     );
 }
