@@ -162,7 +162,7 @@ fn a_comparison_that_changes_sides_within_a_range_depends_on_the_parameter_as_a_
     let (found, headline) = judged(0.002, 0.98, 1.02);
     assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::Better, true), "{found:?}");
     // Each error alone leaves the side standing, and both together do not.
-    let (found, headline) = judged(0.1, 0.96, 1.07);
+    let (found, headline) = judged(0.04, 0.96, 1.07);
     assert_eq!((found.verdict, headline.decided), (ComparisonVerdict::Inconclusive, false), "{found:?}");
     assert!(
         headline.text.contains("noise and the ranges") && !headline.text.contains("neither"),

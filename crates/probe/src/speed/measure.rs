@@ -180,7 +180,7 @@ mod tests {
     fn a_busy_machine_is_not_calibrated() {
         let times: Vec<f64> = (0..PASSES).map(|pass| if pass % 2 == 0 { 0.01 } else { 0.013 }).collect();
         let fault = timed(&times).speed().expect_err("is busy");
-        assert!(fault.message.contains("differ by 30 %") && fault.remedy.is_some(), "{fault}");
+        assert!(fault.message.contains("differ by 30.0 %") && fault.remedy.is_some(), "{fault}");
         // Less than a quarter of passes that were disturbed change nothing.
         let few: Vec<f64> = (0..PASSES).map(|pass| if pass % 6 == 0 { 0.05 } else { 0.01 }).collect();
         assert_eq!(timed(&few).speed().expect("is quiet").relative.point, 2.0);
