@@ -1,6 +1,6 @@
 //! Verdicts, as a user of the command line reads them.
 
-use crate::common::{command, computed_study, crosstalk, finish, interrupt, stderr, stdout};
+use crate::common::{command, computed_study, crosstalk, finish, interrupt, journal, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 
@@ -173,6 +173,10 @@ fn a_number_from_a_formula_is_labelled_computed_once() {
     let found = &findings(dir.path())["comparisons"][0];
     assert_eq!((&found["ratio"]["n"], &found["origin"]), (&1.into(), &"computed".into()), "{found}");
     assert!(found["ratio"]["interval"].is_null(), "the same in each block: {found}");
+    let attempts: Vec<_> =
+        journal(&dir.path().join("out")).into_iter().filter(|l| l["line"] == "attempt").collect();
+    let watched = attempts.iter().find(|attempt| !attempt["fidelity"].is_null());
+    assert!(!attempts.is_empty() && watched.is_none(), "no machine disturbs a formula: {watched:?}");
 }
 
 #[test]
@@ -183,10 +187,7 @@ fn an_attempt_that_was_interrupted_did_not_fail() {
     crate::common::await_samples(&dir.path().join("out"), 16);
     interrupt(child.id());
     assert_eq!(finish(child).status.code(), Some(130));
-    let last = crate::common::journal(&dir.path().join("out"))
-        .into_iter()
-        .rev()
-        .find(|line| line["line"] == "attempt");
+    let last = journal(&dir.path().join("out")).into_iter().rev().find(|line| line["line"] == "attempt");
     let was_amid = last.is_some_and(|line| line["status"] == "interrupted");
     let text = stdout(&crosstalk(dir.path(), &["report", "out"]));
     assert!(!text.contains("did not finish"), "{text}");

@@ -287,7 +287,11 @@ impl<'a> Runner<'a> {
         let mut write =
             |reading: Reading, at: f64, n: u64| journal.write(Line::Sample { attempt: id, reading, at, n });
         let earlier_notes = pool.link_notes().len();
-        let result = perform(pool, &cell.scene, &context, &mut write)?;
+        let mut result = perform(pool, &cell.scene, &context, &mut write)?;
+        // What follows from parameters alone does not depend on how undisturbed this machine was.
+        if lab.plan.experiment(&cell.id).computed {
+            result.fidelity = None;
+        }
         for note in &pool.link_notes()[earlier_notes..] {
             self.progress.event(Event::Warning { text: note.clone() });
         }
