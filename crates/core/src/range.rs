@@ -22,7 +22,7 @@ pub enum End {
 }
 
 impl End {
-    fn is_endless(&self) -> bool {
+    fn is_not_finite(&self) -> bool {
         match self {
             End::Number(number) => !number.is_finite(),
             End::Text(text) => text.trim().parse().is_ok_and(|number: f64| !number.is_finite()),
@@ -57,7 +57,7 @@ impl Range {
     }
 
     fn ends<T: PartialOrd>(&self, read: impl Fn(&End) -> Result<T, Fault>) -> Result<(T, T), Fault> {
-        if self.0.iter().any(End::is_endless) {
+        if self.0.iter().any(End::is_not_finite) {
             return Err(Fault::usage("the ends of a range are finite")
                 .remedy("write a wide range where little is known: [0.1, 10]"));
         }

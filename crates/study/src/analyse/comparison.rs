@@ -140,7 +140,8 @@ fn without_interval(ratio: Estimate) -> Estimate {
     Estimate { interval: None, n: 1, ..ratio }
 }
 
-/// The verdict for a side. A metric with no better direction is equivalent or inconclusive: its ratio shows the rest.
+/// The verdict for a side, and for what the ranges leave `unsettled` of it. A metric with no better direction is at most
+/// equivalent: its ratio shows the rest.
 fn verdict(side: Option<Side>, better: Better, unsettled: Option<&Unsettled>) -> ComparisonVerdict {
     match (side, better) {
         (Some(_), Better::Lower | Better::Higher) | (Some(Side::Within), Better::Neither)
