@@ -383,15 +383,21 @@ fn without_pressure_the_guard_outlives_controllers_that_vanish_and_a_group_that_
             [ -d /sys/fs/cgroup/crosstalk-background-going-* ] && break
             sleep 0.1
         done
-        vanish() { for name in cpu cpuset memory io; do echo "-$name" > /sys/fs/cgroup/cgroup.subtree_control; done; }
-        (sleep 2; vanish; sleep 6; ls -d /sys/fs/cgroup/crosstalk-background-going-*/cpu.weight >/left; kill $owner) &
+        until_reported() { for turn in $(seq 100); do grep -q "$1" /guarded && return; sleep 0.1; done; }
         echo "== pressure"
         ls /proc/pressure 2>/dev/null
-        echo "== guarded"
-        crosstalk --json guard --background going --for 15s
-        echo "== code $?"
+        crosstalk --json guard --background going --for 15s >/guarded 2>&1 &
+        guard=$!
+        until_reported "is guarded from now on"
+        for name in cpu cpuset memory io; do echo "-$name" > /sys/fs/cgroup/cgroup.subtree_control; done
+        until_reported "the cpu controller was taken"
         echo "== left"
-        cat /left
+        ls -d /sys/fs/cgroup/crosstalk-background-going-*/cpu.weight 2>/dev/null
+        kill $owner
+        wait $guard
+        echo "== code $?"
+        echo "== guarded"
+        cat /guarded
         exit 0
     "#;
     let Some(parts) = vm(&["--kernel", "cgroup_no_v1=all psi=0"], script) else { return };

@@ -189,8 +189,8 @@ mod tests {
             let listed = after.combiner_bytes() + after.window_bytes(1);
             let last = pass + listed.max(after.spool_memory().buffer) + beside;
             prop_assert!((before.segment_bytes() + last) as u64 <= limit);
-            // Test documents are labelled beside the vectors of the others.
-            let decided = read + pass + after.spool_memory().buffer;
+            // Test documents are labelled beside the vectors of the others, with what was shared alone.
+            let decided = parts * shared + batches + pass + after.spool_memory().buffer;
             prop_assert!((before.segment_bytes() + decided) as u64 <= limit);
             memory.release(before.segment_bytes() as u64);
             prop_assert_eq!(memory.budget(), before);
