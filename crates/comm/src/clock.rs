@@ -133,6 +133,7 @@ impl Clock {
             Clock::Virtual(clock) => {
                 clock.counted = RankCounters::default();
                 clock.monitor = Monitor::begin();
+                clock.meter.rest();
                 if clock.core.is_none() {
                     clock.core = cpu::fastest_allowed().and_then(|cpu| PinnedThread::begin(cpu).ok());
                 }

@@ -4,8 +4,9 @@
 //! does not advance while the thread waits for a core or for a message. Reading it
 //! costs a system call (0.1 to 0.6 µs), part of which falls into the window that it
 //! measures. So an empty window has a length. It is measured at the start and
-//! subtracted from every window. A remainder shorter than four readings is not
-//! resolved: it may be a cold cache after the thread was switched in. It is dropped,
+//! subtracted from every window. A remainder shorter than two readings is not
+//! resolved: it may be a cold cache after the thread was switched in. Nor is one
+//! shorter than four where the thread has rested and not computed since. It is dropped,
 //! and the sum of what was dropped is reported to the fidelity monitor.
 //!
 //! On loopback and veth the kernel handles a packet in the sender's system call,
@@ -18,9 +19,13 @@ use crosstalk_host::clock::{switches_and_faults, thread_cpu_ns};
 const TRIALS: usize = 401;
 
 /// A window below this many times an empty one is not resolved. From cold caches, an
-/// empty window and the calls around it may take that much longer: after a pause of 5 ms
-/// up to 2.9 times on a virtual Zen 4, whose empty one takes 0.65 µs (decision 79).
-const UNRESOLVED_FACTOR: u64 = 4;
+/// empty window and the calls around it may take that much longer.
+const UNRESOLVED_FACTOR: u64 = 2;
+
+/// The same after the clock was restarted or the thread slept, until it computes: all it
+/// runs is cold. After a pause of 5 ms, up to 2.9 times on a virtual Zen 4 whose empty one
+/// takes 0.65 µs (decision 80).
+const RESTED_FACTOR: u64 = 4;
 
 /// In nanoseconds. A shorter window in which the thread was preempted measures mostly the
 /// switch and the cold caches after it. With time slices of milliseconds at most one in
@@ -34,8 +39,10 @@ pub(crate) struct Meter {
     begin: u64,
     /// The measured length of an empty window.
     empty: u64,
-    /// The thread's involuntary switches at the beginning of the window.
-    switches: u64,
+    /// The thread's switches at the beginning of the window.
+    switches: Switches,
+    /// Whether the thread has not computed since it rested.
+    rested: bool,
     /// Readings of the clock within the window, whose cost is subtracted.
     readings: u64,
 }
@@ -53,10 +60,19 @@ pub(crate) struct Window {
     pub(crate) switches: u64,
 }
 
+/// How often this thread has left its core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Switches {
+    /// To wait.
+    voluntary: u64,
+    /// As it was preempted.
+    involuntary: u64,
+}
+
 impl Meter {
     /// Measures empty windows, and begins the first one.
     pub(crate) fn calibrated() -> Self {
-        let mut meter = Meter { begin: 0, empty: 0, switches: 0, readings: 0 };
+        let mut meter = Meter { begin: 0, empty: 0, switches: switches(), rested: false, readings: 0 };
         let mut trials = [0; TRIALS];
         for trial in &mut trials {
             meter.begin();
@@ -66,6 +82,12 @@ impl Meter {
         meter.empty = trials[TRIALS / 2];
         meter.begin();
         meter
+    }
+
+    /// Begins anew: what the thread has computed so far does not count, it may have slept, and may come to
+    /// another core.
+    pub(crate) fn rest(&mut self) {
+        self.rested = true;
     }
 
     /// Begins a window.
@@ -80,9 +102,13 @@ impl Meter {
     /// Ends the window.
     pub(crate) fn end(&mut self) -> Window {
         let net = self.measure();
-        let switches = switches() - self.switches;
+        let Switches { voluntary, involuntary } = switches();
+        let switches = involuntary - self.switches.involuntary;
+        self.rested |= voluntary > self.switches.voluntary;
+        let factor = if self.rested { RESTED_FACTOR } else { UNRESOLVED_FACTOR };
         let overhead = (self.readings + 1) * self.empty;
-        let resolved = net >= UNRESOLVED_FACTOR * self.empty && (switches == 0 || net >= SHORT_WINDOW);
+        let resolved = net >= factor * self.empty && (switches == 0 || net >= SHORT_WINDOW);
+        self.rested &= !resolved;
         let (computed, dropped) = if resolved { (net, 0) } else { (0, net) };
         Window { computed, dropped, overhead, switches }
     }
@@ -104,8 +130,12 @@ impl Meter {
     }
 }
 
-fn switches() -> u64 {
-    switches_and_faults().map_or(0, |usage| usage.involuntary_switches)
+fn switches() -> Switches {
+    let none = Switches { voluntary: 0, involuntary: 0 };
+    switches_and_faults().map_or(none, |usage| Switches {
+        voluntary: usage.voluntary_switches,
+        involuntary: usage.involuntary_switches,
+    })
 }
 
 #[cfg(test)]
@@ -147,6 +177,28 @@ mod tests {
             .collect();
         windows.sort_unstable_by(f64::total_cmp);
         assert!(windows[4] < 1000.0 / 4.0, "1000 readings count as {} of them", windows[4]);
+    }
+
+    #[test]
+    fn after_rest_a_window_must_be_twice_as_long_until_one_counts() {
+        // In empty windows of an exaggerated length, which noise does not reach.
+        const EMPTY: u64 = 1_000_000;
+        let counts = |meter: &mut Meter, empties: u64, sleep: bool| {
+            meter.begin();
+            if sleep {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let end = thread_cpu_ns() + empties * EMPTY;
+            while thread_cpu_ns() < end {}
+            meter.end().computed > 0
+        };
+        let mut meter = Meter { empty: EMPTY, ..Meter::calibrated() };
+        assert!(counts(&mut meter, 4, false));
+        meter.rest();
+        let after_rest = [4, 4, 6, 4].map(|empties| counts(&mut meter, empties, false));
+        assert_eq!(after_rest, [false, false, true, true]);
+        assert!(!counts(&mut meter, 4, true), "it has slept");
+        assert!(!counts(&mut meter, 4, false), "it has not computed since");
     }
 
     #[test]
