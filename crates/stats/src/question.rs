@@ -102,21 +102,24 @@ impl Question for PracticalComparison<'_> {
 
 /// The answer of this look's interval, `now`, combined with all `earlier` looks: the
 /// intersection of their intervals (repeated confidence intervals, Jennison &
-/// Turnbull 1989). A finding is kept. If intervals of two looks do not overlap,
-/// which is one of the errors that α bounds, only the latest counts, and the
-/// earlier finding is dropped.
+/// Turnbull 1989). A finding is kept, beyond the margin of this look if the joint
+/// interval is, and else beyond that by which it was found. If intervals of two looks
+/// do not overlap, which is one of the errors that α bounds, only the latest counts,
+/// and the earlier finding is dropped.
 pub(crate) fn combine_looks(now: Option<Interval>, margin: Margin, earlier: Option<&Answer>) -> Answer {
     let Some(now) = now else { return earlier.copied().unwrap_or_default() };
     let before = earlier.and_then(|answer| answer.interval);
     let joint = before.map_or(Some(now), |before| now.intersect(&before));
     let found = joint.and(earlier).and_then(|answer| Some((answer.side?, answer.margin)));
     let interval = joint.unwrap_or(now);
-    let side = found.map_or_else(|| Side::of(&interval, margin), |(side, _)| Some(side));
+    let of_this_look = Side::of(&interval, margin);
+    let side = found.map_or(of_this_look, |(side, _)| Some(side));
     let applied = if side == Some(Side::Within) { margin.within } else { margin.beyond };
+    let kept = found.filter(|_| side != of_this_look).map(|(_, margin)| margin);
     Answer {
         interval: Some(interval),
         side,
-        margin: found.map_or(applied, |(_, margin)| margin),
+        margin: kept.unwrap_or(applied),
         size: None,
         settled: side.is_some(),
         frees: matches!(side, Some(Side::Above | Side::Below)),
@@ -164,6 +167,27 @@ mod tests {
         assert_eq!(side(small.as_slice()), Some(Side::Above));
         assert_eq!(side(large.as_slice()), Some(Side::Within));
         assert_eq!(side([None; 12].as_slice()), None, "an unknown floor gives no verdict");
+    }
+
+    #[test]
+    fn a_finding_has_the_margin_of_the_latest_look_that_shows_it() {
+        // The noise floor after twelve blocks is 8 %, and after 24 it is lower, or higher than the difference.
+        let slower = blocks(0.2, 24);
+        let noise = |later: f64| -> Vec<Option<f64>> {
+            (0..24).map(|i| Some(if i < 12 { 0.08 } else { later })).collect()
+        };
+        let margin = |noise: Vec<Option<f64>>, blocks: usize| {
+            let pairs = [noise];
+            let ask = Comparison::new(&slower, 0.01).above_noise(&pairs);
+            let answer = judge(&[&ask], blocks).by_question[0].answer;
+            assert_eq!(answer.side, Some(Side::Above));
+            answer.margin
+        };
+        let first = margin(noise(0.0), 12);
+        assert!((first - 0.08).abs() < 1e-9, "{first}");
+        let lower = margin(noise(0.0), 24);
+        assert!(lower < first, "{lower}");
+        assert_eq!(margin(noise(0.5), 24), first, "the finding stands");
     }
 
     #[test]
