@@ -13,7 +13,7 @@
 //! outside of the windows. Interrupt handlers within a window are charged to it,
 //! unless the kernel is built to account for them. They remain as noise.
 
-use crosstalk_host::clock::{switches_and_faults, thread_cpu_ns};
+use crosstalk_host::clock::{SwitchesAndFaults, switches_and_faults, thread_cpu_ns};
 
 /// Number of empty windows that are measured at the start.
 const TRIALS: usize = 401;
@@ -40,7 +40,7 @@ pub(crate) struct Meter {
     /// The measured length of an empty window.
     empty: u64,
     /// The thread's switches at the beginning of the window.
-    switches: Switches,
+    switches: SwitchesAndFaults,
     /// Whether the thread has not computed since it rested.
     rested: bool,
     /// Readings of the clock within the window, whose cost is subtracted.
@@ -60,15 +60,6 @@ pub(crate) struct Window {
     pub(crate) switches: u64,
 }
 
-/// How often this thread has left its core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Switches {
-    /// To wait.
-    voluntary: u64,
-    /// As it was preempted.
-    involuntary: u64,
-}
-
 impl Meter {
     /// Measures empty windows, and begins the first one.
     pub(crate) fn calibrated() -> Self {
@@ -84,8 +75,7 @@ impl Meter {
         meter
     }
 
-    /// Begins anew: what the thread has computed so far does not count, it may have slept, and may come to
-    /// another core.
+    /// Notes that the clock was restarted: the thread may have slept, or come to another core.
     pub(crate) fn rest(&mut self) {
         self.rested = true;
     }
@@ -102,9 +92,9 @@ impl Meter {
     /// Ends the window.
     pub(crate) fn end(&mut self) -> Window {
         let net = self.measure();
-        let Switches { voluntary, involuntary } = switches();
-        let switches = involuntary - self.switches.involuntary;
-        self.rested |= voluntary > self.switches.voluntary;
+        let now = switches();
+        let switches = now.involuntary_switches - self.switches.involuntary_switches;
+        self.rested |= now.voluntary_switches > self.switches.voluntary_switches;
         let factor = if self.rested { RESTED_FACTOR } else { UNRESOLVED_FACTOR };
         let overhead = (self.readings + 1) * self.empty;
         let resolved = net >= factor * self.empty && (switches == 0 || net >= SHORT_WINDOW);
@@ -130,12 +120,9 @@ impl Meter {
     }
 }
 
-fn switches() -> Switches {
-    let none = Switches { voluntary: 0, involuntary: 0 };
-    switches_and_faults().map_or(none, |usage| Switches {
-        voluntary: usage.voluntary_switches,
-        involuntary: usage.involuntary_switches,
-    })
+/// All zero where the kernel does not count them.
+fn switches() -> SwitchesAndFaults {
+    switches_and_faults().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -181,7 +168,7 @@ mod tests {
 
     #[test]
     fn after_rest_a_window_must_be_twice_as_long_until_one_counts() {
-        // In empty windows of an exaggerated length, which noise does not reach.
+        // An empty window is taken as 1 ms, which noise does not reach. One of them is subtracted.
         const EMPTY: u64 = 1_000_000;
         let counts = |meter: &mut Meter, empties: u64, sleep: bool| {
             meter.begin();

@@ -47,7 +47,7 @@ pub fn parse_schedstat(text: &str) -> Option<SchedStat> {
 }
 
 /// Context switches and page faults of a thread since it began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SwitchesAndFaults {
     /// Times that it gave up its CPU to wait.
     pub voluntary_switches: u64,

@@ -189,7 +189,7 @@ mod tests {
             let listed = after.combiner_bytes() + after.window_bytes(1);
             let last = pass + listed.max(after.spool_memory().buffer) + beside;
             prop_assert!((before.segment_bytes() + last) as u64 <= limit);
-            // Test documents are labelled beside the vectors of the others, with what was shared alone.
+            // Test documents are labelled beside the vectors of the others. Only shared lists are read then.
             let decided = parts * shared + batches + pass + after.spool_memory().buffer;
             prop_assert!((before.segment_bytes() + decided) as u64 <= limit);
             memory.release(before.segment_bytes() as u64);
