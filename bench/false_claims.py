@@ -100,7 +100,9 @@ def falsified(kind, claim, found):
 
 
 def with_claim(text, name, lines):
-    """The study with this claim changed: what sets it apart is gone, and it is judged by itself."""
+    """The study with this claim changed: what sets it apart is gone, and it is judged by itself. So is what an engine
+    sets right again, which would have nothing left to set right."""
+    text = re.sub(r"^comparable = .*\n", "", text, flags=re.M)
     head = re.search(rf"^\[claim\.{re.escape(name)}\]\n", text, re.M)
     end = text.index("\n[", head.end()) + 1
     own = [line for line in text[head.end():end].splitlines() if not line.startswith(tuple(f"{key} =" for key in SET_APART))]
