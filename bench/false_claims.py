@@ -100,8 +100,8 @@ def falsified(kind, claim, found):
 
 
 def with_claim(text, name, lines):
-    """The study with this claim changed: what sets it apart is gone, and it is judged by itself. So is what an engine
-    sets right again, which would have nothing left to set right."""
+    """The study with this claim changed: what sets it apart is gone, and it is judged by itself. The engines'
+    lists of comparable claims are gone, too: a study may list there only claims that are set apart."""
     text = re.sub(r"^comparable = .*\n", "", text, flags=re.M)
     head = re.search(rf"^\[claim\.{re.escape(name)}\]\n", text, re.M)
     end = text.index("\n[", head.end()) + 1
