@@ -31,6 +31,8 @@ pub const GUESTS: &str = "crosstalk-guests";
 pub const FOREGROUND: &str = "crosstalk-foreground";
 /// The least share of a device, where it has shares.
 const LEAST_IO: u32 = 1;
+/// The share of processors, or of a device, of a group for which none is set.
+const USUAL: u32 = 100;
 /// The least memory that is taken for meant, in bytes.
 const LEAST_MEMORY: u64 = 1 << 20;
 /// More processors than a kernel may have (`NR_CPUS`).
@@ -139,6 +141,22 @@ pub fn set_idle_class(group: &Group) -> Result<(), Fault> {
     if group.place(&Setting::IoWeight(LEAST_IO)).is_some() {
         // A device without shares has none to give: nothing is lost.
         let _ = group.set(&Setting::IoWeight(LEAST_IO));
+    }
+    Ok(())
+}
+
+/// Undoes [`set_idle_class`] in a group of ours.
+///
+/// # Errors
+/// What the kernel refuses.
+pub fn leave_idle_class(group: &Group) -> Result<(), Fault> {
+    if group.place(&Setting::Idle(false)).is_some() {
+        group.set(&Setting::Idle(false))?;
+    } else {
+        group.set(&Setting::Weight(USUAL))?;
+    }
+    if group.place(&Setting::IoWeight(USUAL)).is_some() {
+        let _ = group.set(&Setting::IoWeight(USUAL));
     }
     Ok(())
 }

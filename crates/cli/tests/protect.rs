@@ -245,18 +245,26 @@ fn what_is_no_level_and_protection_from_nobody_are_refused_at_their_lines() {
 }
 
 #[test]
-fn a_guarded_attempt_ends_on_a_machine_that_others_load() {
+fn a_protected_attempt_ends_at_once_on_a_machine_that_others_load() {
     if lacks() {
         return;
     }
     let _alone = alone();
     let dir = tempfile::tempdir().expect("a directory");
-    // What the guard takes for foreground work: it pauses background work from its first snapshot on.
+    // What the guard takes for foreground work, which keeps background work from running while that is protected.
     let _others = crowd();
-    let output = finish(begin(dir.path(), &["guard"]));
+    let levels = ["nice", "sched-idle", "cpu-idle", "quota 10%", "guard"];
+    let short = study(&levels).replace("events = 8000", "events = 800");
+    fs::write(dir.path().join("protect.toml"), short).expect("writes");
+    let output = crosstalk(dir.path(), &["run", "./protect.toml", "--out", "run"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let lines = journal(&dir.path().join("run"));
     let attempts: Vec<_> = lines.iter().filter(|line| line["line"] == "attempt").collect();
-    let ended: Vec<_> = attempts.iter().map(|line| line["status"].as_str()).collect();
-    assert_eq!(ended, [Some("started"), Some("finished")], "{attempts:?}");
+    let ended = |level: &str| {
+        let own = attempts.iter().filter(|line| line["levels"]["protect"] == level);
+        own.filter_map(|line| line["status"].as_str()).collect::<Vec<_>>()
+    };
+    for level in levels {
+        assert_eq!(ended(level), ["started", "finished"], "{level}: {attempts:?}");
+    }
 }

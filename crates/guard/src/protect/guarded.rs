@@ -53,7 +53,9 @@ impl AppliedCondition for Guarded {
     fn end(&mut self) -> Result<(), Fault> {
         let Some(mut guard) = self.guard.take() else { return Ok(()) };
         if !guard.has_ended() {
-            return Ok(());
+            // It puts back what it has set before the limit goes.
+            drop(guard);
+            return self.group.end();
         }
         let said = match guard.output.recv_timeout(END) {
             Ok(Output::Ended(said)) => said,

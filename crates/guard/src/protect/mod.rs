@@ -11,9 +11,9 @@
 //!
 //! Background work is work that lasts. Its agents are lowered, or put into a group, before they start
 //! anything, so that all they start is, too. When the attempt has ended they are as they were. The settings of a group,
-//! and the guard, begin once that work is steady, and the guard ends before that work does: on a machine that others
-//! load it would not become steady, or not end. An agent's memory stays charged where it was; what it starts is charged
-//! in the group.
+//! and the guard, begin once that work is steady, and all ends before that work does: on a machine that others load it
+//! would not become steady, or not end. An agent's memory stays charged where it was; what it starts is charged in the
+//! group.
 
 mod agent_group;
 mod guarded;
@@ -23,13 +23,12 @@ use crosstalk_core::Fault;
 use crosstalk_core::need::Need;
 use crosstalk_core::scene::{AppliedCondition, Condition, Scope};
 use crosstalk_core::value::Value;
-use crosstalk_host::cpu::allowed;
 use crosstalk_host::process::{Lower, LoweredPriority};
 use crosstalk_host::{Launcher, Ledger};
 
-use agent_group::{AgentGroup, Settle};
-use crosstalk_cgroup::exec::{groups, set_idle_class};
-use crosstalk_cgroup::group::{Hierarchy, Setting, tighten};
+use agent_group::{AgentGroup, Limit};
+use crosstalk_cgroup::exec::groups;
+use crosstalk_cgroup::group::Hierarchy;
 use guarded::Guarded;
 use level::Level;
 
@@ -66,36 +65,36 @@ impl Condition for Protect {
     ) -> Result<Box<dyn AppliedCondition>, Fault> {
         let ledger = || Ledger::open(&Launcher::current());
         Ok(match Level::parse(value)? {
-            Level::None => Box::new(Lowered { _processes: Vec::new() }),
+            Level::None => Box::new(Lowered { processes: Vec::new() }),
             Level::Nice => Box::new(lower(&background()?, Lower::Nice)?),
             Level::SchedIdle => Box::new(lower(&background()?, Lower::Idle)?),
-            Level::CpuIdle => {
-                let idle: Settle = Box::new(|group| group.set(&Setting::Idle(true)));
-                Box::new(AgentGroup::new(&background()?, idle, &ledger()?)?)
-            }
+            Level::CpuIdle => Box::new(AgentGroup::new(&background()?, Limit::CpuIdle, &ledger()?)?),
             Level::Quota(share) => {
-                let quota = Setting::Quota(Some(share * allowed().len() as f64));
-                let limit: Settle = Box::new(move |group| tighten(group, &quota));
-                Box::new(AgentGroup::new(&background()?, limit, &ledger()?)?)
+                Box::new(AgentGroup::new(&background()?, Limit::Quota(share), &ledger()?)?)
             }
             Level::Guard(slowdown) => {
-                let group = AgentGroup::new(&background()?, Box::new(set_idle_class), &ledger()?)?;
+                let group = AgentGroup::new(&background()?, Limit::IdleClass, &ledger()?)?;
                 Box::new(Guarded::new(group, slowdown))
             }
         })
     }
 }
 
-/// Processes that yield by how they are scheduled, until this is dropped.
+/// Processes that yield by how they are scheduled, until foreground work has ended.
 struct Lowered {
-    _processes: Vec<LoweredPriority>,
+    processes: Vec<LoweredPriority>,
 }
 
-impl AppliedCondition for Lowered {}
+impl AppliedCondition for Lowered {
+    fn end(&mut self) -> Result<(), Fault> {
+        self.processes.clear();
+        Ok(())
+    }
+}
 
 fn lower(background: &[u32], how: Lower) -> Result<Lowered, Fault> {
     let lowered = background.iter().map(|pid| LoweredPriority::begin(*pid, how)).collect::<Result<_, _>>();
-    lowered.map(|processes| Lowered { _processes: processes }).map_err(|e| {
+    lowered.map(|processes| Lowered { processes }).map_err(|e| {
         Fault::environment(format!("background work cannot be lowered and put back: {e}"))
             .remedy("run it as root, or allow nice values down to 0: ulimit -e 20")
     })
