@@ -12,6 +12,8 @@ use crosstalk_core::record::Reading;
 use crosstalk_core::scene::Workload;
 use crosstalk_core::value::Params;
 use scene::{part, play_parts, value};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -88,6 +90,8 @@ fn without_a_worker(params: &Params, scratch: &Path) -> String {
         scope.spawn(|| {
             // The job's input is written and dealt by then.
             thread::sleep(Duration::from_secs(4));
+            // It cannot clean up; the worker would ask it to end, and wait.
+            kill("CoarseGrainedExecutorBackend");
             kill("deploy.worker.Worker");
         });
         run(&PAGERANK, &long, scratch).expect_err("its worker is gone").to_string()
@@ -131,6 +135,12 @@ impl Drop for Closed {
     }
 }
 
+/// Libraries that Java has unpacked where it puts temporary files unless it is given another place.
+fn unpacked() -> BTreeSet<OsString> {
+    let all = fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    all.filter(|name| name.to_string_lossy().contains(".so")).collect()
+}
+
 #[test]
 fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
     if !there() {
@@ -138,6 +148,7 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
     }
     let scratch: TempDir = tempfile::tempdir().expect("a folder");
     let _closed = Closed::alone();
+    let before = unpacked();
     let graph = on_spark().with("scale", 8).with("iterations", 3);
     let readings = run(&PAGERANK, &graph, scratch.path()).expect("its ranks are those of the recurrence");
     declared(&PAGERANK, &graph, &readings);
@@ -157,6 +168,7 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
 
     let fault = without_a_worker(&on_spark(), scratch.path());
     assert!(fault.contains("worker ended in mid-run") || fault.contains("was lost"), "{fault}");
+    assert_eq!(unpacked(), before, "executors, which are killed, leave nothing outside of their folders");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Spark's master and workers as processes.
 
 use crosstalk_core::Fault;
+use std::fs;
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -88,15 +90,27 @@ fn daemon(
     class: &str,
     words: &[&str],
 ) -> Result<Program, Fault> {
-    std::fs::create_dir_all(folder).map_err(|e| {
-        Fault::environment(format!("cannot make a folder for Spark: {e}")).at(folder.display().to_string())
-    })?;
+    fs::create_dir_all(folder).map_err(|e| unwritable(folder, &e))?;
     let mut command = Command::new(&found.java);
     command.args(JAVA).arg("-cp").arg(found.home.join("jars/*")).arg(class).args(words).current_dir(folder);
     set_spark_environment(&mut command, found, address);
     // Shuffle files and logs stay in the folder, which is removed.
     command.env("SPARK_LOCAL_DIRS", folder).env("SPARK_WORKER_DIR", folder);
+    command.env("SPARK_CONF_DIR", executor_settings(folder)?);
     Program::start(command, fresh_mark())
+}
+
+/// A folder of settings, with the options of the executors that a worker starts: what their libraries unpack stays in
+/// the worker's folder, however they end.
+fn executor_settings(folder: &Path) -> Result<PathBuf, Fault> {
+    let settings = folder.join("conf");
+    let options = format!("-Djava.io.tmpdir=\"{}\"\n", folder.display());
+    let written = fs::create_dir_all(&settings).and_then(|()| fs::write(settings.join("java-opts"), options));
+    written.map(|()| settings).map_err(|e| unwritable(folder, &e))
+}
+
+fn unwritable(folder: &Path, error: &io::Error) -> Fault {
+    Fault::environment(format!("cannot make a folder for Spark: {error}")).at(folder.display().to_string())
 }
 
 /// A port that was free a moment ago.
