@@ -172,6 +172,26 @@ fn three_analytics_on_one_cluster_and_a_worker_that_is_killed() {
 }
 
 #[test]
+fn a_small_input_is_work_for_all_nodes() {
+    if !there() {
+        return;
+    }
+    let scratch: TempDir = tempfile::tempdir().expect("a folder");
+    let _closed = Closed::alone();
+    let ratings = on_spark().with("slaves", 2).with("scale", 0.1).with("rank", 4).with("lambda", 0.1);
+    let readings =
+        run(&ALS, &ratings.with("iterations", 5), scratch.path()).expect("its model is as good as ours");
+    let computed = ["1", "2"].map(|node| {
+        let own = |one: &&Reading| {
+            one.metric == "time_compute" && one.labels.get("node").is_some_and(|n| n == node)
+        };
+        value(&readings.iter().filter(own).cloned().collect::<Vec<_>>(), "time_compute")
+    });
+    let most = computed[0].max(computed[1]);
+    assert!(computed.iter().all(|seconds| *seconds > 0.2 * most), "s of each slave: {computed:?}");
+}
+
+#[test]
 fn what_is_broken_in_a_file_is_named_before_spark_gets_a_request() {
     if !there() {
         return;

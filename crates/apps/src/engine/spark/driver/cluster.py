@@ -188,6 +188,9 @@ def settings(master, said):
         # A table that is sent everywhere is waited for as long as the attempt may take,
         # and not for five minutes, in which large inputs are not even counted.
         "spark.sql.broadcastTimeout": "-1",
+        # A small file, too, is read by all cores. One task would read it on one node, and
+        # Spark runs what comes after where its input is: all work would stay there.
+        "spark.sql.files.openCostInBytes": "1",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": os.path.join(scratch, "warehouse"),
         # One file, plain, to be read while it grows.
