@@ -81,7 +81,7 @@ pub fn testbed(
 ) -> Result<Box<dyn Testbed>, Fault> {
     let bed = choose(kind, plan, interrupted)?;
     if plan.runnable().next().is_none() {
-        let why = plan.warnings.join("; ");
+        let why = plan.limits().join("; ");
         return Err(Fault::environment(format!("this host can run none of its cells: {why}")));
     }
     bed.check_capacity(plan.nodes())?;

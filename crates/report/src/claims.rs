@@ -26,6 +26,13 @@ pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
     Some(if claim.size_agrees == Some(false) { format!("{printed}, size refuted") } else { printed })
 }
 
+/// What of a claim depends on which parameters of the model: `whether it holds depends on system kosmos: speed (…)`; `None`
+/// where nothing does.
+pub fn depends_in_words(claim: &ClaimFinding) -> Option<&str> {
+    let at = claim.why.find("whether ").filter(|_| claim.over_ranges.is_some())?;
+    Some(claim.why[at..].trim_end_matches('.'))
+}
+
 /// The claims that were run.
 pub fn claims_run(claims: &[ClaimFinding]) -> Vec<&ClaimFinding> {
     claims.iter().filter(|claim| claim.verdict != ClaimVerdict::NotRun).collect()

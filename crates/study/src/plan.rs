@@ -6,6 +6,7 @@ pub(crate) mod cells;
 mod equal_levels;
 pub(crate) mod make;
 mod metrics;
+pub(crate) mod needs;
 pub mod options;
 mod order;
 mod place;
@@ -47,7 +48,7 @@ pub struct Plan {
     pub pending_questions: usize,
     /// Its experiments.
     pub experiments: Vec<PlannedExperiment>,
-    /// What limits it on this host, each with its remedy.
+    /// What limits it on this host, each with its remedy, apart from the cells that it cannot run: see [`Plan::limits`].
     pub warnings: Vec<String>,
 }
 
@@ -177,6 +178,11 @@ impl Plan {
     /// The cells that this host can run.
     pub fn runnable(&self) -> impl Iterator<Item = &Cell> {
         self.cells().filter(|cell| cell.unmet_need.is_none())
+    }
+
+    /// All that limits it on this host: its warnings, and what cells need that this host does not have.
+    pub fn limits(&self) -> Vec<String> {
+        self.warnings.iter().cloned().chain(needs::unmet_by(self.cells())).collect()
     }
 
     /// The current stage: the last one that has cells.

@@ -1,10 +1,11 @@
 //! Three fixtures, written for tests alone, parse and plan with the mock registry.
 
-use crate::mock;
+use crate::{mock, synthetic};
 use crosstalk_core::testbed::Link;
 use crosstalk_core::units::BitRate;
 use crosstalk_core::value::Value;
 use crosstalk_study::plan::{Place, Plan, PlannedExperiment};
+use crosstalk_study::samples::Run;
 use crosstalk_study::{PlanOptions, bundled_studies, parse, plan, to_toml};
 
 const FIXTURES: [(&str, &str); 3] = [
@@ -145,9 +146,9 @@ fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_reme
     let lacking = plan.cells().filter(|cell| cell.unmet_need.is_some()).count();
     assert!(lacking > 0 && plan.runnable().count() > 0);
     assert_eq!(plan.cells_in_order(0).len(), plan.runnable().count());
-    let said: Vec<&String> =
-        plan.warnings.iter().filter(|text| text.contains("apt install boinc-client")).collect();
-    assert_eq!(said.len(), 1, "{:?}", plan.warnings);
+    let limits = plan.limits();
+    let said: Vec<&String> = limits.iter().filter(|text| text.contains("apt install boinc-client")).collect();
+    assert_eq!(said.len(), 1, "{limits:?}");
     assert!(said[0].ends_with(&format!("not run: {lacking} cells")), "{}", said[0]);
     let whole = parse(FIXTURES[2].1, "volunteer.toml").expect("reads");
     let whole =
@@ -155,30 +156,48 @@ fn what_the_host_cannot_run_is_no_part_of_a_block_and_is_said_once_with_its_reme
     assert!(plan.wall_time(1.0).block < whole.wall_time(1.0).block, "what is not run takes no time");
 }
 
+/// A study half of which no host can run.
+const LACKS: &str = r#"
+schema = "crosstalk.study/1"
+title = "Two questions, and two that this host cannot answer"
+looks = [12]
+[experiment.own]
+work.own = { kind = "primes", threads = "$own" }
+factors = { own = [1, 2, 4] }
+compare = { factor = "own", base = 1, metric = "run_time" }
+[experiment.donated]
+work.own = { kind = "primes", threads = 1 }
+work.external = { kind = "absent", ncpus = "$external" }
+factors = { external = [1, 2] }
+compare = { factor = "external", base = 1, metric = "run_time" }
+[claim.fewer]
+statement = "More external threads take longer, by another metric"
+experiment = "donated"
+ratio = { metric = "donated_time", of = { external = 2 }, to = { external = 1 } }
+expect = "> 1"
+"#;
+
 #[test]
 fn what_the_host_lacks_is_no_question() {
-    let text = r#"
-        schema = "crosstalk.study/1"
-        title = "Two questions, and two that this host cannot answer"
-        looks = [12]
-        [experiment.own]
-        work.own = { kind = "primes", threads = "$own" }
-        factors = { own = [1, 2, 4] }
-        compare = { factor = "own", base = 1, metric = "run_time" }
-        [experiment.donated]
-        work.own = { kind = "primes", threads = 1 }
-        work.external = { kind = "absent", ncpus = "$external" }
-        factors = { external = [1, 2] }
-        compare = { factor = "external", base = 1, metric = "run_time" }
-        [claim.fewer]
-        statement = "More external threads take longer, by another metric"
-        experiment = "donated"
-        ratio = { metric = "donated_time", of = { external = 2 }, to = { external = 1 } }
-        expect = "> 1"
-    "#;
-    let study = parse(text, "lacks.toml").expect("reads");
+    let study = parse(LACKS, "lacks.toml").expect("reads");
     let plan = plan(&study, &mock::catalogues(), &mock::registry(), &options()).expect("plans");
-    assert_eq!(plan.questions, 2, "{:?}", plan.warnings);
+    assert_eq!(plan.questions, 2, "{:?}", plan.limits());
+}
+
+#[test]
+fn a_report_says_what_the_runs_host_lacked_and_not_its_own() {
+    let planned = synthetic::planned_study(LACKS);
+    let lacking = |run: &Run| {
+        let warnings = planned.findings(run).warnings;
+        warnings
+            .into_iter()
+            .filter(|text| text.starts_with("`absent` needs boinc-client"))
+            .collect::<Vec<_>>()
+    };
+    let mut run = planned.run(12, 0.01, 7, &|_, levels, _| levels.len() as f64);
+    assert_eq!(lacking(&run), [""; 0], "the run's host had all");
+    run.attempts.retain(|attempt| attempt.cell.experiment == "own");
+    assert!(lacking(&run)[0].ends_with("not run: 2 cells"), "{:?}", lacking(&run));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         out.say("The run time of your own program is not known; the estimate assumes one second.");
     }
     let others = OtherPrograms::measure().map(|others| others.warning());
-    for note in resolved.plan.warnings.iter().cloned().chain(others) {
+    for note in resolved.plan.limits().into_iter().chain(others) {
         out.say(&format!("note: {note}"));
     }
     let lists = args.cells || plan.cells().count() <= LISTED_CELLS;
@@ -77,7 +77,7 @@ pub fn main(args: PlanArgs, out: &Out) -> Result<ExitCode, Fault> {
         })).collect::<Vec<_>>(),
         "left_out": left_out,
         "seconds": { "block": time.block, "least": time.least, "most": time.most },
-        "warnings": resolved.plan.warnings,
+        "warnings": resolved.plan.limits(),
     }));
     Ok(ExitCode::SUCCESS)
 }

@@ -26,7 +26,7 @@ pub fn main(args: RunArgs, out: &Out) -> Result<ExitCode, Fault> {
     let study = args.study.clone();
     let resolved = signal::unless_interrupted_during(&interrupted, move || prepare(&study))?;
     if resolved.plan.cells().next().is_none() {
-        let why = resolved.plan.warnings.join("; ");
+        let why = resolved.plan.limits().join("; ");
         return Err(Fault::usage(format!("there is nothing to run: {why}"))
             .remedy("set the factor's levels with --set, or see crosstalk plan"));
     }

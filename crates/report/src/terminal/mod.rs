@@ -190,7 +190,10 @@ impl Page {
                 verdict_words(&words::claim(c)),
                 claims::found_in_words(c).unwrap_or_else(|| "–".into()),
                 claims::published_in_words(c).unwrap_or_else(|| "–".into()),
-                c.statement.clone(),
+                match claims::depends_in_words(c) {
+                    Some(depends) => format!("{}: {depends}", c.statement),
+                    None => c.statement.clone(),
+                },
             ]
         };
         let mut lines = self.title("Claims");

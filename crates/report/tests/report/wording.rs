@@ -87,6 +87,24 @@ fn claims_that_were_not_run_take_one_line_of_the_terminal() {
 }
 
 #[test]
+fn the_terminal_names_what_a_verdict_depends_on() {
+    let mut findings = fixture::example();
+    let over = findings.comparisons.iter().find_map(|one| one.over_ranges.clone()).expect("one with ranges");
+    let claim = &mut findings.claims[0];
+    let why = "whether it holds depends on system kosmos: speed (it changes from about 0.18 up)";
+    claim.verdict = ClaimVerdict::DependsOn;
+    claim.why = format!("found 1.2; 0.9 to 1.4 over the ranges: {why}");
+    let shown =
+        |findings: &Findings| terminal(findings, 100, false).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        !shown(&findings).contains("depends on system kosmos"),
+        "nothing is said of ranges where there are none"
+    );
+    findings.claims[0].over_ranges = Some(over);
+    assert!(shown(&findings).contains(why), "{}", shown(&findings));
+}
+
+#[test]
 fn a_bar_with_the_name_of_its_position_is_named_once() {
     let mut findings = fixture::example();
     let figure = findings.figures.iter_mut().find(|f| f.kind == FigureKind::Bars).expect("bars");

@@ -13,6 +13,7 @@ use crate::file::Study;
 use crate::findings::{NoiseFloor, RunSummary};
 use crate::host_speed::HostSpeed;
 use crate::plan::budget;
+use crate::plan::needs::unmet_by;
 use crate::samples::Attempt;
 use crate::words::{self, count_in_words, join_in_words};
 
@@ -99,6 +100,9 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, about_places: Vec<S
     all.extend(study.remark.iter().cloned());
     all.extend(remarks(study, data));
     all.extend(data.plan.warnings.iter().cloned());
+    // The host of a report need not be the run's: what was run did not lack anything.
+    let without_data = data.cells().filter(|cell| cell.never_has_data());
+    all.extend(unmet_by(without_data.map(|cell| cell.planned)));
     all.extend(about_places);
     all
 }

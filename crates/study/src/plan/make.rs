@@ -2,7 +2,7 @@
 
 use super::base::missing_base;
 use super::scene::CellBuilder;
-use super::{Cell, Place, Plan, PlanOptions, PlannedExperiment, Work, cells, equal_levels, metrics};
+use super::{Cell, Place, Plan, PlanOptions, PlannedExperiment, Work, cells, equal_levels, metrics, needs};
 use crate::catalogue::Catalogues;
 use crate::check;
 use crate::factor::AA_FACTOR;
@@ -10,14 +10,12 @@ use crate::file::{Experiment, Study};
 use crate::rules::MOST_CELLS;
 use crate::stages;
 use crate::substitute::factors_in;
-use crate::words::{count_in_words, join_in_words};
+use crate::words::join_in_words;
 use cells::FactorLevels;
 use crosstalk_core::Fault;
-use crosstalk_core::need::{Need, UnmetNeed};
 use crosstalk_core::record::Metric;
 use crosstalk_core::registry::Registry;
 use crosstalk_core::value::Value;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks a study against itself and the catalogues, before it is resolved.
@@ -50,8 +48,8 @@ pub(crate) fn plan(
     }
     one_meaning(&experiments)?;
     metrics::check(&study, &experiments)?;
-    mark_unmet_needs(&mut experiments, registry)?;
-    warnings.extend(warnings_about_needs(&study, &experiments, registry)?);
+    needs::mark_unmet(&mut experiments, registry)?;
+    warnings.extend(needs::unmet_around_work(&study, registry)?);
     let mut looks = study.looks.clone();
     if reduced && study.quick.is_none() && options.looks.is_none() {
         looks.truncate(1);
@@ -261,64 +259,4 @@ fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-/// Marks the cells whose work needs what this host does not have. Each kind of work with the same parameters is asked
-/// once.
-fn mark_unmet_needs(experiments: &mut [PlannedExperiment], registry: &Registry) -> Result<(), Fault> {
-    let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
-    for cell in experiments.iter_mut().flat_map(|planned| &mut planned.cells) {
-        for work in cell.scene.work.values() {
-            let unmet = match known.entry(format!("{} {:?}", work.kind, work.params)) {
-                Entry::Occupied(entry) => entry.get().clone(),
-                Entry::Vacant(entry) => {
-                    let needs = registry.workload(&work.kind)?.needs(&work.params);
-                    entry.insert(needs.into_iter().find_map(|need| unmet_need(&work.kind, need))).clone()
-                }
-            };
-            cell.unmet_need = cell.unmet_need.take().or(unmet);
-        }
-    }
-    Ok(())
-}
-
-/// A part's unmet need as a sentence, with the remedy; `None` where the need is met.
-fn unmet_need(part: &str, need: Need) -> Option<String> {
-    let UnmetNeed { what, consequence, remedy } = need.unmet()?;
-    let remedy = remedy.map(|remedy| format!(" (try: {remedy})")).unwrap_or_default();
-    Some(format!("`{part}` needs {what}: {consequence}{remedy}"))
-}
-
-/// A warning for each unmet need: how many cells are not run, and which observers and conditions do not work.
-fn warnings_about_needs(
-    study: &Study,
-    experiments: &[PlannedExperiment],
-    registry: &Registry,
-) -> Result<Vec<String>, Fault> {
-    let mut not_run: BTreeMap<&str, usize> = BTreeMap::new();
-    for unmet in
-        experiments.iter().flat_map(|planned| &planned.cells).filter_map(|cell| cell.unmet_need.as_deref())
-    {
-        *not_run.entry(unmet).or_default() += 1;
-    }
-    let mut sentences: Vec<String> = not_run
-        .into_iter()
-        .map(|(unmet, cells)| format!("{unmet}; not run: {}", count_in_words(cells, "cell")))
-        .collect();
-    let mut seen = BTreeSet::new();
-    for experiment in study.experiment.values() {
-        for name in experiment.observe.iter().filter(|name| seen.insert((*name).clone())) {
-            sentences.extend(
-                registry.observer(name)?.needs().into_iter().filter_map(|need| unmet_need(name, need)),
-            );
-        }
-        for name in experiment.conditions.keys() {
-            if let Ok(condition) = registry.condition(name)
-                && seen.insert(name.clone())
-            {
-                sentences.extend(condition.needs().into_iter().filter_map(|need| unmet_need(name, need)));
-            }
-        }
-    }
-    Ok(sentences)
 }
