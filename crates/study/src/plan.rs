@@ -180,11 +180,6 @@ impl Plan {
         self.cells().filter(|cell| cell.unmet_need.is_none())
     }
 
-    /// All that limits it on this host: its warnings, and what cells need that this host does not have.
-    pub fn limits(&self) -> Vec<String> {
-        self.warnings.iter().cloned().chain(needs::unmet_by(self.cells())).collect()
-    }
-
     /// The current stage: the last one that has cells.
     pub fn current_stage(&self) -> usize {
         let there = self.experiments.iter().filter(|experiment| !experiment.cells.is_empty());

@@ -6,9 +6,16 @@ use crosstalk_core::registry::Registry;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Cell, PlannedExperiment};
+use super::{Cell, Plan, PlannedExperiment};
 use crate::file::Study;
 use crate::words::count_in_words;
+
+impl Plan {
+    /// All that limits it on this host: its warnings, and what cells need that this host does not have.
+    pub fn limits(&self) -> Vec<String> {
+        self.warnings.iter().cloned().chain(unmet_by(self.cells())).collect()
+    }
+}
 
 /// Marks the cells whose work needs what this host does not have. Each kind of work with the same parameters is asked
 /// once.
