@@ -68,8 +68,8 @@ impl MeasuredSpeed {
         let beyond = match self.is_beyond_ranges() {
             false => String::new(),
             true => format!(
-                ". The ranges of speeds hold {} to {}: what depends on speed may hold for other nodes than named; to \
-                 correct it, divide `speed` by {over} in a copy of the system",
+                ". The ranges of speeds allow for {} to {} times, so that what is said over the ranges need not hold for \
+                 the nodes named; to correct it, divide `speed` by {over} in a copy of the system",
                 WITHIN_RANGES.start(),
                 WITHIN_RANGES.end()
             ),
@@ -77,7 +77,8 @@ impl MeasuredSpeed {
         format!(
             "a core of this machine is taken as {over} × the reference core of systems' speeds ({low}–{high} by what was \
              measured here relative to the machine of the recorded studies: {}; that one is assumed to be {} × the \
-             reference), and emulated nodes whose speed is relative to it compute as much faster than their files say{beyond}",
+             reference), and emulated nodes whose speed is relative to it compute {over} times as fast as their files \
+             say{beyond}",
             each.join(", "),
             human(self.assumed, "")
         )

@@ -2,10 +2,12 @@
 
 use crate::analyse::count_questions;
 use crate::catalogue::Catalogues;
+use crate::emulate::emulation;
 use crate::file::Study;
 use crate::plan::cells::with_assumed_levels;
 use crate::plan::{Plan, PlanOptions, budget, make};
 use crate::resolve::resolve;
+use crate::uncertain::Uncertainty;
 use crosstalk_core::Fault;
 use crosstalk_core::registry::Registry;
 
@@ -35,6 +37,9 @@ pub fn prepare(
     make::check(study, catalogues)?;
     let study = resolve(study, registry, options)?;
     let mut plan = make::plan(&study, catalogues, registry, options)?;
+    let clusters = plan.cells().filter_map(|cell| emulation(catalogues, &cell.scene.place).transpose());
+    // Before anything runs: what a parameter follows is needed when the run has ended.
+    Uncertainty::of(catalogues, &clusters.collect::<Result<Vec<_>, _>>()?)?;
     let now = count_questions(&study, catalogues, &plan);
     let pending = plan.experiments.iter().any(|experiment| experiment.pending.is_some());
     let mut full_plan = match pending {

@@ -194,7 +194,9 @@ impl Uncertainty {
         }
         if let Some(other) = follows {
             let followed = parameter.of_file(other);
-            refuse_chain(followed.entry(catalogues)?.and_then(|entry| entry.source), other)?;
+            let there =
+                followed.entry(catalogues).map_err(|fault| fault.at(format!("{parameter}: follows")))?;
+            refuse_chain(there.and_then(|entry| entry.source), other)?;
             self.add(catalogues, followed.clone())?;
             self.follows.insert(parameter, followed);
         }

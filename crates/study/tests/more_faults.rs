@@ -1,7 +1,8 @@
-//! What is wrong with a disk, with a ratio that is set against another, or with a published size.
+//! What is wrong with a disk, with a ratio that is set against another, with a published size, or with what a parameter follows.
 
 use crate::faults::{STUDY, expect, planned};
-use crosstalk_study::{parse, parse_recorded};
+use crate::mock;
+use crosstalk_study::{PlanOptions, parse, parse_recorded, plan};
 
 #[test]
 fn a_ratio_against_itself_or_two_others() {
@@ -100,4 +101,23 @@ fn what_nothing_could_refute_is_refused_before_a_run_and_not_after_it() {
     let good = format!("{ratio}\nexpect = \"> 1\"");
     assert!(parse(&study("", &good), "s.toml").is_err_and(|fault| fault.message.contains("is empty")));
     assert!(parse(&study("s", &good), "s.toml").is_ok());
+}
+
+#[test]
+fn a_parameter_that_follows_what_is_not_there_is_refused_before_anything_runs() {
+    let mut all = mock::catalogues();
+    let fabric = "title = \"Mine\"\nrate = \"1 Gbit/s\"\n\
+                  costs = { L = \"20 µs\", o = \"1 µs\", g = \"0 s\", G = \"8 ns\" }\n\
+                  [source]\nL = { text = \"t\", follows = \"ethernet-25g\", range = [0.9, 1.1] }";
+    all.add_fabric("mine", fabric, "mine.toml").expect("reads");
+    let system = "title = \"T\"\nboards = { count = 2, nodes = 2 }\n\
+                  node = { cpu = \"c\", cores = 1, clock = \"1 GHz\", speed = 0.2, memory = \"1 GB\" }\n\
+                  network.n = { within = \"mine\", across = \"mine\" }\n[source]\nspeed = { text = \"t\" }";
+    all.add_system("box", system, "box.toml").expect("reads");
+    let text = "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\n\
+                work.graph = { kind = \"pagerank\", slaves = 1 }\nconditions = { system = \"box\" }\nfactors = {}\n";
+    let study = parse(text, "f.toml").expect("reads");
+    let fault = plan(&study, &all, &mock::registry(), &PlanOptions::default()).expect_err("is not there");
+    assert!(fault.message.contains("unknown fabric `ethernet-25g`"), "{fault}");
+    assert_eq!(fault.place.as_deref(), Some("fabric mine: L: follows"));
 }

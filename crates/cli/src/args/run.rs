@@ -92,7 +92,7 @@ pub struct PerformArgs {
     /// Give an attempt up after this time, such as `5 min` [default: 20 times its estimate, at least 60 s].
     #[arg(long, value_name = "TIME")]
     pub deadline: Option<String>,
-    /// Exit with 1 if a claim is not reproduced or a comparison is worse, with 3 if inconclusive.
+    /// Exit with 1 if a claim is not reproduced or a comparison is worse, with 3 if undecided: inconclusive, or depends on.
     #[arg(long)]
     pub gate: bool,
     /// Print only the deciding sentence and the path of the report.
