@@ -245,7 +245,7 @@ fn what_is_no_level_and_protection_from_nobody_are_refused_at_their_lines() {
 }
 
 #[test]
-fn a_protected_attempt_ends_at_once_on_a_machine_that_others_load() {
+fn a_protected_attempt_ends_on_a_machine_that_others_load() {
     if lacks() {
         return;
     }

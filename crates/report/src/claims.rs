@@ -30,7 +30,7 @@ pub fn published_in_words(claim: &ClaimFinding) -> Option<String> {
 /// where nothing does.
 pub fn depends_in_words(claim: &ClaimFinding) -> Option<&str> {
     let at = claim.why.find("whether ").filter(|_| claim.over_ranges.is_some())?;
-    Some(claim.why[at..].trim_end_matches('.'))
+    Some(claim.why[at..].trim_end_matches('.')).filter(|text| text.contains(" depends on "))
 }
 
 /// The claims that were run.

@@ -51,7 +51,7 @@ impl AppliedCondition for Guarded {
     }
 
     fn end(&mut self) -> Result<(), Fault> {
-        let Some(mut guard) = self.guard.take() else { return Ok(()) };
+        let Some(mut guard) = self.guard.take() else { return self.group.end() };
         if !guard.has_ended() {
             // It puts back what it has set before the limit goes.
             drop(guard);
@@ -61,6 +61,7 @@ impl AppliedCondition for Guarded {
             Ok(Output::Ended(said)) => said,
             _ => String::new(),
         };
+        self.group.end()?;
         Err(failed("ended before the attempt did", &said))
     }
 }
