@@ -44,7 +44,7 @@ impl MasterAnswer {
 /// All metrics of an application that has these of its `own`.
 pub fn metrics(own: Vec<Metric>) -> Vec<Metric> {
     let mut metrics = vec![
-        Metric::new("completion_time", "s", Better::Lower),
+        Metric::new("completion_time", "s", Better::Lower).above_zero(),
         Metric::new("time_compute", "s", Better::Neither),
         Metric::new("time_wait", "s", Better::Neither),
         Metric::new("time_serialise", "s", Better::Neither),

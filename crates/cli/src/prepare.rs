@@ -6,7 +6,7 @@ use crosstalk_core::Fault;
 use crosstalk_core::value::Value;
 use crosstalk_study::file::Study;
 use crosstalk_study::plan::Plan;
-use crosstalk_study::{PlanOptions, command_study, parse_setting};
+use crosstalk_study::{PlanOptions, command_study, parse_setting, refuse_certain};
 use crosstalk_tools::command;
 
 use crate::args::StudyArgs;
@@ -32,7 +32,9 @@ pub fn prepare(args: &StudyArgs) -> Result<Resolved, Fault> {
         discovered: parts::discovered_levels(),
         ..PlanOptions::default()
     };
-    Resolved::new(study, catalogues, options)
+    let resolved = Resolved::new(study, catalogues, options)?;
+    refuse_certain(&resolved.study, &resolved.whole)?;
+    Ok(resolved)
 }
 
 /// The named study, or the one that stands for a program of the user's.

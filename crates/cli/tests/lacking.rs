@@ -95,10 +95,10 @@ conditions = { system = "$system" }
 factors = { system = ["kosmos-srio"] }
 
 [claim.published]
-statement = "It ends"
+statement = "It ends within a day"
 experiment = "published"
 threshold = { metric = "completion_time" }
-expect = "> 0"
+expect = "< 86400"
 "#;
 
 fn with_data(dir: &Path, data: &Path, args: &[&str]) -> std::process::Output {

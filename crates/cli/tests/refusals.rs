@@ -277,3 +277,45 @@ fn a_heading_of_an_edge_list_is_reported_and_a_third_column_must_be_a_weight() {
         &["graph.txt:2: expected a weight, a number from 0, in the third column, found `nan`"],
     );
 }
+
+#[test]
+fn a_threshold_that_every_value_exceeds_is_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let plan = |work: &str, metric: &str, expect: &str| {
+        let text = format!(
+            "schema = \"crosstalk.study/1\"\ntitle = \"t\"\n[experiment.e]\n{work}\n\
+             [claim.c]\nstatement = \"s\"\nexperiment = \"e\"\nthreshold = {{ metric = \"{metric}\" }}\n\
+             expect = \"{expect}\"\n"
+        );
+        fs::write(dir.path().join("s.toml"), text).expect("writes");
+        crosstalk(dir.path(), &["plan", "./s.toml"])
+    };
+    let program = "factors.c = [1]\nwork.w = { kind = \"command\", argv = \"true\", nodes = \"$c\" }";
+    let spilling = "factors.c = [1, 2]\nconditions.system = \"kosmos-srio\"\nwork.w = { kind = \"bayes\", slaves = \"$c\" }";
+    let latency = "factors.c = [\"64 B\"]\nwork.w = { kind = \"latency\", size = \"$c\" }";
+    let memory = "factors.c = [\"1 MiB\"]\nwork.w = { kind = \"memory\", size = \"$c\" }";
+    for (work, metric, expect) in [
+        (program, "run_time", "> 0"),
+        (program, "run_time", ">= 0"),
+        (program, "run_time", "> -1"),
+        (program, "run_time p99", "> 0"),
+        (spilling, "completion_time", "> 0"),
+        (spilling, "throughput", "> 0"),
+        (latency, "one_way", "> 0"),
+        (memory, "load_time", "> 0"),
+    ] {
+        let place = format!("s.toml:{}: ", 8 + work.lines().count());
+        let words =
+            [&place, "is above zero, so that no data could refute this", "a bound that may be missed"];
+        refused(&plan(work, metric, expect), 2, &words);
+    }
+    for (work, metric, expect) in [
+        (program, "run_time", "> 0.001"),
+        (program, "run_time", "< 1"),
+        (program, "time_queue", "> 0"),
+        (spilling, "bytes_spilled", "> 0"),
+    ] {
+        let output = plan(work, metric, expect);
+        assert_eq!(output.status.code(), Some(0), "{metric} {expect}: {}", stderr(&output));
+    }
+}

@@ -75,17 +75,25 @@ pub struct Metric {
     /// What is measured, for the reference; empty if the name says it. No record has it.
     #[serde(skip)]
     pub meaning: &'static str,
+    /// Whether every value is above zero, as a time that work takes. No record has it.
+    #[serde(skip)]
+    pub above_zero: bool,
 }
 
 impl Metric {
     /// A metric of that name, unit and direction.
     pub fn new(name: &str, unit: &str, better: Better) -> Self {
-        Metric { name: name.into(), unit: unit.into(), better, meaning: "" }
+        Metric { name: name.into(), unit: unit.into(), better, meaning: "", above_zero: false }
     }
 
     /// The same with its meaning.
     pub fn meaning(self, meaning: &'static str) -> Self {
         Metric { meaning, ..self }
+    }
+
+    /// The same, of which every value is above zero.
+    pub fn above_zero(self) -> Self {
+        Metric { above_zero: true, ..self }
     }
 }
 

@@ -14,10 +14,12 @@ use crate::spec::Test;
 pub(crate) fn metrics() -> Vec<Metric> {
     vec![
         // As of all applications, of the timed part: at the slowest client.
-        Metric::new("completion_time", "s", Better::Lower),
+        Metric::new("completion_time", "s", Better::Lower).above_zero(),
         Metric::new("operation_rate", "/s", Better::Higher)
+            .above_zero()
             .meaning("operations on names and attributes a second, of all clients together"),
         Metric::new("throughput", "B/s", Better::Higher)
+            .above_zero()
             .meaning("bytes of files written or read a second, of all clients together"),
         Metric::new("time_compute", "s", Better::Neither),
         Metric::new("time_wait", "s", Better::Neither),

@@ -21,7 +21,7 @@ pub(crate) struct Done {
 pub(crate) fn metrics(rate: Metric) -> Vec<Metric> {
     vec![
         // As of all applications: of the timed part, at the slowest rank.
-        Metric::new("completion_time", "s", Better::Lower),
+        Metric::new("completion_time", "s", Better::Lower).above_zero(),
         rate,
         Metric::new("time_compute", "s", Better::Neither),
         Metric::new("time_wait", "s", Better::Neither),

@@ -28,7 +28,7 @@ pub const NPB: Portable<Spec> = Portable {
         deploy: |spec| Deployment {
             nodes: spec.nodes,
             timing: Timing::Either,
-            metrics: report::metrics(Metric::new("mops", "Mop/s", Better::Higher).meaning(
+            metrics: report::metrics(Metric::new("mops", "Mop/s", Better::Higher).above_zero().meaning(
                 "millions of operations a second, of all ranks together, as the reports count them",
             )),
             effort: Effort::computing((spec.kernel.operations)(spec.class) / PACE),

@@ -40,8 +40,8 @@ pub const PATH: Declared<Spec> = Declared {
     read: Spec::from_params,
     deploy: |_| {
         let metrics = vec![
-            Metric::new("end_to_end", "s", Better::Lower),
-            Metric::new("end_to_end_most", "s", Better::Lower),
+            Metric::new("end_to_end", "s", Better::Lower).above_zero(),
+            Metric::new("end_to_end_most", "s", Better::Lower).above_zero(),
             Metric::new("unexplained", "%", Better::Lower),
             Metric::new("part", "s", Better::Neither),
         ];

@@ -46,7 +46,7 @@ pub const STREAM: Portable<Spec> = Portable {
         parameters: PARAMETERS,
         read: Spec::from_params,
         deploy: |spec| {
-            let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher)];
+            let metrics = vec![Metric::new("bandwidth", "bit/s", Better::Higher).above_zero()];
             let seconds = 0.02 + (spec.size as f64 * 1e-9 + 1e-5) * spec.messages() as f64;
             Deployment { nodes: 2, timing: Timing::Virtual, metrics, effort: Effort::computing(seconds) }
         },

@@ -57,7 +57,7 @@ pub use emulate::{emulated_place, emulation};
 pub use journal::read_journal;
 pub use level::level_word_in_sentence as level_in_sentence;
 pub use parse::{parse, parse_recorded};
-pub use plan::PlanOptions;
+pub use plan::{PlanOptions, refuse_certain};
 pub use prepare::{PreparedStudy, plan, prepare};
 pub use resolve::{parse_setting, resolve};
 pub use rules::GIVE_UP_AFTER;

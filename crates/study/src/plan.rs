@@ -3,6 +3,7 @@
 pub(crate) mod base;
 pub(crate) mod budget;
 pub(crate) mod cells;
+mod certain;
 mod equal_levels;
 pub(crate) mod make;
 mod metrics;
@@ -12,6 +13,7 @@ mod order;
 mod place;
 mod scene;
 
+pub use certain::refuse_certain;
 pub use options::PlanOptions;
 pub use order::WallTime;
 

@@ -48,9 +48,9 @@ pub const PRIMES: Declared<Spec> = Declared {
     read: Spec::read,
     deploy: |spec| {
         let run = [
-            Metric::new("run_time", "s", Better::Lower),
+            Metric::new("run_time", "s", Better::Lower).above_zero(),
             Metric::new("event_rate", "/s", Better::Higher),
-            Metric::new("event_time", "s", Better::Lower),
+            Metric::new("event_time", "s", Better::Lower).above_zero(),
         ];
         Deployment {
             nodes: 1,

@@ -6,9 +6,14 @@ use crosstalk_core::record::{Better, Metric};
 pub fn metrics() -> Vec<Metric> {
     METRICS
         .iter()
-        .map(|(name, unit, better, meaning)| Metric::new(name, unit, *better).meaning(meaning))
+        .map(|(name, unit, better, meaning)| {
+            let metric = Metric::new(name, unit, *better).meaning(meaning);
+            if ABOVE_ZERO.contains(name) { metric.above_zero() } else { metric }
+        })
         .collect()
 }
+
+const ABOVE_ZERO: [&str; 4] = ["makespan", "jobs_per_minute", "jobs_per_minute_summed", "sum_bias"];
 
 /// Name, unit, which way is better, meaning.
 type Row = (&'static str, &'static str, Better, &'static str);

@@ -70,7 +70,7 @@ fn deploy(config: &Config) -> Deployment {
     if let Some(settings) = config.engine.spark() {
         return engine::spark::deployment(settings, config.slaves, answer(), on_spark(config));
     }
-    let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher)];
+    let mut own = vec![Metric::new("ratings_per_second", "ratings/s", Better::Higher).above_zero()];
     own.extend(answer());
     application::deployment(config.slaves, own, seconds(config))
 }

@@ -83,7 +83,7 @@ fn deploy(config: &Config) -> Deployment {
     if let Some(settings) = config.engine.spark() {
         return engine::spark::deployment(settings, config.slaves, answer(), on_spark(config));
     }
-    let mut own = vec![Metric::new("throughput", "B/s", Better::Higher)];
+    let mut own = vec![Metric::new("throughput", "B/s", Better::Higher).above_zero()];
     own.extend(answer());
     own.extend([
         Metric::new("stage_time", "s", Better::Neither),

@@ -74,7 +74,7 @@ fn deploy(config: &Config) -> Deployment {
         return engine::spark::deployment(settings, config.slaves, Vec::new(), on_spark(config));
     }
     let own = vec![
-        Metric::new("edges_per_second", "edges/s", Better::Higher),
+        Metric::new("edges_per_second", "edges/s", Better::Higher).above_zero(),
         Metric::new("time_spill", "s", Better::Neither),
         Metric::new("bytes_spilled", "B", Better::Neither),
     ];

@@ -46,6 +46,7 @@ pub const HPL: Portable<Spec> = Portable {
 fn metrics() -> Vec<Metric> {
     let mut metrics = report::metrics(
         Metric::new("gflops", "Gflop/s", Better::Higher)
+            .above_zero()
             .meaning("floating-point operations a second as HPL counts them, in 10^9"),
     );
     metrics.push(

@@ -20,7 +20,7 @@ pub const CORES: Declared<Spec> = Declared {
     read: Spec::from_params,
     deploy: |spec| {
         let metrics = vec![
-            Metric::new("hand_over", "s", Better::Lower),
+            Metric::new("hand_over", "s", Better::Lower).above_zero(),
             Metric::new("own_overhead", "s", Better::Neither),
         ];
         // About 100 ns a hand-over.

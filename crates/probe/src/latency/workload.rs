@@ -28,12 +28,12 @@ pub const LATENCY: Declared<Spec> = Declared {
 
 fn metrics() -> Vec<Metric> {
     vec![
-        Metric::new("round_trip", "s", Better::Lower),
-        Metric::new("half_round_trip", "s", Better::Lower),
-        Metric::new("one_way", "s", Better::Lower),
-        Metric::new("round_trip_p50", "s", Better::Lower),
-        Metric::new("round_trip_p99", "s", Better::Lower),
-        Metric::new("round_trip_p999", "s", Better::Lower),
+        Metric::new("round_trip", "s", Better::Lower).above_zero(),
+        Metric::new("half_round_trip", "s", Better::Lower).above_zero(),
+        Metric::new("one_way", "s", Better::Lower).above_zero(),
+        Metric::new("round_trip_p50", "s", Better::Lower).above_zero(),
+        Metric::new("round_trip_p99", "s", Better::Lower).above_zero(),
+        Metric::new("round_trip_p999", "s", Better::Lower).above_zero(),
         Metric::new("lost", "ratio", Better::Lower),
         Metric::new("warm_up", "messages", Better::Neither),
         Metric::new("stage_time", "s", Better::Neither),

@@ -20,7 +20,7 @@ pub const MEMORY: Declared<Spec> = Declared {
     read: Spec::from_params,
     deploy: |spec| {
         let metrics = vec![
-            Metric::new("load_time", "s", Better::Lower),
+            Metric::new("load_time", "s", Better::Lower).above_zero(),
             Metric::new("huge_pages", "ratio", Better::Neither),
             Metric::new("own_overhead", "s", Better::Neither),
         ];

@@ -78,7 +78,7 @@ fn metrics_of(claim: &Claim) -> Vec<(&'static str, &str)> {
 }
 
 /// The metrics of an experiment; `None` where it is not planned or they are not known.
-fn metrics<'a>(planned: &'a [PlannedExperiment], experiment: &str) -> Option<&'a [Metric]> {
+pub(super) fn metrics<'a>(planned: &'a [PlannedExperiment], experiment: &str) -> Option<&'a [Metric]> {
     let found = planned.iter().find(|planned| planned.name == experiment)?;
     (!found.metrics.is_empty()).then_some(found.metrics.as_slice())
 }
