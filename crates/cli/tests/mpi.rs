@@ -43,7 +43,8 @@ fn an_mpi_profile_is_shown_with_its_sources_and_can_be_copied_and_changed() {
 fn an_unknown_mpi_profile_gets_the_nearest_name() {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, said) in [
-        ("mpi/mvapich", &["unknown MPI profile `mvapich`", "one of: mpich-1.2.6, mpich-gm-1.2.6"][..]),
+        ("mpi/other", &["unknown MPI profile `other`", "one of: mpich-1.2.6, mpich-gm-1.2.6"][..]),
+        ("mpi/mvapich", &["unknown MPI profile `mvapich`", "did you mean `mvapich-0.9.4`?"]),
         ("mpi/mvapich-0.9.5", &["unknown MPI profile `mvapich-0.9.5`", "did you mean `mvapich-0.9.4`?"]),
         ("mvapich-0.9.5", &["unknown name `mvapich-0.9.5`", "did you mean `mvapich-0.9.4`?"]),
     ] {

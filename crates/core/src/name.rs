@@ -16,8 +16,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, c)| c)
 }
 
-/// A usage fault: there is no `kind` called `name`. Its remedy is the nearest candidate,
-/// or all candidates if none is near. Without candidates it has no remedy.
+/// The most candidates that begin with a name and are suggested.
+const MOST_LONGER: usize = 4;
+
+/// A usage fault: there is no `kind` called `name`. Its remedy is the nearest candidate, or the few that begin with the name,
+/// or else all candidates. Without candidates it has no remedy.
 pub fn unknown<'a>(kind: &str, name: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Fault {
     let fault = Fault::usage(format!("unknown {kind} `{}`", quoted(name)));
     match nearest(name, candidates.clone()) {
@@ -26,6 +29,11 @@ pub fn unknown<'a>(kind: &str, name: &str, candidates: impl IntoIterator<Item = 
             let all: Vec<_> = candidates.into_iter().collect();
             if all.is_empty() {
                 return fault;
+            }
+            let longer = all.iter().filter(|candidate| name.len() > 2 && candidate.starts_with(name));
+            let longer: Vec<String> = longer.map(|candidate| format!("`{candidate}`")).collect();
+            if (1..=MOST_LONGER).contains(&longer.len()) {
+                return fault.remedy(format!("did you mean {}?", longer.join(" or ")));
             }
             fault.remedy(format!("one of: {}", all.join(", ")))
         }
@@ -50,6 +58,15 @@ mod tests {
         for (name, candidate) in [("lap", "lab"), ("bd", "db"), ("lb", "lab"), ("ana", "anna")] {
             assert_eq!(nearest(name, [candidate]), Some(candidate), "{name}");
         }
+    }
+
+    #[test]
+    fn the_begin_of_names_gets_those_names() {
+        let systems = ["kosmos-ethernet", "kosmos-srio", "microblade"];
+        let fault = unknown("system", "kosmos", systems);
+        assert_eq!(fault.remedy.as_deref(), Some("did you mean `kosmos-ethernet` or `kosmos-srio`?"));
+        let fault = unknown("system", "k", systems);
+        assert_eq!(fault.remedy.as_deref(), Some("one of: kosmos-ethernet, kosmos-srio, microblade"));
     }
 
     #[test]

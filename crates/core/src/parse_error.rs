@@ -10,6 +10,12 @@ pub fn in_plain_words(message: &str) -> String {
         let (expected, place) = expected.split_at(at);
         return format!("expected {}, found {}{place}", expected_kind(expected), found_value(found));
     }
+    let length = message
+        .strip_prefix("invalid length ")
+        .and_then(|rest| rest.split_once(", expected an array of length "));
+    if let Some((found, expected)) = length {
+        return format!("expected a list of {expected}, found {found}");
+    }
     match message.split_once("data did not match any variant of untagged enum ") {
         Some((before, name)) => {
             let place = name.find(" at line ").map_or("", |at| &name[at..]);
@@ -76,6 +82,7 @@ mod tests {
             ),
             ("data did not match any variant of untagged enum Word", "expected another kind of value"),
             ("missing field `text`", "missing key `text`"),
+            ("invalid length 1, expected an array of length 2", "expected a list of 2, found 1"),
         ] {
             assert_eq!(in_plain_words(message), reworded);
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crosstalk_core::Fault;
 use crosstalk_core::fabric::{Costs, Fabric, Source};
 use crosstalk_core::mpi::Mpi;
+use crosstalk_core::name::unknown;
 use crosstalk_core::quoted;
 use crosstalk_core::range::Range;
 use crosstalk_core::units::{Bytes, Seconds, human};
@@ -117,7 +118,8 @@ impl Setting {
 /// # Errors
 /// As [`check_fabric`].
 pub(crate) fn check_library(library: &Mpi, at: impl Fn(&str) -> String) -> Result<(), Fault> {
-    check(&library.source, "eager_limit, overhead, eager_copy and rendezvous", at, |name, range| {
+    let ranged = "eager_limit, overhead, eager_copy and rendezvous";
+    check(&library.source, LIBRARY_SOURCES, ranged, at, |name, range| {
         let setting = SETTINGS.into_iter().find(|setting| setting.name() == name)?;
         let value = setting.of(library)?;
         let in_words = |value: f64| human(value, setting.unit());
@@ -136,7 +138,7 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
             .remedy("write the speed of the system on which o and O were found, or leave it out"));
     }
     let mut costs = fabric.costs;
-    check(&fabric.source, "L, o, g, G and O", at, |name, range| {
+    check(&fabric.source, FABRIC_SOURCES, "L, o, g, G and O", at, |name, range| {
         let cost = COSTS.into_iter().find(|cost| cost.name() == name)?;
         let in_words = |value: f64| human(value, "s");
         Some(
@@ -147,14 +149,26 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
     })
 }
 
-/// Checks the ranges of a file. `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
+/// What of a fabric has a source.
+const FABRIC_SOURCES: &[&str] = &["rate", "L", "o", "g", "G", "O", "node_speed", "step"];
+
+/// What of a library has a source.
+const LIBRARY_SOURCES: &[&str] = &["eager_limit", "overhead", "eager_copy", "rendezvous", "collective"];
+
+/// Checks the sources of a file, and their ranges. `known`: what has a source. `which` of them can have a range, in words.
+/// `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
 pub(crate) fn check(
     sources: &BTreeMap<String, Source>,
+    known: &[&str],
     which: &str,
     at: impl Fn(&str) -> String,
     mut checked: impl FnMut(&str, &Range) -> Option<Result<(), Fault>>,
 ) -> Result<(), Fault> {
     for (name, source) in sources {
+        if !known.contains(&name.as_str()) {
+            let known = known.iter().copied();
+            return Err(unknown("parameter", name, known).at(at(&format!("source.{name}"))));
+        }
         if source.text.trim().is_empty() {
             return Err(Fault::usage(format!("the source of `{}` is empty", quoted(name)))
                 .at(at(&format!("source.{name}")))
@@ -205,6 +219,18 @@ mod tests {
             "title = \"T\"\nrate = \"1 Gbit/s\"\ncosts = {{ L = \"20 µs\", o = \"1 µs\", g = \"0 s\", G = \"8 ns\" }}\n[source]\n{source}"
         );
         Catalogues::new().add_fabric("f", &text, "f.toml").map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_source_is_of_a_parameter_that_there_is_with_two_ends_of_its_range() {
+        assert_eq!(
+            fabric("o = { text = \"t\", range = [\"0.5 µs\", \"2 µs\"] }\nstep = { text = \"t\" }"),
+            Ok(())
+        );
+        let fault = fabric("GG = { text = \"t\" }").expect_err("misspelled");
+        assert!(fault.contains("f.toml:5") && fault.contains("unknown parameter `GG`"), "{fault}");
+        let fault = fabric("o = { text = \"t\", range = [\"0.5 µs\"] }").expect_err("one end");
+        assert!(fault.contains("expected a list of 2, found 1"), "{fault}");
     }
 
     #[test]

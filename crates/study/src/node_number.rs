@@ -109,7 +109,7 @@ pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Resu
             .remedy("leave `uplink` out where no such link delays anything"));
     }
     let which = "speed, scaling, disk.rate and disk.latency, and `uplink` where a network has it,";
-    check(&system.source, which, at, |name, range| {
+    check(&system.source, SOURCES, which, at, |name, range| {
         if name == "uplink" && !uplinks.is_empty() {
             return Some(uplink_range(range, &uplinks));
         }
@@ -119,6 +119,23 @@ pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Resu
         Some(number.ends(range).and_then(|ends| contains(ends, value, in_words)))
     })
 }
+
+/// What of a system has a source.
+const SOURCES: &[&str] = &[
+    "cpu",
+    "cores",
+    "clock",
+    "speed",
+    "scaling",
+    "memory",
+    "disk",
+    "disk.rate",
+    "disk.latency",
+    "boards",
+    "network",
+    "uplink",
+    "within_node",
+];
 
 /// Checks the range of the links of boards: one for those of all networks.
 fn uplink_range(range: &Range, rates: &[f64]) -> Result<(), Fault> {
@@ -180,6 +197,7 @@ mod tests {
             (DISK, r#""disk.rate" = { text = "t", range = ["0 MB/s", "200 MB/s"] }"#, "above zero"),
             (DISK, r#""disk.latency" = { text = "t", range = ["1 MB", "20 ms"] }"#, "unit"),
             ("", r#""disk.rate" = { text = "t", range = ["50 MB/s", "200 MB/s"] }"#, "can have one"),
+            ("", r#"sped = { text = "t" }"#, "unknown parameter `sped`"),
             ("", r#"memory = { text = "t", range = ["1 GB", "2 GB"] }"#, "decided while work runs"),
             (
                 "",
