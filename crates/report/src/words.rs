@@ -44,6 +44,8 @@ pub struct Verdict {
     pub tone: Tone,
 }
 
+const NOT_DECIDED: &str = "the data do not decide: the interval reaches across the bound, or is not wholly beyond what equal cells differ by";
+
 /// Every verdict on claims, from the strongest to none.
 pub const CLAIM_VERDICTS: [ClaimVerdict; 9] = [
     ClaimVerdict::Reproduced,
@@ -129,7 +131,7 @@ fn of(verdict: ClaimVerdict, published: bool) -> Verdict {
             Tone::Aside,
             "the model's parameters imply this direction, whatever the work does, so agreement is no evidence",
         ),
-        ClaimVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
+        ClaimVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, NOT_DECIDED),
         ClaimVerdict::NotComparable => (
             "not comparable",
             '≠',
@@ -171,7 +173,7 @@ pub fn comparison(verdict: ComparisonVerdict) -> Verdict {
             Tone::Open,
             "the interval decides, but not over the ranges of the model's parameters",
         ),
-        ComparisonVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, "the data do not decide"),
+        ComparisonVerdict::Inconclusive => ("inconclusive", '?', Tone::Open, NOT_DECIDED),
     };
     Verdict { word, mark, meaning, tone }
 }

@@ -1,15 +1,16 @@
-//! The findings of a study as a page to commit, with date, machine and revision. Figures and cells are in the report only.
+//! The findings of a study as a page to commit, with date, machine and revision. Cells and drawings are in the report only.
 
 use std::collections::BTreeMap;
 
 use crosstalk_core::provenance::Provenance;
 use crosstalk_study::count_in_words;
-use crosstalk_study::findings::{ClaimFinding, Findings, Table};
+use crosstalk_study::findings::{ClaimFinding, Figure, Findings, Table};
 
 use super::escape::{self, code, text};
+use super::figure::figure;
 use super::grid::grid;
 use super::joined::joined;
-use super::report::{claims_legend, list, strings, table};
+use super::report::{claims_legend, comparisons, list, strings, table};
 use crate::{claims, readable, summary, words};
 
 /// What a page of findings needs in addition to them: machine, date and command.
@@ -42,9 +43,21 @@ pub fn findings_page(findings: &Findings, record: &RunRecord, beside: &[Beside])
         let sentence = format!("{}.\n\n", text(other.findings.headline.text.trim_end_matches('.')));
         (named("What was measured", other.name), sentence + &measurement(other.findings, &other.record))
     }));
+    parts.push(("Comparisons".into(), comparisons(&findings.comparisons)));
+    parts.extend(
+        beside
+            .iter()
+            .map(|other| (named("Comparisons", other.name), comparisons(&other.findings.comparisons))),
+    );
     parts.push(("Claims".into(), claims(&findings.claims)));
     parts.extend(beside.iter().map(|other| (named("Claims", other.name), claims(&other.findings.claims))));
     parts.push(("Tables".into(), tables));
+    parts.push(("Figures in numbers".into(), figures(&findings.figures)));
+    parts.extend(
+        beside
+            .iter()
+            .map(|other| (named("Figures in numbers", other.name), figures(&other.findings.figures))),
+    );
     parts.push(("Before you believe it".into(), list(&summary::merge_similar(&findings.warnings))));
     parts.extend(beside.iter().map(|other| {
         let own = other.findings.warnings.iter().filter(|warning| !findings.warnings.contains(warning));
@@ -97,6 +110,30 @@ fn machines(nodes: &BTreeMap<String, Provenance>) -> Vec<String> {
     kinds.into_iter().map(|(machine, n)| format!("{machine} ({})", count_in_words(n, "node"))).collect()
 }
 
+/// The most numbers of a figure that a page repeats.
+const MOST_POINTS: usize = 100;
+
+/// Each figure as a table; those of too many numbers by name.
+fn figures(all: &[Figure]) -> String {
+    let points = |one: &Figure| one.series.iter().map(|series| series.points.len()).sum::<usize>();
+    let one = |one: &Figure| match points(one) {
+        n if n > MOST_POINTS => {
+            format!("### {}\n\nIts {n} numbers are in the report.\n\n", text(&one.title))
+        }
+        _ => figure(one),
+    };
+    all.iter().map(one).collect()
+}
+
+/// `3 claims: 2 reproduced, 1 inconclusive.`
+fn tally(run: &[&ClaimFinding]) -> String {
+    let each: Vec<String> = words::occurring_verdicts(run.iter().copied())
+        .into_iter()
+        .map(|(verdict, n)| format!("{n} {}", verdict.word))
+        .collect();
+    format!("{}: {}.\n\n", count_in_words(run.len(), "claim"), each.join(", "))
+}
+
 fn claims(all: &[ClaimFinding]) -> String {
     let run = claims::claims_run(all);
     let head = strings(["Verdict", "Claim", "Found", "Published", "Origin", "Why"]);
@@ -118,7 +155,8 @@ fn claims(all: &[ClaimFinding]) -> String {
     match rows.is_empty() {
         true => not_run,
         false => {
-            grid(&head, &[false, false, true, true, false, false], &rows)
+            tally(&run)
+                + &grid(&head, &[false, false, true, true, false, false], &rows)
                 + &claims_legend(&run)
                 + "\n"
                 + &not_run

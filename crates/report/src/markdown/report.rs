@@ -72,7 +72,7 @@ fn methods(findings: &Findings) -> String {
     format!("{origins}{facts}{absences}")
 }
 
-fn comparisons(comparisons: &[Comparison]) -> String {
+pub(super) fn comparisons(comparisons: &[Comparison]) -> String {
     if comparisons.is_empty() {
         return String::new();
     }

@@ -50,6 +50,29 @@ fn every_claim_that_was_run_is_on_the_page() {
 }
 
 #[test]
+fn the_page_has_every_comparison_the_tally_of_claims_and_the_numbers_of_figures() {
+    let mut findings = fixture::example();
+    let of = |findings: &_| {
+        findings_page(findings, &RunRecord { revisions: &[], command: "crosstalk run kosmos" }, &[])
+    };
+    let page = of(&findings);
+    assert!(!findings.comparisons.is_empty() && !findings.figures.is_empty());
+    for heading in ["## Comparisons", "## Claims", "## Figures in numbers"] {
+        assert!(page.contains(heading), "no {heading} in {page}");
+    }
+    let run = findings.claims.iter().filter(|claim| claim.verdict != ClaimVerdict::NotRun).count();
+    assert!(page.contains(&format!("\n{run} claims: 1 ")), "{page}");
+    for figure in &findings.figures {
+        assert!(page.contains(&format!("### {}", figure.title)), "{}: {page}", figure.title);
+    }
+    let figure = &mut findings.figures[0];
+    let point = figure.series[0].points[0].clone();
+    figure.series[0].points = vec![point; 101];
+    let numbers: usize = figure.series.iter().map(|series| series.points.len()).sum();
+    assert!(of(&findings).contains(&format!("Its {numbers} numbers are in the report.")));
+}
+
+#[test]
 fn another_run_stands_in_the_rows_of_its_tables() {
     let findings = fixture::example();
     let mut other = fixture::example();
