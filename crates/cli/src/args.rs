@@ -110,8 +110,8 @@ interconnects/ of a --catalogue.")]
     Path(PathArgs),
     /// Replay a recorded run's schedule on another network, with another MPI library, or with its ranks placed otherwise.
     #[command(after_help = "Examples:
-  crosstalk run my.toml --set …                   with `record = true` in a workload of ranks
-  crosstalk replay runs/my-001/artifacts/alltoall.schedule --system kisti-2006-infiniband
+  crosstalk run kosmos --quick --runs 1 --set graph.slaves=6 --set graph.pagerank.record=true --out recorded
+  crosstalk replay recorded/artifacts/pagerank-on-microblade-*.schedule --system kosmos-srio
   crosstalk replay alltoall.schedule --system kisti-2006-myrinet --mpi mvapich-0.9.4
 
 Messages are computed again. Each rank's computing is the CPU time that was recorded, scaled to the speed of the system's \
@@ -357,8 +357,8 @@ pub struct ReportArgs {
     /// Write the findings to this file as a Markdown page with date, machine and revision; overwrites it.
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
-    /// Put another run of the study on the page, such as on another engine: its claims, and rows in the tables under this
-    /// name.
+    /// Put another run of the same study on the page, such as on another engine: its comparisons, claims and figures, and
+    /// rows in the tables under this name. `--page kosmos.md --beside spark=runs/kosmos-spark-001`; needs --page.
     #[arg(long, value_name = "NAME=DIR", requires = "page")]
     pub beside: Vec<String>,
     /// Print only the deciding sentence and the path of the report.

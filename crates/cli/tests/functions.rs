@@ -95,6 +95,14 @@ fn a_recorded_run_replays_exactly_and_on_other_networks() {
     let text =
         stdout(&crosstalk(dir.path(), &["replay", &call, "--system", "kisti-2006-myrinet", "--ranks", "2"]));
     assert!(text.contains(" on kisti-2006-myrinet with mpich-gm-1.2.6: 8 ranks"), "the whole title: {text}");
+    let disturbed = dir.path().join("a.unfaithful.schedule");
+    fs::copy(&graph, &disturbed).expect("copies");
+    let disturbed = disturbed.display().to_string();
+    for (file, faithful) in [(&graph, !graph.contains(".unfaithful.")), (&disturbed, false)] {
+        let args = ["replay", file, "--system", "kisti-2006-myrinet"];
+        assert_eq!(last(dir.path(), &args)["faithful"], faithful, "{file}");
+        assert_eq!(stdout(&crosstalk(dir.path(), &args)).contains("not faithful"), !faithful, "{file}");
+    }
     let refused = |words: &[&str]| {
         let output =
             crosstalk(dir.path(), &[&["replay"], words, &["--system", "kisti-2006-myrinet"]].concat());

@@ -52,6 +52,24 @@ impl HostSpeed {
             HostSpeed::Unknown(_) => true,
         }
     }
+
+    /// The clause that goes with an interval over ranges: what doubts it; empty where nothing does.
+    pub fn doubt(&self) -> String {
+        match self {
+            HostSpeed::Measured(measured) if measured.is_beyond_ranges() => format!(
+                "; the ranges allow for machines of {} to {} × the reference speed, and this one has {} ({}–{})",
+                WITHIN_RANGES.start(),
+                WITHIN_RANGES.end(),
+                human(measured.over_reference, ""),
+                human(measured.low, ""),
+                human(measured.high, "")
+            ),
+            HostSpeed::Measured(_) => String::new(),
+            HostSpeed::Unknown(_) => {
+                "; this machine's speed, for which the ranges allow, is not known".into()
+            }
+        }
+    }
 }
 
 impl MeasuredSpeed {
@@ -97,7 +115,7 @@ mod tests {
     #[test]
     fn a_machine_within_the_ranges_is_no_doubt() {
         let within = measured(1.1, 1.0, 1.2);
-        assert!(!within.is_doubtful());
+        assert!(!within.is_doubtful() && within.doubt().is_empty());
         let text = within.sentence();
         assert!(text.contains("1.10 × the reference core of systems' speeds (1.00–1.20 by"), "{text}");
         assert!(text.contains("gather 0.70, integer 0.80") && !text.contains("divide"), "{text}");
@@ -105,11 +123,14 @@ mod tests {
 
     #[test]
     fn a_machine_beyond_them_has_a_remedy() {
+        let doubt = measured(0.7, 0.6, 0.8).doubt();
+        assert!(doubt.contains("0.9 to 1.7 ×") && doubt.contains("0.70 (0.60–0.80)"), "{doubt}");
         for beyond in [measured(1.8, 1.7, 1.9), measured(0.7, 0.6, 0.8), measured(1.0, 0.5, 2.0)] {
             assert!(beyond.is_doubtful() && beyond.sentence().contains("divide `speed` by"), "{beyond:?}");
         }
         let unknown = HostSpeed::Unknown("this machine is too busy".into());
         assert!(unknown.is_doubtful() && unknown.sentence().ends_with("too busy"));
+        assert!(unknown.doubt().ends_with("is not known"));
     }
 
     #[test]

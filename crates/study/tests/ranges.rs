@@ -183,6 +183,13 @@ fn what_was_not_replayed_is_named() {
     run.ranges = None;
     let note = note(&run).expect("a warning");
     assert!(note.contains("claim ratio: not replayed over the ranges"), "{note}");
+    assert!(!note.contains("record"), "{note}");
+    let recorded = STUDY.replace("PUBLISHED", HALF).replace("{ kind = ", "{ record = true, kind = ");
+    let recorded = planned_study(&recorded);
+    let mut run = self::run(&recorded, &Uncertainty::default(), |_| [1.0, 0.5], 0.005, 7);
+    run.ranges = None;
+    let warnings = recorded.findings(&run).warnings;
+    assert!(warnings.iter().any(|one| one.contains("`record = true` is kept")), "{warnings:?}");
 }
 
 #[test]

@@ -17,6 +17,10 @@ use crate::out::Out;
 
 mod ranges;
 
+/// What an attempt's name says that was not faithful.
+const UNFAITHFUL: &str = "this was recorded by an attempt that was not faithful: other work on the machine disturbed its \
+                          computing, which replays keep; run the study again for one that was not";
+
 /// The largest file that is read.
 const MOST_BYTES: u64 = 8 << 30;
 
@@ -32,6 +36,10 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     open.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     let schedule = Schedule::from_bytes(&bytes).map_err(|fault| fault.at(file.clone()))?;
+    let unfaithful = file.ends_with(".unfaithful.schedule");
+    if unfaithful {
+        out.say(UNFAITHFUL);
+    }
     let SystemArgs { mpi, ranks: each } = &args.system_args;
     let (ranks, each_node) = (schedule.operations.len(), (*each).max(1) as usize);
     if ranks % each_node != 0 {
@@ -76,6 +84,7 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     out.record(&json!({
         "result": "replay", "title": schedule.title, "ranks": ranks, "operations": schedule.count(),
+        "faithful": !unfaithful,
         "recorded": parts(before), "replayed": parts(after),
         "system": args.system, "mpi": emulation.mpi.as_ref().map(|mpi| mpi.name.as_str()),
         "rank": rank, "replayed_rank": rank_there, "last": last.0 as f64 * 1e-12, "most_apart": most_apart as f64 * 1e-12,

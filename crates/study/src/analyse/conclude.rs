@@ -50,7 +50,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         false => failures::nothing_measured(&study.name, run),
     };
     let scaled = notes::scaled_link_notes(&family, &comparisons, &claimed, seen, catalogues);
-    let unranged = without_ranges::not_replayed(&family, &comparisons, &claimed, over_ranges.as_ref());
+    let unranged = without_ranges::not_replayed(&family, &comparisons, &claimed, over_ranges.as_ref(), plan);
     let unranged = Vec::from_iter(unranged);
     let mut claims: Vec<ClaimFinding> = claimed.into_iter().map(|(claim, _)| claim).collect();
     claims.sort_by_key(|claim| claim.verdict);

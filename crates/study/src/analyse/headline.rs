@@ -15,6 +15,7 @@ use super::{comparison, context, failures};
 use crate::catalogue::Catalogues;
 use crate::file::{Headline as Spec, Study};
 use crate::findings::{ClaimVerdict, Comparison, ComparisonVerdict, Headline};
+use crate::host_speed::HostSpeed;
 use crate::level;
 use crate::number::{self, format_percent};
 use crate::plan::base::missing_base;
@@ -61,6 +62,8 @@ pub fn headline(
         text += &rank_clause(comparisons);
     }
     let found = chosen.and_then(|((pair, _), found)| Some((pair, found.as_ref()?)));
+    let over_ranges = found.is_some_and(|(_, found)| found.over_ranges.is_some());
+    text += &data.run.host_speed.as_ref().filter(|_| over_ranges).map_or(String::new(), HostSpeed::doubt);
     if found.is_some() || chosen.is_none() {
         text += &failures::clause(data);
     }

@@ -78,6 +78,9 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, about_places: Vec<S
              names them) and run again"
         )
     }));
+    let doubted = data.run.host_speed.as_ref().is_some_and(HostSpeed::is_doubtful);
+    let host_speed = || data.run.host_speed.as_ref().map(HostSpeed::sentence);
+    all.extend(host_speed().filter(|_| doubted));
     // The plan warned already, where it knew how many questions there are.
     let warned_already = budget::warning(data.plan).is_some_and(|text| data.plan.warnings.contains(&text));
     all.extend(too_few_blocks(family).filter(|_| !warned_already));
@@ -96,7 +99,7 @@ pub fn warnings(study: &Study, data: &Data, family: &Family, about_places: Vec<S
         ));
     }
     all.extend(data.run.warnings.iter().cloned());
-    all.extend(data.run.host_speed.as_ref().map(HostSpeed::sentence));
+    all.extend(host_speed().filter(|_| !doubted));
     all.extend(study.remark.iter().cloned());
     all.extend(remarks(study, data));
     all.extend(data.plan.warnings.iter().cloned());

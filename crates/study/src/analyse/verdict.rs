@@ -362,7 +362,7 @@ fn too_few(values: usize, judged: &JudgedClaim, family: &Family) -> String {
     let needed = family.blocks_needed(questions);
     let values = count_in_words(values, "block");
     format!(
-        "{values} decide nothing: deciding {} takes at least {needed}",
+        "{values} cannot decide: deciding {} takes at least {needed}",
         count_in_words(questions, "question")
     )
 }

@@ -6,7 +6,9 @@ use super::over_ranges::NumbersByCluster;
 use super::question::ClaimQuestion;
 use super::select::View;
 use crate::findings::{ClaimFinding, Comparison};
+use crate::plan::{Plan, Work};
 use crate::words::first_of;
+use crosstalk_core::value::Value;
 
 /// Why a number is known on the cluster as it is alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,7 @@ pub fn not_replayed(
     found: &[Option<Comparison>],
     claimed: &[(ClaimFinding, Option<View>)],
     over_ranges: Option<&NumbersByCluster>,
+    plan: &Plan,
 ) -> Option<String> {
     let pairs = family.pairs.iter().zip(found).filter(|((pair, _), found)| {
         let replayed = over_ranges.is_some_and(|over| over.has_pair(pair));
@@ -82,6 +85,18 @@ pub fn not_replayed(
         pairs.chain(claims.map(|(_, (claim, _))| format!("claim {}", claim.name))).collect();
     let which = first_of(&all);
     (!all.is_empty()).then(|| {
-        format!("{which}: not replayed over {RANGES}, so that intervals hold this machine's noise alone")
+        format!(
+            "{which}: not replayed over {RANGES}, so that intervals hold this machine's noise alone{}",
+            if is_recorded(plan) { RECORDED } else { "" }
+        )
     })
+}
+
+const RECORDED: &str = ": work with `record = true` is kept for `crosstalk replay --ranges` instead; leave it out for \
+                        verdicts over the ranges";
+
+/// Whether work keeps its schedule as an artifact.
+fn is_recorded(plan: &Plan) -> bool {
+    let asks = |work: &Work| work.params.get("record") == Some(&Value::Bool(true));
+    plan.cells().any(|cell| cell.scene.work.values().any(asks))
 }

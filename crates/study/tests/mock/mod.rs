@@ -146,7 +146,7 @@ const MOCKS: [Mock; 23] = [
     Mock {
         name: "pagerank",
         timing: Either,
-        parameters: named!["slaves", "scale", "iterations", "clock", "seed", "engine"],
+        parameters: named!["slaves", "scale", "iterations", "clock", "seed", "engine", "record"],
         nodes: 1,
         metrics: APPLICATION,
     },
