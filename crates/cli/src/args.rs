@@ -111,8 +111,8 @@ interconnects/ of a --catalogue.")]
     /// Replay a recorded run's schedule on another network, with another MPI library, or with its ranks placed otherwise.
     #[command(after_help = "Examples:
   crosstalk run kosmos --quick --runs 1 --set graph.slaves=6 --set graph.pagerank.record=true --out recorded
-  crosstalk replay recorded/artifacts/pagerank-on-microblade-*.schedule --system kosmos-srio
-  crosstalk replay alltoall.schedule --system kisti-2006-myrinet --mpi mvapich-0.9.4
+  crosstalk replay recorded/artifacts/FILE.schedule --system kosmos-ethernet
+  crosstalk replay FILE.schedule --system kisti-2006-myrinet --mpi mvapich-0.9.4
 
 Messages are computed again. Each rank's computing is the CPU time that was recorded, scaled to the speed of the system's \
 nodes. On the system of the recording, with the same library and as many ranks on each node, every clock is the recorded one. The cluster is not in the file, but its \

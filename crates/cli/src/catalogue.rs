@@ -18,7 +18,15 @@ const FOLDERS: [&str; 6] = ["fabrics", "systems", "mpi", "components", "intercon
 
 /// The bundled catalogues and those of `dirs`. A file in `dirs` replaces a bundled one of its name.
 pub fn catalogues(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
-    let mut all = Catalogues::bundled();
+    with(Catalogues::bundled(), dirs)
+}
+
+/// The same with the catalogue of a run, which need not keep rules that were made after it.
+pub fn recorded(dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
+    with(Catalogues::bundled().recorded(), dirs)
+}
+
+fn with(mut all: Catalogues, dirs: &[PathBuf]) -> Result<Catalogues, Fault> {
     for dir in dirs {
         if !dir.is_dir() {
             return Err(Fault::usage("no such directory")

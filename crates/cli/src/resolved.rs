@@ -137,7 +137,7 @@ impl Resolved {
             from_results: options.taken,
             ..PlanOptions::default()
         };
-        Self::new(study, catalogue::catalogues(&dirs)?, options)
+        Self::new(study, catalogue::recorded(&dirs)?, options)
     }
 }
 

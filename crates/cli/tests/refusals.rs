@@ -291,6 +291,10 @@ fn a_threshold_that_every_value_exceeds_is_refused_before_anything_runs() {
         crosstalk(dir.path(), &["plan", "./s.toml"])
     };
     let program = "factors.c = [1]\nwork.w = { kind = \"command\", argv = \"true\", nodes = \"$c\" }";
+    // A metric of a program's own, which has the name of one of ours in the same experiment.
+    let custom = "factors.c = [1]\nwork.l = { kind = \"latency\", size = \"64 B\" }\n\
+                  work.w = { kind = \"command\", argv = \"echo 1\", nodes = \"$c\", metric = \"round_trip\", \
+                  pattern = \"(.)\", unit = \"s\", better = \"lower\" }";
     let spilling = "factors.c = [1, 2]\nconditions.system = \"kosmos-srio\"\nwork.w = { kind = \"bayes\", slaves = \"$c\" }";
     let latency = "factors.c = [\"64 B\"]\nwork.w = { kind = \"latency\", size = \"$c\" }";
     let memory = "factors.c = [\"1 MiB\"]\nwork.w = { kind = \"memory\", size = \"$c\" }";
@@ -301,18 +305,19 @@ fn a_threshold_that_every_value_exceeds_is_refused_before_anything_runs() {
         (program, "run_time p99", "> 0"),
         (spilling, "completion_time", "> 0"),
         (spilling, "throughput", "> 0"),
-        (latency, "one_way", "> 0"),
+        (latency, "round_trip", "> 0"),
         (memory, "load_time", "> 0"),
     ] {
         let place = format!("s.toml:{}: ", 8 + work.lines().count());
-        let words =
-            [&place, "is above zero, so that no data could refute this", "a bound that may be missed"];
+        let words = [&place, "is above 0, so that no data could refute", "a bound that may be missed"];
         refused(&plan(work, metric, expect), 2, &words);
     }
     for (work, metric, expect) in [
         (program, "run_time", "> 0.001"),
         (program, "run_time", "< 1"),
         (program, "time_queue", "> 0"),
+        (custom, "run_time", "> 0.1"),
+        (custom, "one_way", "> 0"),
         (spilling, "bytes_spilled", "> 0"),
     ] {
         let output = plan(work, metric, expect);

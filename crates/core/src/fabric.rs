@@ -84,7 +84,7 @@ pub struct Fabric {
     /// the same on every node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_speed: Option<f64>,
-    /// Parameter (`rate`, `L`, `o`, `g`, `G`, `O`, `step`) → where it comes from.
+    /// Parameter (`rate`, `L`, `o`, `g`, `G`, `O`, `node_speed`, `step`) → where it comes from.
     pub source: BTreeMap<String, Source>,
     /// Known properties of this fabric that the emulation does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -14,7 +14,7 @@ pub fn in_plain_words(message: &str) -> String {
         .strip_prefix("invalid length ")
         .and_then(|rest| rest.split_once(", expected an array of length "));
     if let Some((found, expected)) = length {
-        return format!("expected a list of {expected}, found {found}");
+        return format!("expected a list of {expected} values, found {found}");
     }
     match message.split_once("data did not match any variant of untagged enum ") {
         Some((before, name)) => {
@@ -82,7 +82,7 @@ mod tests {
             ),
             ("data did not match any variant of untagged enum Word", "expected another kind of value"),
             ("missing field `text`", "missing key `text`"),
-            ("invalid length 1, expected an array of length 2", "expected a list of 2, found 1"),
+            ("invalid length 1, expected an array of length 2", "expected a list of 2 values, found 1"),
         ] {
             assert_eq!(in_plain_words(message), reworded);
         }

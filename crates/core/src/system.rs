@@ -131,7 +131,8 @@ pub struct System {
     pub within_node: Option<String>,
     /// Its networks by name.
     pub network: BTreeMap<String, Network>,
-    /// Parameter → its source.
+    /// Parameter (`cpu`, `cores`, `clock`, `speed`, `scaling`, `memory`, `disk`, `disk.rate`, `disk.latency`, `boards`,
+    /// `network`, `uplink`, `within_node`) → its source.
     pub source: BTreeMap<String, Source>,
     /// Properties of this system that are not emulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

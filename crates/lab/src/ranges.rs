@@ -15,13 +15,6 @@ use crosstalk_study::uncertain::Uncertainty;
 use crate::lab::RunInputs;
 use crate::progress::{Event, Progress};
 
-/// Whether a cell's work is replayed over ranges: it is the only work on an emulated cluster whose links are the system's own.
-/// Other links are set, not uncertain.
-pub fn is_replayed(cell: &Cell) -> bool {
-    let own_links = matches!(&cell.scene.place, Place::Virtual { links, .. } if links.is_unchanged());
-    own_links && cell.scene.work.len() == 1
-}
-
 /// A cell whose work is replayed, with the cluster that it runs on.
 struct ReplayedCell<'a> {
     experiment: &'a PlannedExperiment,
@@ -32,7 +25,7 @@ struct ReplayedCell<'a> {
 fn replayed_cells<'a>(lab: &RunInputs, plan: &'a Plan) -> Result<Vec<ReplayedCell<'a>>, Fault> {
     let mut cells = Vec::new();
     for experiment in &plan.experiments {
-        for cell in experiment.runnable().filter(|cell| is_replayed(cell)) {
+        for cell in experiment.runnable().filter(|cell| cell.can_be_replayed()) {
             if let Some(cluster) = crosstalk_study::emulation(lab.catalogues, &cell.scene.place)? {
                 cells.push(ReplayedCell { experiment, cell, cluster });
             }

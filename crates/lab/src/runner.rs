@@ -177,7 +177,7 @@ impl<'a> Runner<'a> {
             registry: lab.registry,
             emulation: self.emulation(cell)?,
             artifacts: Some(lab.dir.artifacts_path()),
-            keep_schedule: ranges::is_replayed(cell),
+            keep_schedule: cell.can_be_replayed(),
             seed: lab.plan.seed,
             deadline: lab.deadline.unwrap_or_else(|| Duration::from_secs_f64(by_estimate())),
             interrupted: lab.interrupted,

@@ -26,8 +26,8 @@ const ESTIMATES: &str = "Hodges–Lehmann, over blocks: the median of the means 
 
 /// The confidence of intervals, and why the same number may have two.
 const INTERVALS: &str = "95 %; in the sentence, the comparisons and the claims they share the error over all \
-    questions and all interim analyses, and so are wider than in figures and tables, where each holds by itself. An \
-    interim analysis keeps only what those before it left, so that an interval may end at its estimate";
+    questions and all interim analyses, and so are wider than in figures and tables, where each holds by itself. They \
+    are the intersection of those of all interim analyses, so that an estimate may lie at their end";
 
 /// What shares of a difference are, and at which node they are taken.
 const SHARES: &str = "of the difference in time, at the busiest node. All are rounded so that they add up to 100 %, \

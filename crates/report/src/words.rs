@@ -44,7 +44,9 @@ pub struct Verdict {
     pub tone: Tone,
 }
 
-const NOT_DECIDED: &str = "the data do not decide: the interval reaches across the bound, or is not wholly beyond what equal cells differ by";
+/// What *inconclusive* means. The reasons differ, and stand beside each verdict.
+const NOT_DECIDED: &str = "the data do not decide; a direction is decided only where the interval lies beyond the margin, \
+                           and beyond what equal cells differ by";
 
 /// Every verdict on claims, from the strongest to none.
 pub const CLAIM_VERDICTS: [ClaimVerdict; 9] = [

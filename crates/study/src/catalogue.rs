@@ -1,14 +1,14 @@
 //! The catalogues: fabrics, systems, MPI profiles and published values by name.
 
-use crate::cost::{check_fabric, check_library};
+use crate::cost::{FABRIC_SOURCES, LIBRARY_SOURCES, check_fabric, check_library, check_names};
 use crate::key_lines::KeyLines;
 use crate::mpi::{NO_MPI, check_collectives};
 use crate::name::{file_name, stem};
-use crate::node_number::check_system;
+use crate::node_number::{SYSTEM_SOURCES, check_system};
 use crate::plan::{Place, Plan};
 use crate::published::{PublishedValue, parse_published};
 use crate::read::read;
-use crosstalk_core::fabric::Fabric;
+use crosstalk_core::fabric::{Fabric, Source};
 use crosstalk_core::interconnect::{Component, Components, Hop, Interconnect};
 use crosstalk_core::mpi::Mpi;
 use crosstalk_core::name::unknown;
@@ -27,9 +27,26 @@ pub struct Catalogues {
     components: BTreeMap<String, Component>,
     interconnects: BTreeMap<String, Interconnect>,
     published: BTreeMap<String, PublishedValue>,
+    /// Whether what is added was read by an earlier run, which may have been made before a rule.
+    recorded: bool,
 }
 
 impl Catalogues {
+    /// The same, to which files of an earlier run are added: the names of their sources are not checked.
+    pub fn recorded(self) -> Self {
+        Catalogues { recorded: true, ..self }
+    }
+
+    /// Refuses the source of what has none.
+    fn named(
+        &self,
+        sources: &BTreeMap<String, Source>,
+        known: &[&str],
+        at: impl Fn(&str) -> String,
+    ) -> Result<(), Fault> {
+        if self.recorded { Ok(()) } else { check_names(sources, known, at) }
+    }
+
     /// Empty catalogues.
     pub fn new() -> Self {
         Catalogues::default()
@@ -62,6 +79,7 @@ impl Catalogues {
                 .at(place)
                 .remedy("give the fabric another name"));
         }
+        self.named(&fabric.source, FABRIC_SOURCES, |key| KeyLines::parse(text, place).location_of(key))?;
         check_fabric(&fabric, |key| KeyLines::parse(text, place).location_of(key))?;
         self.fabrics.insert(fabric.name.clone(), fabric);
         Ok(())
@@ -84,6 +102,7 @@ impl Catalogues {
                 .remedy("add for example [network.ethernet] with within and across"));
         }
         check_node(&system).map_err(|fault| fault.at(KeyLines::parse(text, place).location_of("node")))?;
+        self.named(&system.source, SYSTEM_SOURCES, |key| KeyLines::parse(text, place).location_of(key))?;
         check_system(&system, |key| KeyLines::parse(text, place).location_of(key))?;
         self.systems.insert(system.name.clone(), system);
         Ok(())
@@ -106,6 +125,7 @@ impl Catalogues {
                 .remedy("give the MPI profile another name"));
         }
         check_collectives(&mpi.collectives, at)?;
+        self.named(&mpi.source, LIBRARY_SOURCES, at)?;
         check_library(&mpi, at)?;
         self.mpi.insert(mpi.name.clone(), mpi);
         Ok(())

@@ -119,7 +119,7 @@ impl Setting {
 /// As [`check_fabric`].
 pub(crate) fn check_library(library: &Mpi, at: impl Fn(&str) -> String) -> Result<(), Fault> {
     let ranged = "eager_limit, overhead, eager_copy and rendezvous";
-    check(&library.source, LIBRARY_SOURCES, ranged, at, |name, range| {
+    check(&library.source, ranged, at, |name, range| {
         let setting = SETTINGS.into_iter().find(|setting| setting.name() == name)?;
         let value = setting.of(library)?;
         let in_words = |value: f64| human(value, setting.unit());
@@ -138,7 +138,7 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
             .remedy("write the speed of the system on which o and O were found, or leave it out"));
     }
     let mut costs = fabric.costs;
-    check(&fabric.source, FABRIC_SOURCES, "L, o, g, G and O", at, |name, range| {
+    check(&fabric.source, "L, o, g, G and O", at, |name, range| {
         let cost = COSTS.into_iter().find(|cost| cost.name() == name)?;
         let in_words = |value: f64| human(value, "s");
         Some(
@@ -150,25 +150,35 @@ pub(crate) fn check_fabric(fabric: &Fabric, at: impl Fn(&str) -> String) -> Resu
 }
 
 /// What of a fabric has a source.
-const FABRIC_SOURCES: &[&str] = &["rate", "L", "o", "g", "G", "O", "node_speed", "step"];
+pub(crate) const FABRIC_SOURCES: &[&str] = &["rate", "L", "o", "g", "G", "O", "node_speed", "step"];
 
 /// What of a library has a source.
-const LIBRARY_SOURCES: &[&str] = &["eager_limit", "overhead", "eager_copy", "rendezvous", "collective"];
+pub(crate) const LIBRARY_SOURCES: &[&str] =
+    &["eager_limit", "overhead", "eager_copy", "rendezvous", "collective"];
 
-/// Checks the sources of a file, and their ranges. `known`: what has a source. `which` of them can have a range, in words.
-/// `checked`: what is wrong with the range of a parameter; `None` where it is no parameter that has one.
-pub(crate) fn check(
+/// Refuses the source of what has none, such as a misspelled parameter.
+pub(crate) fn check_names(
     sources: &BTreeMap<String, Source>,
     known: &[&str],
+    at: impl Fn(&str) -> String,
+) -> Result<(), Fault> {
+    match sources.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => {
+            Err(unknown("parameter", name, known.iter().copied()).at(at(&format!("source.{name}"))))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks the ranges of a file. `which` parameters can have one, in words. `checked`: what is wrong with the range of a
+/// parameter; `None` where it is no parameter that has one.
+pub(crate) fn check(
+    sources: &BTreeMap<String, Source>,
     which: &str,
     at: impl Fn(&str) -> String,
     mut checked: impl FnMut(&str, &Range) -> Option<Result<(), Fault>>,
 ) -> Result<(), Fault> {
     for (name, source) in sources {
-        if !known.contains(&name.as_str()) {
-            let known = known.iter().copied();
-            return Err(unknown("parameter", name, known).at(at(&format!("source.{name}"))));
-        }
         if source.text.trim().is_empty() {
             return Err(Fault::usage(format!("the source of `{}` is empty", quoted(name)))
                 .at(at(&format!("source.{name}")))
@@ -229,8 +239,12 @@ mod tests {
         );
         let fault = fabric("GG = { text = \"t\" }").expect_err("misspelled");
         assert!(fault.contains("f.toml:5") && fault.contains("unknown parameter `GG`"), "{fault}");
+        let text = "title = \"T\"\nrate = \"1 Gbit/s\"\n\
+                    costs = { L = \"20 µs\", o = \"1 µs\", g = \"0 s\", G = \"8 ns\" }\n[source]\nGG = { text = \"t\" }";
+        let mut of_a_run = Catalogues::new().recorded();
+        assert_eq!(of_a_run.add_fabric("f", text, "f.toml"), Ok(()), "it has run with it");
         let fault = fabric("o = { text = \"t\", range = [\"0.5 µs\"] }").expect_err("one end");
-        assert!(fault.contains("expected a list of 2, found 1"), "{fault}");
+        assert!(fault.contains("expected a list of 2 values, found 1"), "{fault}");
     }
 
     #[test]

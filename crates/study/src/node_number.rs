@@ -109,7 +109,7 @@ pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Resu
             .remedy("leave `uplink` out where no such link delays anything"));
     }
     let which = "speed, scaling, disk.rate and disk.latency, and `uplink` where a network has it,";
-    check(&system.source, SOURCES, which, at, |name, range| {
+    check(&system.source, which, at, |name, range| {
         if name == "uplink" && !uplinks.is_empty() {
             return Some(uplink_range(range, &uplinks));
         }
@@ -121,7 +121,7 @@ pub(crate) fn check_system(system: &System, at: impl Fn(&str) -> String) -> Resu
 }
 
 /// What of a system has a source.
-const SOURCES: &[&str] = &[
+pub(crate) const SYSTEM_SOURCES: &[&str] = &[
     "cpu",
     "cores",
     "clock",

@@ -89,6 +89,15 @@ pub struct Cell {
     pub unmet_need: Option<String>,
 }
 
+impl Cell {
+    /// Whether its work can be replayed over ranges: it is the only work on an emulated cluster whose links are the
+    /// system's own. Other links are set, not uncertain.
+    pub fn can_be_replayed(&self) -> bool {
+        let own_links = matches!(&self.scene.place, Place::Virtual { links, .. } if links.is_unchanged());
+        own_links && self.scene.work.len() == 1
+    }
+}
+
 /// What happens in one cell: the workloads, where they run, and the conditions and observers around them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {

@@ -189,7 +189,7 @@ fn what_was_not_replayed_is_named() {
     let mut run = self::run(&recorded, &Uncertainty::default(), |_| [1.0, 0.5], 0.005, 7);
     run.ranges = None;
     let warnings = recorded.findings(&run).warnings;
-    assert!(warnings.iter().any(|one| one.contains("`record = true` is kept")), "{warnings:?}");
+    assert!(warnings.iter().any(|one| one.contains("`record = true` is not replayed")), "{warnings:?}");
 }
 
 #[test]

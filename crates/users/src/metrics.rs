@@ -13,6 +13,7 @@ pub fn metrics() -> Vec<Metric> {
         .collect()
 }
 
+/// Those that are never zero where they are reported.
 const ABOVE_ZERO: [&str; 4] = ["makespan", "jobs_per_minute", "jobs_per_minute_summed", "sum_bias"];
 
 /// Name, unit, which way is better, meaning.
@@ -105,3 +106,14 @@ const METRICS: [Row; 26] = [
     ("group_io_wait", "%", Lower, "the same for a disk"),
     ("stream_rate", "B/s", Higher, "what streamers read"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_above_zero_is_a_metric() {
+        let marked = metrics().into_iter().filter(|metric| metric.above_zero).count();
+        assert_eq!(marked, ABOVE_ZERO.len());
+    }
+}

@@ -17,9 +17,9 @@ use crate::out::Out;
 
 mod ranges;
 
-/// What an attempt's name says that was not faithful.
-const UNFAITHFUL: &str = "this was recorded by an attempt that was not faithful: other work on the machine disturbed its \
-                          computing, which replays keep; run the study again for one that was not";
+/// The remark on a recording whose name says that it is of an unfaithful attempt.
+const UNFAITHFUL: &str = "the recorded attempt was unfaithful: its compute times may be wrong, and a replay keeps them; run \
+                          the study again for a faithful recording";
 
 /// The largest file that is read.
 const MOST_BYTES: u64 = 8 << 30;
@@ -84,7 +84,8 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     out.record(&json!({
         "result": "replay", "title": schedule.title, "ranks": ranks, "operations": schedule.count(),
-        "faithful": !unfaithful,
+        // Another name proves nothing.
+        "faithful": unfaithful.then_some(false),
         "recorded": parts(before), "replayed": parts(after),
         "system": args.system, "mpi": emulation.mpi.as_ref().map(|mpi| mpi.name.as_str()),
         "rank": rank, "replayed_rank": rank_there, "last": last.0 as f64 * 1e-12, "most_apart": most_apart as f64 * 1e-12,

@@ -35,7 +35,7 @@ pub const BANDWIDTH: Declared<Spec> = Declared {
 fn metrics() -> Vec<Metric> {
     vec![
         Metric::new("bandwidth", "bit/s", Better::Higher).above_zero(),
-        Metric::new("bandwidth_p50", "bit/s", Better::Higher).above_zero(),
+        Metric::new("bandwidth_p50", "bit/s", Better::Higher),
         Metric::new("bandwidth_series", "bit/s", Better::Higher),
         Metric::new("offered", "bit/s", Better::Neither),
         Metric::new("sent", "datagrams", Better::Neither),

@@ -42,10 +42,10 @@ fn is_computed(spec: &Spec) -> bool {
 
 fn metrics() -> Vec<Metric> {
     vec![
-        Metric::new("time", "s", Better::Lower).above_zero()
+        Metric::new("time", "s", Better::Lower)
             .meaning("from the common begin of a call to its end at the last rank; of pingpong, half of it"),
         Metric::new("call_time", "s", Better::Lower).above_zero().meaning("the same of every call, in real time"),
-        Metric::new("transfer_rate", "B/s", Better::Higher).above_zero()
+        Metric::new("transfer_rate", "B/s", Better::Higher)
             .meaning("bytes that a rank has sent and received in that time; of functions between neighbours"),
         Metric::new("late_time", "s", Better::Lower).meaning(
             "where fewer than three calls began together: from the last rank's begin to the last rank's end",

@@ -33,7 +33,7 @@ fn metrics() -> Vec<Metric> {
         lower("lost", "ratio"),
         lower("not_sent", "messages"),
         Metric::new("sent_late", "s", Better::Neither),
-        Metric::new("saturation", "1/s", Better::Higher).above_zero(),
+        Metric::new("saturation", "1/s", Better::Higher),
         Metric::new("own_overhead", "s", Better::Neither),
     ]);
     metrics

@@ -19,7 +19,7 @@ pub const WIRE: Declared<Spec> = Declared {
     read: Spec::from_params,
     deploy: |spec| {
         let metrics = vec![
-            Metric::new("one_way", "s", Better::Lower).above_zero(),
+            Metric::new("one_way", "s", Better::Lower),
             Metric::new("bandwidth", "bit/s", Better::Higher).above_zero(),
             Metric::new("frame_rate", "/s", Better::Higher),
             Metric::new("lost", "ratio", Better::Lower),

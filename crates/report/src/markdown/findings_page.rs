@@ -43,21 +43,14 @@ pub fn findings_page(findings: &Findings, record: &RunRecord, beside: &[Beside])
         let sentence = format!("{}.\n\n", text(other.findings.headline.text.trim_end_matches('.')));
         (named("What was measured", other.name), sentence + &measurement(other.findings, &other.record))
     }));
-    parts.push(("Comparisons".into(), comparisons(&findings.comparisons)));
-    parts.extend(
-        beside
-            .iter()
-            .map(|other| (named("Comparisons", other.name), comparisons(&other.findings.comparisons))),
-    );
-    parts.push(("Claims".into(), claims(&findings.claims)));
-    parts.extend(beside.iter().map(|other| (named("Claims", other.name), claims(&other.findings.claims))));
+    let of_each = |title: &str, part: &dyn Fn(&Findings) -> String| {
+        let others = beside.iter().map(|other| (named(title, other.name), part(other.findings)));
+        std::iter::once((title.to_string(), part(findings))).chain(others).collect::<Vec<_>>()
+    };
+    parts.extend(of_each("Comparisons", &|of| comparisons(&of.comparisons)));
+    parts.extend(of_each("Claims", &|of| claims(&of.claims)));
     parts.push(("Tables".into(), tables));
-    parts.push(("Figures in numbers".into(), figures(&findings.figures)));
-    parts.extend(
-        beside
-            .iter()
-            .map(|other| (named("Figures in numbers", other.name), figures(&other.findings.figures))),
-    );
+    parts.extend(of_each("Figures in numbers", &|of| figures(&of.figures)));
     parts.push(("Before you believe it".into(), list(&summary::merge_similar(&findings.warnings))));
     parts.extend(beside.iter().map(|other| {
         let own = other.findings.warnings.iter().filter(|warning| !findings.warnings.contains(warning));

@@ -44,10 +44,12 @@ pub fn headline(
     let largest = || all.clone().filter(|(_, found)| other && decided(found)).max_by(by_effect);
     let any = || all.clone().find(compared);
     let chosen = named.or(near).or(first).or_else(largest).or_else(any).or_else(|| all.next());
+    let mut withheld = false;
     let (mut text, decided) = match chosen {
         Some(((pair, conclusion), Some(found))) => {
             match reason_withheld(pair, found, family, data, catalogues) {
                 Some(why) => {
+                    withheld = true;
                     let other = level::level_in_sentence(&pair.factor, &pair.other);
                     let base = base(study, pair);
                     (format!("{other} against {base}: no verdict{}: {why}", subject(study, pair)), false)
@@ -62,7 +64,7 @@ pub fn headline(
         text += &rank_clause(comparisons);
     }
     let found = chosen.and_then(|((pair, _), found)| Some((pair, found.as_ref()?)));
-    let over_ranges = found.is_some_and(|(_, found)| found.over_ranges.is_some());
+    let over_ranges = found.is_some_and(|(_, found)| found.over_ranges.is_some()) && !withheld;
     text += &data.run.host_speed.as_ref().filter(|_| over_ranges).map_or(String::new(), HostSpeed::doubt);
     if found.is_some() || chosen.is_none() {
         text += &failures::clause(data);

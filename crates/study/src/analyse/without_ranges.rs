@@ -6,9 +6,10 @@ use super::over_ranges::NumbersByCluster;
 use super::question::ClaimQuestion;
 use super::select::View;
 use crate::findings::{ClaimFinding, Comparison};
-use crate::plan::{Plan, Work};
+use crate::plan::{Cell, Plan, Work};
 use crate::words::first_of;
 use crosstalk_core::value::Value;
+use std::collections::BTreeSet;
 
 /// Why a number is known on the cluster as it is alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +60,9 @@ impl WithoutRanges {
     }
 }
 
+const RECORDED: &str = ". Work with `record = true` is not replayed: for verdicts over the ranges, leave `record` out; \
+                        for this run, see `crosstalk replay --ranges`";
+
 /// A note on what a model made, and was not replayed over the ranges of its parameters: its interval is too narrow.
 pub fn not_replayed(
     family: &Family,
@@ -80,23 +84,30 @@ pub fn not_replayed(
         let replayed = over_ranges.is_some_and(|over| over.has_claim(&claim.name));
         modelled && judged.claim.written.is_evidence() && !replayed && claim.found.is_some()
     });
-    let pairs = pairs.map(|((pair, _), _)| pair.title());
-    let all: Vec<String> =
-        pairs.chain(claims.map(|(_, (claim, _))| format!("claim {}", claim.name))).collect();
+    let (mut all, mut experiments) = (Vec::new(), BTreeSet::new());
+    for ((pair, _), _) in pairs {
+        all.push(pair.title());
+        experiments.insert(pair.view.experiment.name());
+    }
+    for (judged, (claim, _)) in claims {
+        all.push(format!("claim {}", claim.name));
+        experiments.extend(judged.claim.written.experiments().map(|(_, name)| name.as_str()));
+    }
     let which = first_of(&all);
     (!all.is_empty()).then(|| {
         format!(
             "{which}: not replayed over {RANGES}, so that intervals hold this machine's noise alone{}",
-            if is_recorded(plan) { RECORDED } else { "" }
+            if is_recorded(plan, &experiments) { RECORDED } else { "" }
         )
     })
 }
 
-const RECORDED: &str = ": work with `record = true` is kept for `crosstalk replay --ranges` instead; leave it out for \
-                        verdicts over the ranges";
-
-/// Whether work keeps its schedule as an artifact.
-fn is_recorded(plan: &Plan) -> bool {
+/// Whether work of these experiments, which would be replayed, keeps its schedule as an artifact instead.
+fn is_recorded(plan: &Plan, experiments: &BTreeSet<&str>) -> bool {
     let asks = |work: &Work| work.params.get("record") == Some(&Value::Bool(true));
-    plan.cells().any(|cell| cell.scene.work.values().any(asks))
+    let recorded = |cell: &Cell| cell.can_be_replayed() && cell.scene.work.values().any(asks);
+    plan.experiments
+        .iter()
+        .filter(|experiment| experiments.contains(experiment.name.as_str()))
+        .any(|experiment| experiment.cells.iter().any(recorded))
 }

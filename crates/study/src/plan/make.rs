@@ -250,7 +250,8 @@ fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
     let mut known: BTreeMap<&str, &Metric> = BTreeMap::new();
     for metric in experiments.iter().flat_map(|experiment| &experiment.metrics) {
         let first = *known.entry(&metric.name).or_insert(metric);
-        if first != metric {
+        let same = |a: &Metric, b: &Metric| (&a.unit, a.better, a.meaning) == (&b.unit, b.better, b.meaning);
+        if !same(first, metric) {
             return Err(Fault::usage(format!(
                 "metric `{}` is reported in two ways ({} and {})",
                 metric.name, first.unit, metric.unit
