@@ -317,10 +317,23 @@ fn a_threshold_that_every_value_exceeds_is_refused_before_anything_runs() {
         (program, "run_time", "< 1"),
         (program, "time_queue", "> 0"),
         (custom, "run_time", "> 0.1"),
-        (custom, "one_way", "> 0"),
+        (custom, "round_trip", "> 0"),
         (spilling, "bytes_spilled", "> 0"),
     ] {
         let output = plan(work, metric, expect);
         assert_eq!(output.status.code(), Some(0), "{metric} {expect}: {}", stderr(&output));
     }
+    // A run from before is reported as it was.
+    plan(program, "run_time", "> 0.001");
+    let run = crosstalk(
+        dir.path(),
+        &["run", "./s.toml", "--runs", "1", "--quiet", "--testbed", "local", "--out", "out"],
+    );
+    assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    let file = dir.path().join("out/study.toml");
+    let study = fs::read_to_string(&file).expect("reads");
+    assert!(study.contains("> 0.001"), "{study}");
+    fs::write(&file, study.replace("> 0.001", "> 0")).expect("writes");
+    let report = crosstalk(dir.path(), &["report", "out"]);
+    assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
 }

@@ -8,7 +8,7 @@ use crosstalk_core::emulation::Emulation;
 use crosstalk_core::message::Part;
 use crosstalk_core::record::Reading;
 use crosstalk_core::units::Seconds;
-use crosstalk_study::plan::{Cell, Place, Plan, PlannedExperiment};
+use crosstalk_study::plan::{Cell, Plan, PlannedExperiment};
 use crosstalk_study::ranges::{Ranges, requested_metrics};
 use crosstalk_study::uncertain::Uncertainty;
 

@@ -18,7 +18,6 @@ use crate::blocks::{History, attempts_until_look, count_tries, most_blocks};
 use crate::journal::Journal;
 use crate::lab::{Ending, RunInputs};
 use crate::progress::{Event, Progress};
-use crate::ranges;
 
 /// The deadline of an attempt is this many times its estimate …
 const DEADLINE_FACTOR: f64 = 20.0;

@@ -91,7 +91,7 @@ pub fn not_replayed(
     }
     for (judged, (claim, _)) in claims {
         all.push(format!("claim {}", claim.name));
-        experiments.extend(judged.claim.written.experiments().map(|(_, name)| name.as_str()));
+        experiments.extend(judged.claim.written.experiments().map(|(_, name)| name));
     }
     let which = first_of(&all);
     (!all.is_empty()).then(|| {
