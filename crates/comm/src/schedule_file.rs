@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
 use crosstalk_core::emulation::Emulation;
+use crosstalk_core::message::UNFAITHFUL_SCHEDULE;
 use crosstalk_model::schedule::Schedule;
 
 use crate::clock::TimeAccount;
@@ -13,7 +14,7 @@ use crate::clock_server::Recorded;
 /// Writes a schedule to its file, as a whole or not at all.
 pub(crate) fn keep(mut file: PathBuf, recorded: &Recorded) -> Result<(), Fault> {
     if !recorded.faithful {
-        file.set_extension("unfaithful.schedule");
+        file.set_extension(UNFAITHFUL_SCHEDULE);
     }
     let part = file.with_extension("part");
     let written = fs::write(&part, recorded.schedule.to_bytes()).and_then(|()| fs::rename(&part, &file));

@@ -23,6 +23,9 @@ pub const LONGEST_LINE: u64 = 64 << 20;
 /// The largest file that a workload may leave as an artifact, in bytes.
 pub const LARGEST_ARTIFACT: u64 = 256 << 20;
 
+/// How the name of a schedule ends that an unfaithful attempt has recorded among its artifacts.
+pub const UNFAITHFUL_SCHEDULE: &str = "unfaithful.schedule";
+
 /// The work of one node in an attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {

@@ -91,6 +91,13 @@ impl Metric {
         Metric { meaning, ..self }
     }
 
+    /// Whether both say the same of a metric's values to their reader: name, unit, direction and meaning.
+    pub fn means_the_same(&self, other: &Metric) -> bool {
+        let said =
+            |metric: &Metric| (metric.name.clone(), metric.unit.clone(), metric.better, metric.meaning);
+        said(self) == said(other)
+    }
+
     /// The same, of which every value is above zero.
     pub fn above_zero(self) -> Self {
         Metric { above_zero: true, ..self }

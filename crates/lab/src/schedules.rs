@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crosstalk_core::Fault;
+use crosstalk_core::message::UNFAITHFUL_SCHEDULE;
 
 /// Their folder, in the nodes' shared folder and in the run's.
 pub const FOLDER: &str = "schedules";
@@ -35,7 +36,7 @@ pub fn copy_new(from: &Path, to: &Path) -> Result<(), Fault> {
 /// Whether it is a schedule that counts, and not one that is being written.
 fn is_whole(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.ends_with(".schedule") && !name.ends_with(".unfaithful.schedule")
+    name.ends_with(".schedule") && !name.ends_with(UNFAITHFUL_SCHEDULE)
 }
 
 /// Copies a file as a whole or not at all.

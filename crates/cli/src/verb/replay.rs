@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::process::ExitCode;
 
+use crosstalk_core::message::UNFAITHFUL_SCHEDULE;
 use crosstalk_core::units::human;
 use crosstalk_core::{Fault, quote};
 use crosstalk_host::regular;
@@ -36,7 +37,7 @@ pub fn main(args: &ReplayArgs, out: &Out) -> Result<ExitCode, Fault> {
     }
     open.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     let schedule = Schedule::from_bytes(&bytes).map_err(|fault| fault.at(file.clone()))?;
-    let unfaithful = file.ends_with(".unfaithful.schedule");
+    let unfaithful = file.ends_with(UNFAITHFUL_SCHEDULE);
     if unfaithful {
         out.say(UNFAITHFUL);
     }

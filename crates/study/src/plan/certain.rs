@@ -6,7 +6,6 @@ use crate::file::{Claim, Study};
 use crate::predicate::Relation;
 use crate::query::MetricQuery;
 use crosstalk_core::Fault;
-use crosstalk_core::record::Metric;
 
 /// Refuses a threshold that every value of its metric exceeds, such as a completion time above 0. What was run before
 /// this rule was made is not held to it.
@@ -24,16 +23,14 @@ fn always_exceeded(claim: &Claim, plan: &Plan) -> Option<Fault> {
     let expect = claim.expect.as_ref()?;
     let query = MetricQuery::new(&claim.threshold.as_ref()?.metric);
     let reported = metrics::metrics(&plan.experiments, &claim.experiment)?;
-    // Several workloads may report a metric of this name.
-    let named: Vec<&Metric> = reported.iter().filter(|metric| metric.name == query.metric).collect();
-    let above_zero = !named.is_empty() && named.iter().all(|metric| metric.above_zero);
-    let certain = above_zero && expect.value.relation == Relation::Above && expect.value.bound <= 0.0;
+    let metric = reported.iter().find(|metric| metric.name == query.metric)?;
+    let certain = metric.above_zero && expect.value.relation == Relation::Above && expect.value.bound <= 0.0;
     certain.then(|| {
         Fault::usage(format!(
             "every value of `{}` is above 0, so that no data could refute `{}`",
             query.metric,
             expect.text()
         ))
-        .remedy(format!("write a bound that may be missed, in {}", named[0].unit))
+        .remedy(format!("write a bound that may be missed, in {}", metric.unit))
     })
 }

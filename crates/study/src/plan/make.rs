@@ -148,8 +148,9 @@ fn experiment(
 
 fn add_new(metrics: &mut Vec<Metric>, more: Vec<Metric>) {
     for metric in more {
-        if !metrics.contains(&metric) {
-            metrics.push(metric);
+        match metrics.iter_mut().find(|known| known.means_the_same(&metric)) {
+            Some(known) => known.above_zero &= metric.above_zero,
+            None => metrics.push(metric),
         }
     }
 }
@@ -250,8 +251,7 @@ fn one_meaning(experiments: &[PlannedExperiment]) -> Result<(), Fault> {
     let mut known: BTreeMap<&str, &Metric> = BTreeMap::new();
     for metric in experiments.iter().flat_map(|experiment| &experiment.metrics) {
         let first = *known.entry(&metric.name).or_insert(metric);
-        let same = |a: &Metric, b: &Metric| (&a.unit, a.better, a.meaning) == (&b.unit, b.better, b.meaning);
-        if !same(first, metric) {
+        if !first.means_the_same(metric) {
             return Err(Fault::usage(format!(
                 "metric `{}` is reported in two ways ({} and {})",
                 metric.name, first.unit, metric.unit

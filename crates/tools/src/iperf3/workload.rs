@@ -26,7 +26,7 @@ pub const IPERF3: Declared<Spec> = Declared {
 
 fn metrics() -> Vec<Metric> {
     vec![
-        Metric::new("bandwidth", "bit/s", Better::Higher).above_zero(),
+        Metric::new("bandwidth", "bit/s", Better::Higher),
         Metric::new("offered", "bit/s", Better::Neither),
         Metric::new("retransmitted", "segments", Better::Lower),
         Metric::new("sent", "datagrams", Better::Neither),
