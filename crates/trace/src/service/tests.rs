@@ -1,13 +1,22 @@
 use super::*;
 use crate::process::descends_from;
 use crosstalk_core::FaultKind;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, id};
 
 fn listening() -> (TcpListener, u16) {
     let socket = TcpListener::bind("127.0.0.1:0").expect("listens");
     let port = socket.local_addr().expect("has one").port();
     (socket, port)
+}
+
+/// A port that nobody listens on, and that no other test gets while this lives: that of a connection's own end.
+fn silent() -> (TcpStream, u16) {
+    let (socket, port) = listening();
+    let connection = TcpStream::connect(("127.0.0.1", port)).expect("is accepted by the kernel");
+    let own = connection.local_addr().expect("has one").port();
+    drop(socket);
+    (connection, own)
 }
 
 #[test]
@@ -23,8 +32,7 @@ fn a_service_is_found_by_its_port_or_its_process() {
 
 #[test]
 fn a_port_that_nobody_listens_on_has_a_remedy() {
-    let (socket, port) = listening();
-    drop(socket);
+    let (_held, port) = silent();
     let fault =
         find(&ServiceQuery { ports: vec![port], ..ServiceQuery::default() }).expect_err("nobody listens");
     assert_eq!((fault.kind, fault.place.as_deref()), (FaultKind::Usage, Some("--port")));

@@ -1,7 +1,7 @@
 //! Tests of `connection`.
 
 use super::*;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 /// What a request returns when the peer answers with these chunks, each followed by a pause.
@@ -61,8 +61,10 @@ fn hostile_replies_are_faults() {
 #[test]
 fn a_refused_connection_is_reported_with_its_remedy() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
-    let address = listener.local_addr().expect("has one");
-    drop(listener);
+    // No other test gets a connection's own end while it lives, and nobody listens on it.
+    let held =
+        TcpStream::connect(listener.local_addr().expect("has one")).expect("is accepted by the kernel");
+    let address = held.local_addr().expect("has one");
     let fault = Connection::open(address, DEADLINE, LONGEST).expect_err("nobody listens");
     assert_eq!(fault.place, Some(address.to_string()));
     assert!(fault.remedy.is_some_and(|remedy| remedy.contains("boinc-client")), "no remedy");
