@@ -11,22 +11,22 @@ from lib.specs import specification
 
 TEST = "ranges::the_interval_holds_the_truth_of_true_machines"
 #: What of a finding's intervals must hold it, as the test prints it.
-INTERVALS = {"of the model", "of both"}
+INTERVALS = ("of the model", "of both")
 
 
 def main():
     options = arguments()
     environment = {"CROSSTALK_MACHINES": str(options.machines)}
-    code, printed, skipped = specification("crosstalk-study", "all", TEST, environment=environment)
+    code, printed, _ = specification("crosstalk-study", "all", TEST, environment=environment)
     figures = Figures("model_coverage")
     found = {row["interval"]: row for row in printed}
-    for name in sorted(INTERVALS):
+    for name in INTERVALS:
         metric = f"held by the interval {name}"
         if name in found:
             row = found[name]
             figures.add(metric, row["share"], "share", row["low"], row["high"], row["machines"])
         else:
-            figures.missing(metric, "; ".join(skipped) or f"the test ended with {code} before it")
+            figures.missing(metric, f"the test ended with {code} before it")
     figures.failed = code != 0
     figures.finish()
 

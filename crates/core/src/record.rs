@@ -93,9 +93,8 @@ impl Metric {
 
     /// Whether both say the same of a metric's values to their reader: name, unit, direction and meaning.
     pub fn means_the_same(&self, other: &Metric) -> bool {
-        let said =
-            |metric: &Metric| (metric.name.clone(), metric.unit.clone(), metric.better, metric.meaning);
-        said(self) == said(other)
+        (&self.name, &self.unit, self.better, self.meaning)
+            == (&other.name, &other.unit, other.better, other.meaning)
     }
 
     /// The same, of which every value is above zero.
