@@ -191,6 +191,15 @@ fn every_command_runs_or_says_what_it_needs() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
+/// A claim of the study, to which lines can be added.
+const CLAIM: &str = r#"
+    [claim.faster]
+    statement = "It takes longer on MicroBlade"
+    experiment = "b"
+    ratio = { metric = "time", of = { system = "microblade" }, to = { system = "kosmos-srio" } }
+    expect = "> 1"
+"#;
+
 #[test]
 fn findings_are_a_page_with_date_machine_and_revision() {
     let dir = tempfile::tempdir().expect("a temporary folder");
@@ -217,6 +226,26 @@ fn findings_are_a_page_with_date_machine_and_revision() {
         let output = crosstalk(dir.path(), &["report", "r", "--page", "both.md", "--beside", beside]);
         assert_eq!(output.status.code(), Some(2), "{beside}");
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    // An engine may make a claim not comparable, and then it is no primary one; what it asks is the same.
+    let asked = fs::read_to_string(dir.path().join("s.toml")).expect("reads") + CLAIM;
+    for (run, added) in [
+        ("own", ""),
+        ("alike", "not_comparable = \"a stand-in\"\nprimary = false"),
+        ("unlike", "published = 7\nmargin = \"10 %\""),
+    ] {
+        fs::write(dir.path().join("other.toml"), format!("{asked}{added}")).expect("writes");
+        let output = crosstalk(dir.path(), &["run", "other.toml", "--quiet", "--out", run, "--looks", "8"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let beside = format!("other={run}");
+        let output = crosstalk(dir.path(), &["report", "own", "--page", "both.md", "--beside", &beside]);
+        assert_eq!(output.status.success(), run != "unlike", "{}", stderr(&output));
+        assert_eq!(
+            stderr(&output).contains("differs from the page's"),
+            run == "unlike",
+            "{}",
+            stderr(&output)
+        );
     }
     // A part of a run is never overwritten.
     let output = crosstalk(dir.path(), &["report", "r", "--page", "r/journal.ndjson"]);

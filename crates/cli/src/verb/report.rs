@@ -66,6 +66,7 @@ impl NamedRun {
                 margin: None,
                 size_not_comparable: None,
                 not_comparable: None,
+                primary: true,
                 ..of.clone()
             };
             study.claim.get(name).is_none_or(|own| {
