@@ -30,6 +30,7 @@ pub(crate) mod server;
 pub(crate) mod session;
 mod spec;
 mod tally;
+mod whole;
 mod workload;
 
 pub use client::{measure, measure_live};
