@@ -191,15 +191,6 @@ fn every_command_runs_or_says_what_it_needs() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-/// A claim of the study, to which lines can be added.
-const CLAIM: &str = r#"
-    [claim.faster]
-    statement = "It takes longer on MicroBlade"
-    experiment = "b"
-    ratio = { metric = "time", of = { system = "microblade" }, to = { system = "kosmos-srio" } }
-    expect = "> 1"
-"#;
-
 #[test]
 fn findings_are_a_page_with_date_machine_and_revision() {
     let dir = tempfile::tempdir().expect("a temporary folder");
@@ -227,7 +218,25 @@ fn findings_are_a_page_with_date_machine_and_revision() {
         assert_eq!(output.status.code(), Some(2), "{beside}");
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }
-    // An engine may make a claim not comparable, and then it is no primary one; what it asks is the same.
+    // A part of a run is never overwritten.
+    let output = crosstalk(dir.path(), &["report", "r", "--page", "r/journal.ndjson"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+/// A claim of the study, to which lines can be added.
+const CLAIM: &str = r#"
+    [claim.faster]
+    statement = "It takes longer on MicroBlade"
+    experiment = "b"
+    ratio = { metric = "time", of = { system = "microblade" }, to = { system = "kosmos-srio" } }
+    expect = "> 1"
+"#;
+
+/// An engine may make a claim not comparable, and then it is no primary one; what it asks is the same.
+#[test]
+fn runs_stand_beside_each_other_if_their_claims_ask_the_same() {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    study(dir.path());
     let asked = fs::read_to_string(dir.path().join("s.toml")).expect("reads") + CLAIM;
     for (run, added) in [
         ("own", ""),
@@ -247,7 +256,4 @@ fn findings_are_a_page_with_date_machine_and_revision() {
             stderr(&output)
         );
     }
-    // A part of a run is never overwritten.
-    let output = crosstalk(dir.path(), &["report", "r", "--page", "r/journal.ndjson"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }

@@ -61,7 +61,7 @@ impl NamedRun {
             return Err(refused(what));
         }
         let asks_alike = |name: &str, claim: &Claim| {
-            // What an engine leaves out of a claim may differ.
+            // What an engine changes of a claim may differ.
             let asked = |of: &Claim| Claim {
                 margin: None,
                 size_not_comparable: None,

@@ -68,7 +68,9 @@ pub fn count_received(
                 .map(|(place, one)| {
                     scope.spawn(move || {
                         shared.end_all_on_error(counts(place), |tally| match one {
-                            Medium::Tcp(socket) => shared.stream(Whole::of(socket), tally),
+                            Medium::Tcp(socket) if session.rate.is_none() => {
+                                shared.stream(Whole::of(socket), tally)
+                            }
                             other => with_stream!(other, stream => shared.stream(stream, tally)),
                         })
                     })

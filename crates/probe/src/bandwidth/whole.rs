@@ -6,8 +6,8 @@ use std::net::TcpStream;
 
 use crate::clock;
 
-/// For how long the arrival of a whole buffer is waited for at most, in nanoseconds: bytes count when the read
-/// returns, so that this is how late they can count.
+/// The longest time that a whole buffer may be expected to take, in nanoseconds. Bytes count when the read returns:
+/// as much later, and where a fast sender pauses, once by the socket's time limit.
 const LONGEST_WAIT: u64 = 1_000_000;
 
 /// Reads whole buffers (`MSG_WAITALL`, recv(2)) where the last bytes came so fast that a buffer fills soon.
