@@ -348,7 +348,9 @@ fn a_probe_measures_this_machine_once() {
     let text = stdout(&shown);
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
     assert!(text.starts_with("load time\n") && text.contains("64 KiB, node 0"), "{text}");
-    let reported = stdout(&crosstalk(dir.path(), &[&asked[..], &["--json"]].concat()));
+    let reported = crosstalk(dir.path(), &[&asked[..], &["--json"]].concat());
+    assert_eq!(reported.status.code(), Some(0), "{}", stderr(&reported));
+    let reported = stdout(&reported);
     let reported: serde_json::Value =
         serde_json::from_str(reported.lines().last().expect("a line")).expect("JSON");
     assert_eq!(reported["readings"][0]["unit"], "s");

@@ -14,6 +14,7 @@
 mod arguments;
 pub mod band;
 pub mod bandwidth;
+mod batches;
 mod clock;
 pub mod collective;
 pub mod cores;

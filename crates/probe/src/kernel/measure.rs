@@ -26,7 +26,7 @@ pub struct Spec {
 /// Measures all four; wake-ups only if there are two processors.
 ///
 /// # Errors
-/// Where the kernel refuses; where the duration is too short; interrupted.
+/// Where the kernel refuses; interrupted; at the deadline.
 pub fn measure(spec: Spec, until: &Deadline) -> Result<Readings, Fault> {
     let cpus = allowed();
     // The thread that sleeps and the one that wakes it have a processor each.

@@ -8,16 +8,16 @@ use crosstalk_stats::rng::Rng;
 
 use super::ring::Ring;
 use super::spec::Spec;
+use crate::batches::{Timed, time_batches};
 use crate::clock;
 use crate::pin::pin;
 use crate::readings::Readings;
-use crate::settle::median;
 use crosstalk_work::peer::Deadline;
 
 /// Measures every size on every node.
 ///
 /// # Errors
-/// Where memory cannot be had on a node; where the duration is too short; interrupted.
+/// Where memory cannot be had on a node; interrupted; at the deadline.
 pub fn measure(spec: &Spec, seed: u64, until: &Deadline) -> Result<Readings, Fault> {
     let _pinned = pin(spec.pin)?;
     let mut readings = Vec::new();
@@ -25,13 +25,13 @@ pub fn measure(spec: &Spec, seed: u64, until: &Deadline) -> Result<Readings, Fau
         let _memory = from(node).map_err(|fault| fault.of_parameter("node"))?;
         for &size in &spec.sizes {
             let ring = Ring::new(size, &mut Rng::seeded(seed))?;
-            let timed = time(&ring, spec.duration, until)?;
+            let (timed, loads) = time(&ring, spec.duration, until)?;
             let labelled = |metric, value| {
                 Reading::value(metric, value, Origin::Measured).label("size", size.0).label("node", node)
             };
             readings.push((labelled("load_time", timed.each), timed.batches));
             readings.extend(ring.memory.huge_share().map(|share| (labelled("huge_pages", share), 1)));
-            readings.push((labelled("own_overhead", clock::timing_overhead() / timed.loads as f64), 1));
+            readings.push((labelled("own_overhead", clock::timing_overhead() / loads as f64), 1));
         }
     }
     Ok(readings)
@@ -42,47 +42,24 @@ fn from(node: usize) -> Result<Option<MemoryFromNode>, Fault> {
     if memory_nodes() == [node] { Ok(None) } else { MemoryFromNode::begin(node).map(Some) }
 }
 
-/// The time of the loads.
-struct Timed {
-    /// Seconds of one.
-    each: f64,
-    /// Loads in a batch.
-    loads: usize,
-    batches: u64,
-}
-
 /// About the time of a batch in seconds: long compared with a read of the clock, short compared with the
 /// time between interrupts.
 const BATCH: f64 = 20e-6;
 
-fn time(ring: &Ring, duration: Seconds, until: &Deadline) -> Result<Timed, Fault> {
+/// The time of a load, and how many loads a batch has.
+fn time(ring: &Ring, duration: Seconds, until: &Deadline) -> Result<(Timed, usize), Fault> {
     // Once round, to fill the caches and to choose the loads of a batch.
     let begin = clock::now();
     let mut at = ring.chase(0, ring.lines.max(1 << 10));
     let one = (clock::now() - begin) as f64 * 1e-9 / ring.lines.max(1 << 10) as f64;
     let loads = ((BATCH / one.max(1e-10)) as usize).clamp(64, 1 << 20);
-    let end = clock::now() + (duration.0 * 1e9) as u64;
-    let mut batches = Vec::new();
-    loop {
+    let timed = time_batches(duration, until, "the loads to be timed", || {
         let begin = clock::now();
         at = ring.chase(at, loads);
-        let now = clock::now();
-        batches.push((now - begin) as f64 * 1e-9 / loads as f64);
-        if now >= end {
-            break;
-        }
-        if batches.len() % 1024 == 0 {
-            until.check("the loads to be timed")?;
-        }
-    }
-    std::hint::black_box(at);
-    let n = batches.len() as u64;
-    let each = median(&batches).ok_or_else(|| {
-        Fault::usage(format!("{n} batches are too few for a median"))
-            .of_parameter("duration")
-            .remedy("allow a longer one, such as \"50 ms\"")
+        (clock::now() - begin) as f64 * 1e-9 / loads as f64
     })?;
-    Ok(Timed { each, loads, batches: n })
+    std::hint::black_box(at);
+    Ok((timed, loads))
 }
 
 #[cfg(test)]
