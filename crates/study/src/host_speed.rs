@@ -91,7 +91,9 @@ impl MeasuredSpeed {
             false => String::new(),
             true => format!(
                 ". The ranges of speeds allow for {} to {} times, so that what is said over the ranges need not hold for \
-                 the nodes named; to correct it, divide `speed` by {over} in a copy of the system",
+                 the nodes named. To correct it, run the study with copies of the systems and their fabrics \
+                 (`--catalogue`), in which `speed`, its range where it does not follow another system's, and the fabrics' \
+                 `node_speed` are divided by {over}. This remark is about the machine, and stays",
                 WITHIN_RANGES.start(),
                 WITHIN_RANGES.end()
             ),
@@ -122,7 +124,7 @@ mod tests {
         assert!(!within.is_doubtful() && within.doubt().is_empty());
         let text = within.sentence();
         assert!(text.contains("1.10 × the reference core of systems' speeds (1.00–1.20 by"), "{text}");
-        assert!(text.contains("gather 0.70, integer 0.80") && !text.contains("divide"), "{text}");
+        assert!(text.contains("gather 0.70, integer 0.80") && !text.contains("divided"), "{text}");
     }
 
     #[test]
@@ -133,7 +135,10 @@ mod tests {
             "{doubt}"
         );
         for beyond in [measured(1.8, 1.7, 1.9), measured(0.7, 0.6, 0.8), measured(1.0, 0.5, 2.0)] {
-            assert!(beyond.is_doubtful() && beyond.sentence().contains("divide `speed` by"), "{beyond:?}");
+            assert!(
+                beyond.is_doubtful() && beyond.sentence().contains("`node_speed` are divided by"),
+                "{beyond:?}"
+            );
         }
         let unknown = HostSpeed::Unknown("this machine is too busy".into());
         assert!(unknown.is_doubtful() && unknown.sentence().ends_with("too busy"));

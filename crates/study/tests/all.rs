@@ -24,6 +24,7 @@ mod mpi;
 mod noise;
 mod order;
 mod ranges;
+mod replaced;
 mod robust;
 mod schema;
 mod settings;

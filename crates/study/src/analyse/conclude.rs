@@ -6,8 +6,8 @@ use super::over_ranges::NumbersByCluster;
 use super::select::View;
 use super::verdict::Evidence;
 use super::{
-    cells, comparison, detectable, failures, figures, headline, notes, overview, sources, tables, verdict,
-    without_ranges,
+    cells, comparison, detectable, failures, figures, headline, notes, overview, replaced, sources, tables,
+    verdict, without_ranges,
 };
 use crate::catalogue::Catalogues;
 use crate::file::Study;
@@ -57,6 +57,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
     let mut comparisons: Vec<_> = comparisons.into_iter().flatten().collect();
     let open = [ComparisonVerdict::DependsOn, ComparisonVerdict::Inconclusive];
     comparisons.sort_by_key(|comparison| open.iter().position(|verdict| *verdict == comparison.verdict));
+    let replaced = Vec::from_iter(replaced::remark(plan, catalogues));
     let sources::Notes { sources, remarks, caveats } = sources::notes(plan, catalogues);
     Findings {
         schema: FINDINGS_SCHEMA.to_string(),
@@ -65,7 +66,7 @@ pub fn analyse(study: &Study, catalogues: &Catalogues, plan: &Plan, run: &Run) -
         headline,
         run: summary,
         claims,
-        warnings: [scaled, unranged, overview::warnings(study, &data, &family, remarks)].concat(),
+        warnings: [replaced, scaled, unranged, overview::warnings(study, &data, &family, remarks)].concat(),
         caveats,
         comparisons,
         figures: figures::all_figures(study, catalogues, &data),

@@ -56,6 +56,7 @@ mod headline;
 mod machine;
 mod notes;
 mod overview;
+mod replaced;
 mod sources;
 mod tables;
 
