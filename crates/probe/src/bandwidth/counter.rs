@@ -12,10 +12,9 @@ use super::carriers::Carriers;
 use super::counts::{ReceivedCount, ReportedInterval};
 use super::session::Session;
 use super::tally::{Tally, sum_tallies};
-use super::whole::Whole;
 use crate::clock;
 use crate::session::limits::{LONGEST_SILENCE, silent_client_fault};
-use crate::session::medium::{Medium, with_stream};
+use crate::session::medium::with_stream;
 use crosstalk_work::peer::socket::is_temporary;
 use crosstalk_work::peer::{Deadline, Line, TICK};
 
@@ -67,12 +66,10 @@ pub fn count_received(
                 .enumerate()
                 .map(|(place, one)| {
                     scope.spawn(move || {
-                        shared.end_all_on_error(counts(place), |tally| match one {
-                            Medium::Tcp(socket) if session.rate.is_none() => {
-                                shared.stream(Whole::of(socket), tally)
-                            }
-                            other => with_stream!(other, stream => shared.stream(stream, tally)),
-                        })
+                        shared.end_all_on_error(
+                            counts(place),
+                            |tally| with_stream!(one, stream => shared.stream(stream, tally)),
+                        )
                     })
                 })
                 .collect(),

@@ -30,7 +30,6 @@ pub(crate) mod server;
 pub(crate) mod session;
 mod spec;
 mod tally;
-mod whole;
 mod workload;
 
 pub use client::{measure, measure_live};

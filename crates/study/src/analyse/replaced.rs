@@ -18,8 +18,8 @@ pub fn remark(plan: &Plan, catalogues: &Catalogues) -> Option<String> {
         .collect();
     (!replaced.is_empty()).then(|| {
         format!(
-            "not the bundled systems and networks of these names, but the run's own: {}; the directory `catalogue` of the run \
-             has them",
+            "this run's catalogue differs from the bundled one of this program: {}; it is kept in the run's directory, in \
+             `catalogue`",
             join_in_words(&replaced)
         )
     })
@@ -59,10 +59,11 @@ fn differences(file: &str, used: &BTreeMap<String, String>, own: &BTreeMap<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
     #[test]
     fn what_one_of_two_lacks_differs_too() {
-        let of = |text: &str| numbers(text);
-        let found = differences("f", &of("a = 1\n[b]\ntext = \"x\"\n"), &of("a = 1\n[b]\nc = 2\n"));
+        let (used, own) = (numbers("a = 1\n[b]\ntext = \"x\"\n"), numbers("a = 1\n[b]\nc = 2\n"));
+        let found = differences("f", &used, &own);
         assert_eq!(found, ["f has b.c = none (bundled: 2)"]);
     }
 }
