@@ -93,7 +93,7 @@ impl MeasuredSpeed {
                 ". The ranges of speeds allow for {} to {} times, so that what is said over the ranges need not hold for \
                  the nodes named. To correct it, run the study with copies of the systems and their fabrics \
                  (`--catalogue`), in which `speed`, its range where it does not follow another system's, and the fabrics' \
-                 `node_speed` are divided by {over}. This remark is about the machine, and stays",
+                 `node_speed` are divided by {over}. A run with such copies has this remark too, and is not to be corrected again",
                 WITHIN_RANGES.start(),
                 WITHIN_RANGES.end()
             ),
