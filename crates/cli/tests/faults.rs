@@ -277,8 +277,13 @@ fn the_directory_of_a_run_that_ended_at_its_start_is_no_obstacle() {
 
 #[test]
 fn ledgers_are_kept_elsewhere_if_their_folder_is_taken() {
-    // The study must not be in a folder that the namespace hides.
-    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    // Neither the study nor the program may be in a folder that the namespace hides.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    if target.starts_with("/tmp") || target.starts_with("/run") {
+        eprintln!("skipped: what is built is in a folder that would be hidden: {}", target.display());
+        return;
+    }
+    let dir = tempfile::tempdir_in(target).expect("a directory");
     study(dir.path());
     let taken = "mount -t tmpfs tmpfs /tmp && mount -t tmpfs tmpfs /run && \
                  echo a file > /tmp/crosstalk-0 && echo a file > /run/crosstalk";
