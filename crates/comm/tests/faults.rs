@@ -77,7 +77,7 @@ fn the_deadline_ends_a_wait() {
         await_count(&ended, 2);
         result
     });
-    assert!(begin.elapsed() < Duration::from_secs(20), "without its deadline it waits for ever");
+    assert!(begin.elapsed() < Duration::from_secs(5));
     for result in &results {
         assert!(fault(result).contains("deadline passed"), "{}", fault(result));
     }
@@ -120,7 +120,7 @@ fn cancelling_ends_a_wait_soon() {
         let results: Vec<_> = threads.into_iter().map(|t| t.join().expect("no panic")).collect();
         (begin, results)
     });
-    assert!(begin.elapsed() < Duration::from_secs(20), "long before the deadline of a minute");
+    assert!(begin.elapsed() < Duration::from_secs(3));
     for result in results {
         assert_eq!(result.expect_err("cancelled").kind, FaultKind::Interrupted);
     }

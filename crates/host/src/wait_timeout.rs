@@ -113,7 +113,7 @@ mod tests {
         let began = Instant::now();
         let end = nudged.while_waiting(|| reader.read(&mut [0; 8])).expect_err("there is nothing");
         assert_eq!(end.kind(), ErrorKind::Interrupted);
-        assert!((15..20_000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+        assert!((15..2000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -92,14 +92,15 @@ fn analysis(sizes: usize) -> impl Fn() -> f64 {
     }
 }
 
-/// An analysis takes a time that grows with its cells and not with their square, on a slow machine too.
+/// A quiet machine needs less than a second for the 200 cells, and a slow one is given five. Whatever the machine, the
+/// time must not grow with the square of the cells, which would make the many 16 times as long.
 #[test]
-fn four_times_the_cells_take_about_four_times_as_long() {
+fn two_hundred_cells_take_seconds_and_less_than_eight_times_as_long_as_fifty() {
     let (few, many) = (analysis(25), analysis(100));
     let (few, many) =
         (0..3).fold((f64::INFINITY, f64::INFINITY), |least, _| (least.0.min(few()), least.1.min(many())));
     println!("50 cells analysed in {few:.2} s, 200 in {many:.2} s");
-    assert!(many / few < 8.0, "{few} s and {many} s");
+    assert!(many < 5.0 && many / few < 8.0, "{few} s and {many} s");
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn a_killed_holder_is_a_fault_at_once() {
     let fault = cluster.start_agent(1, 0).err().expect("nobody is there");
     assert!(fault.message.contains("has ended"), "{fault}");
     drop(cluster);
-    assert!(began.elapsed() < Duration::from_secs(10), "it did not wait for an answer");
+    assert!(began.elapsed() < Duration::from_secs(2));
     assert_nothing_runs();
 }
 

@@ -89,6 +89,6 @@ mod tests {
         let port = ports.recv().expect("listens");
         stream(Ipv4Addr::LOCALHOST, port, 80).expect("streams");
         let (bytes, seconds) = drain.join().expect("ends").expect("counts");
-        assert!(bytes > 0 && seconds > 0.0 && seconds < TIMEOUT.as_secs_f64(), "{bytes} B in {seconds} s");
+        assert!(bytes > 0 && seconds > 0.0 && seconds < 1.0, "{bytes} B in {seconds} s");
     }
 }
